@@ -1,0 +1,3 @@
+.venv:
+	python3 -m venv .venv
+	.venv/bin/pip install -e '.[dev]'

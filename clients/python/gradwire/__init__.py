@@ -1,0 +1,1 @@
+"""Autograd with torch's names, embedded or against a gradwire server."""

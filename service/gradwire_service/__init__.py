@@ -1,0 +1,1 @@
+"""The service: sessions on plain objects (host) and the HTTP in front of them (http)."""
