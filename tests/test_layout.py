@@ -1,0 +1,214 @@
+"""Imports go one way: engine <- service <- SDK, and layer by layer inside the engine."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "gradwire_engine": ROOT / "engine/gradwire_engine",
+    "gradwire_service": ROOT / "service/gradwire_service",
+    "gradwire": ROOT / "clients/python/gradwire",
+}
+
+# The engine from the ground up: a module imports from its own line and the lines above it.
+LAYERS = (
+    ("errors", "spec"),
+    ("arrays", "promote", "mode", "journal"),
+    ("op",),
+    ("ops", "tensor", "tape", "random"),
+    ("backward", "hooks"),
+    ("forward", "vmap", "functional", "function", "checkpoint", "gradcheck", "optim"),
+    ("plan",),
+    ("__init__",),
+)
+
+Imports = dict[str, set[str]]
+
+
+def base_dependencies() -> set[str]:
+    """Import names of what `pip install gradwire` brings, without an extra."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return {re.split(r"[^\w-]", entry)[0].replace("-", "_") for entry in listed}
+
+
+# What each package (or part of one: the longest prefix decides) may import besides itself.
+ENGINE_LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy"}
+ALLOWED = {
+    "gradwire_engine": ENGINE_LIBRARIES,
+    "gradwire_service.host": {"gradwire_engine"} | base_dependencies(),
+    "gradwire": {"gradwire_engine", "gradwire_service.host"} | base_dependencies(),
+}
+REFUSED = {"gradwire_service": {"gradwire"}}
+
+
+def imported(tree: ast.AST, module: str, is_package: bool) -> Iterator[str]:
+    """Yield the dotted names that `module` imports, at its top or inside a function.
+
+    What stands under `if TYPE_CHECKING:` is left out: it never runs.
+    """
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = module.split(".")
+            kept = len(parts) + is_package - node.level if node.level else 0
+            source = ".".join([*parts[:kept], *([node.module] if node.module else [])])
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+        pending.extend(ast.iter_child_nodes(node))
+
+
+def read(package: str, folder: Path) -> Imports:
+    """Map each module of the package to the modules it imports, the package's own ones resolved."""
+    found: Imports = {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = [package, *path.relative_to(folder).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        module = ".".join(parts[:-1] if is_package else parts)
+        found[module] = set(imported(ast.parse(path.read_text()), module, is_package))
+    return {
+        module: {_known(name, found) for name in names if _known(name, found) != module}
+        for module, names in found.items()
+    }
+
+
+def _known(name: str, modules: Imports) -> str:
+    """`name` as a module: `from a.b import c` may mean module a.b.c or a name inside a.b."""
+    parent = name.rpartition(".")[0]
+    return parent if name not in modules and parent in modules else name
+
+
+def within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def outside(imports: Imports) -> list[str]:
+    """Imports that ALLOWED or REFUSED forbid."""
+    wrong = []
+    for module, names in imports.items():
+        rule = max((p for p in ALLOWED if within(module, p)), key=len, default=None)
+        refused = REFUSED.get(module.partition(".")[0], set())
+        for name in sorted(names):
+            stdlib = name.partition(".")[0] in sys.stdlib_module_names
+            fits = rule is None or stdlib or any(within(name, p) for p in {rule} | ALLOWED[rule])
+            if not fits or any(within(name, p) for p in refused):
+                wrong.append(f"{module} imports {name}")
+    return wrong
+
+
+def upward(imports: Imports) -> list[str]:
+    """Engine modules that stand in no layer, or import from a layer below their own line."""
+    rank = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+    def part(module: str) -> str:
+        return [*module.split("."), "__init__"][1]
+
+    wrong = [
+        f"{module} stands in no layer: add it to LAYERS"
+        for module in imports
+        if part(module) not in rank
+    ]
+    wrong += [
+        f"{module} imports {name}, which stands on top of it"
+        for module, names in imports.items()
+        for name in sorted(names)
+        if name in imports and rank.get(part(name), 0) > rank.get(part(module), len(LAYERS))
+    ]
+    return wrong
+
+
+def circle(imports: Imports) -> list[str]:
+    own = {module: {n for n in names if n in imports} for module, names in imports.items()}
+    try:
+        TopologicalSorter(own).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_one_way(package: str) -> None:
+    imports = read(package, PACKAGES[package])
+    assert imports
+    assert outside(imports) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_circles(package: str) -> None:
+    assert circle(read(package, PACKAGES[package])) == []
+
+
+def test_engine_layers() -> None:
+    assert upward(read("gradwire_engine", PACKAGES["gradwire_engine"])) == []
+
+
+def test_the_sdk_alone_loads_no_server() -> None:
+    heavy = {"fastapi", "starlette", "uvicorn", "typer", "rich", "structlog", "pydantic_settings"}
+    code = "import sys, gradwire, gradwire_service.host; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert heavy.isdisjoint(loaded.stdout.split())
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("package", "files", "found"),
+    [
+        ("gradwire_engine", {"op.py": "import fastapi"}, "gradwire_engine.op imports fastapi"),
+        (
+            "gradwire_engine",
+            {"op.py": "def f():\n    from gradwire_service.host import steps"},
+            "gradwire_engine.op imports gradwire_service.host.steps",
+        ),
+        (
+            "gradwire_service",
+            {"host/steps.py": "from ..http import app", "http/app.py": ""},
+            "gradwire_service.host.steps imports gradwire_service.http.app",
+        ),
+        (
+            "gradwire_service",
+            {"http/app.py": "import gradwire"},
+            "gradwire_service.http.app imports gradwire",
+        ),
+        ("gradwire", {"tensor.py": "import rich"}, "gradwire.tensor imports rich"),
+    ],
+)
+def test_a_wrong_import_is_found(
+    tmp_path: Path, package: str, files: dict[str, str], found: str
+) -> None:
+    assert outside(read(package, write(tmp_path, files))) == [found]
+
+
+def test_layers_and_circles_are_found(tmp_path: Path) -> None:
+    files = {
+        "errors.py": "from gradwire_engine.tensor import Tensor",
+        "tensor.py": "from . import op\nfrom .errors import error",
+        "op.py": "if TYPE_CHECKING:\n    from .tensor import Tensor",
+        "stray.py": "",
+    }
+    imports = read("gradwire_engine", write(tmp_path, files))
+    assert upward(imports) == [
+        "gradwire_engine.stray stands in no layer: add it to LAYERS",
+        "gradwire_engine.errors imports gradwire_engine.tensor, which stands on top of it",
+    ]
+    assert set(circle(imports)) == {"gradwire_engine.errors", "gradwire_engine.tensor"}
