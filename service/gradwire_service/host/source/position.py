@@ -1,0 +1,72 @@
+"""Where in a source text something stands, and the error that says so."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradwire_engine.errors import GradwireError, error
+
+_SHOWN = 40
+_WORDS = {
+    ast.BoolOp: "'and' or 'or'",
+    ast.Not: "'not'",
+    ast.IfExp: "a conditional expression",
+    ast.NamedExpr: "':='",
+    ast.JoinedStr: "an f-string",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+    ast.ListComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.Starred: "a starred expression",
+    ast.FunctionDef: "a function definition",
+    ast.ClassDef: "a class definition",
+    ast.ImportFrom: "an import",
+    ast.AnnAssign: "an annotation",
+    ast.Expr: "an expression whose value goes nowhere",
+}
+
+
+class Text:
+    """The source, asked for positions and excerpts. Lines and columns count from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = re.split(r"\r\n|\r|\n", text)
+
+    def column(self, node: ast.AST) -> int:
+        """The column of a node in characters; `ast` counts UTF-8 bytes."""
+        line = self._lines[node.lineno - 1].encode("utf-8", "surrogatepass")  # type: ignore[attr-defined]
+        before = line[: node.col_offset]  # type: ignore[attr-defined]
+        return len(before.decode("utf-8", "replace")) + 1
+
+    def excerpt(self, node: ast.AST) -> str:
+        """The node's own text, or the beginning of it."""
+        line = self._lines[node.lineno - 1].encode("utf-8", "surrogatepass")  # type: ignore[attr-defined]
+        end = node.end_col_offset if node.end_lineno == node.lineno else None  # type: ignore[attr-defined]
+        found = line[node.col_offset : end].decode("utf-8", "replace")  # type: ignore[attr-defined]
+        return found if len(found) <= _SHOWN else found[:_SHOWN] + "…"
+
+    def refuse(self, node: ast.AST, found: str | None, allowed: str) -> GradwireError:
+        """The invalid_source for a node: position, what was found, what is allowed there."""
+        line: int = node.lineno  # type: ignore[attr-defined]
+        what = found or _describe(node)
+        detail = f"found {what}: {self.excerpt(node)}"
+        return located(line, self.column(node), detail, allowed)
+
+
+def located(line: int, column: int, detail: str, hint: str) -> GradwireError:
+    """An invalid_source at a position."""
+    return error("invalid_source", f"source, line {line}, column {column}: {detail}", hint)
+
+
+def _describe(node: ast.AST) -> str:
+    kind = type(node)
+    if isinstance(node, ast.Constant):
+        return f"a constant of type {type(node.value).__name__}"
+    return _WORDS.get(kind) or f"a '{_spaced(kind.__name__)}'"
+
+
+def _spaced(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
