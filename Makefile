@@ -81,7 +81,8 @@ EXPORT := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pyt
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 lock: $(STAMPS)/venv ## resolve requirements/*.txt again (UPGRADE=--upgrade for newer releases)
-	[ -x $(BIN)/uv ] || $(PIP) uv
+	$(PIP) --require-hashes -r requirements/lock.txt
+	$(EXPORT) requirements/lock.in -o requirements/lock.txt
 	$(EXPORT) requirements/build.in -o requirements/build.txt
 	$(EXPORT) pyproject.toml --extra dev -o requirements/dev.txt
 	$(EXPORT) pyproject.toml --extra server -c requirements/dev.txt -o requirements/server.txt
