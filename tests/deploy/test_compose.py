@@ -1,0 +1,88 @@
+"""docker-compose.yml: right by the Compose specification, and what the image needs."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+OURS = ["gradwire", "gradwire-cuda"]
+
+Service = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
+    return loaded
+
+
+def against_schema(path: Path) -> "subprocess.CompletedProcess[str]":
+    """Check a file against the Compose specification's schema, which check-jsonschema carries."""
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    return subprocess.run([*check, path], capture_output=True, text=True)
+
+
+def test_it_follows_the_specification() -> None:
+    done = against_schema(COMPOSE)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_schema_would_find_a_mistake(tmp_path: Path) -> None:
+    broken = tmp_path / "docker-compose.yml"
+    broken.write_text(COMPOSE.read_text().replace("read_only: true", "read_only: [1]"))
+    assert against_schema(broken).returncode == 1
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_service_is_bounded_and_locked_down(compose: dict[str, Any], name: str) -> None:
+    service: Service = compose["services"][name]
+    limits = service["deploy"]["resources"]["limits"]
+    assert set(limits) >= {"cpus", "memory", "pids"}
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert [t.partition(":")[0] for t in service["tmpfs"]] == ["/tmp"]
+
+
+def test_every_service_is_published_on_this_machine_only(compose: dict[str, Any]) -> None:
+    for service in compose["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+
+
+def test_volumes_are_named_and_declared(compose: dict[str, Any]) -> None:
+    sources = [v.partition(":")[0] for s in compose["services"].values() for v in s["volumes"]]
+    assert len(sources) == len(set(sources))
+    assert set(sources) == set(compose["volumes"])
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_health_check_is_the_images(compose: dict[str, Any], name: str) -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    found = re.search(r"HEALTHCHECK (?P<options>[^[]*?)CMD (?P<command>\[.*?\])", text)
+    assert found
+    check = compose["services"][name]["healthcheck"]
+    assert check["test"] == ["CMD", *json.loads(found["command"])]
+    options = dict(re.findall(r"--([\w-]+)=(\S+)", found["options"]))
+    assert options == {k.replace("_", "-"): str(v) for k, v in check.items() if k != "test"}
+
+
+def test_profiles(compose: dict[str, Any]) -> None:
+    profiles = {name: s.get("profiles", []) for name, s in compose["services"].items()}
+    assert profiles == {"gradwire": [], "gradwire-cuda": ["cuda"], "prometheus": ["monitoring"]}
+
+
+def test_prometheus_scrapes_services_that_exist(compose: dict[str, Any]) -> None:
+    path = ROOT / compose["configs"]["prometheus"]["file"]
+    (job,) = yaml.safe_load(path.read_text())["scrape_configs"]
+    targets = [target for group in job["static_configs"] for target in group["targets"]]
+    assert targets == [f"{name}:8000" for name in OURS]
+    assert job["metrics_path"] == "/metrics"
+    for name in OURS:
+        assert compose["services"][name]["ports"][0].endswith(":8000")
