@@ -1,0 +1,24 @@
+"""Bodies: what a request's bytes say, and a reply as bytes."""
+
+from gradwire_service.host.safetensors import Buffer
+from gradwire_service.http.codec.compression import ENCODINGS, compress, decompress
+from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS, encoding, sent, wanted
+from gradwire_service.http.codec.reply import Data, Written, write_reply
+from gradwire_service.http.codec.request import read_request
+
+__all__ = [
+    "ENCODINGS",
+    "JSON",
+    "NPY",
+    "SAFETENSORS",
+    "Buffer",
+    "Data",
+    "Written",
+    "compress",
+    "decompress",
+    "encoding",
+    "read_request",
+    "sent",
+    "wanted",
+    "write_reply",
+]

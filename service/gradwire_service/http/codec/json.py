@@ -1,0 +1,120 @@
+"""JSON in and out: bounded on the way in, exact to the last digit on the way out.
+
+orjson writes NumPy's arrays with the shortest digits that read back to the same float32 or float64
+and keeps -0.0. What it lacks is added here: NaN and infinities as words, complex, bfloat16, 0-d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import orjson
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.spec import COMPLEX, FLOAT, bfloat16, dtype_of, real_of
+from gradwire_service.host.elements import Array
+from gradwire_service.host.safetensors import Buffer
+
+DEPTH = 100  # levels of lists and objects; a tensor has at most 64
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
+_WORDS = np.array([b'"NaN"', b'"Infinity"', b'"-Infinity"'], object)
+
+
+def loads(body: Buffer, depth: int = DEPTH) -> Any:
+    """Read JSON: ints and floats stay apart, of equal names in an object the last one counts.
+
+    Raises invalid_json with line and column, limit_exceeded where lists and objects nest deeper
+    than `depth` levels.
+    """
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as problem:
+        raise _unreadable(bytes(body), problem, depth) from None
+    if _bracket_depth(body, depth) > depth and _depth(value) > depth:
+        raise _too_deep(depth)
+    return value
+
+
+def _unreadable(body: bytes, problem: orjson.JSONDecodeError, depth: int) -> GradwireError:
+    if "depth limit" in problem.msg:
+        return _too_deep(depth)
+    where = f"{problem.msg} at line {problem.lineno}, column {problem.colno}"
+    try:
+        body.decode()
+    except UnicodeDecodeError as broken:
+        where = f"byte {broken.start} is not UTF-8"
+    if not body.strip():
+        where = "there is nothing in it"
+    elif "allocate" in problem.msg:  # how orjson puts it where many brackets open and none closes
+        where = "it ends before its brackets close"
+    return error(
+        "invalid_json",
+        f"the body is not JSON: {where}",
+        'JSON in UTF-8; NaN and infinities are the strings "NaN", "Infinity" and "-Infinity"',
+    )
+
+
+def _too_deep(depth: int) -> GradwireError:
+    return error(
+        "limit_exceeded",
+        f"the body nests deeper than {depth} levels",
+        "send large or deep tensors flat, with their shape",
+    )
+
+
+def _bracket_depth(body: Buffer, depth: int) -> int:
+    """The depth of the brackets, strings included: fast, and never below the true depth."""
+    text = bytes(body) if type(body) is memoryview else body
+    brackets = text.translate(None, _NOT_BRACKETS)
+    if len(brackets) <= 2 * depth:
+        return 0
+    steps = (np.frombuffer(brackets, np.uint8) & 2).view(np.int8) - np.int8(1)
+    return int(np.cumsum(steps, dtype=np.int32).max())
+
+
+def _depth(value: object) -> int:
+    """The depth of lists and objects, without recursion."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        inner: list[object] = []
+        for item in level:
+            if type(item) is dict:
+                inner.extend(item.values())
+            elif type(item) is list:
+                inner.extend(item)
+        level = inner
+    return depth - 1
+
+
+def dumps(value: object, default: Callable[[Any], Any] | None = None) -> bytes:
+    """Write JSON; `default` maps what JSON doesn't know to what it does."""
+    return orjson.dumps(value, default, _OPTIONS)
+
+
+def elements(array: Array) -> orjson.Fragment:
+    """The elements as JSON, nested by shape; a complex number is the pair [re, im]."""
+    dtype = dtype_of(array.dtype)
+    real = np.ascontiguousarray(array) if array.ndim else array
+    if dtype.category == COMPLEX:
+        parts = real.reshape(-1).view(real_of(dtype).numpy)
+        real = parts.reshape(*array.shape, 2)
+    elif dtype is bfloat16:
+        real = real.astype(np.float32)
+    text = orjson.dumps(real if real.ndim else real[()], option=_OPTIONS)
+    if dtype.category >= FLOAT and not np.isfinite(real).all():
+        text = _with_words(text, real)
+    return orjson.Fragment(text)
+
+
+def _with_words(text: bytes, array: Array) -> bytes:
+    """Put words where orjson wrote null, which here stands for nothing but a non-finite number."""
+    odd = array[~np.isfinite(array)]
+    words = _WORDS[np.where(np.isnan(odd), 0, np.where(odd > 0, 1, 2))]
+    pieces = text.split(b"null")
+    woven: list[bytes] = [b""] * (2 * len(pieces) - 1)
+    woven[::2], woven[1::2] = pieces, words.tolist()
+    return b"".join(woven)

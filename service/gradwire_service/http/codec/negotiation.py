@@ -1,0 +1,82 @@
+"""Which encoding a body has, and which one the caller takes: two headers, read once each."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gradwire_engine.errors import error
+from gradwire_service.http.codec.compression import ENCODINGS
+
+JSON = "application/json"
+SAFETENSORS = "application/x-safetensors"
+NPY = "application/x-npy"
+OFFERED = (JSON, SAFETENSORS, NPY)
+
+
+@lru_cache(maxsize=256)
+def sent(content_type: str | None) -> str:
+    """The media type of a request body; without a header it is JSON. Raises unsupported_media_type.
+
+    A charset other than UTF-8 is refused: JSON has no other.
+    """
+    if content_type is None:
+        return JSON
+    media_type, parameters = _parts(content_type)
+    if media_type not in OFFERED or parameters.get("charset", "utf-8") not in ("utf-8", "utf8"):
+        raise error(
+            "unsupported_media_type",
+            f"the body has Content-Type {content_type[:100]}",
+            f"send {JSON} (UTF-8) or {SAFETENSORS}; a single tensor may also be {NPY}",
+        )
+    return media_type
+
+
+@lru_cache(maxsize=256)
+def wanted(accept: str | None) -> str:
+    """The media type to answer in: by quality, then the more exact, then the one named first.
+
+    Raises not_acceptable.
+    """
+    best, found = (0.0, 0), None
+    for item in (accept or "*/*").split(","):
+        pattern, parameters = _parts(item)
+        rank = (_quality(parameters.get("q", "1")), 2 - pattern.count("*"))
+        offer = next((offer for offer in OFFERED if _covers(pattern, offer)), None)
+        if offer and rank[0] > 0 and rank > best:
+            best, found = rank, offer
+    if found is None:
+        raise error(
+            "not_acceptable",
+            f"the reply is wanted as {(accept or '')[:100]}",
+            f"accept one of {', '.join(OFFERED)}",
+        )
+    return found
+
+
+@lru_cache(maxsize=256)
+def encoding(accept_encoding: str | None) -> str | None:
+    """The Content-Encoding to answer in, None for none: zstd before gzip where both are as good."""
+    best, found = 0.0, None
+    for item in (accept_encoding or "").split(","):
+        name, parameters = _parts(item)
+        quality = _quality(parameters.get("q", "1"))
+        if name in ENCODINGS and (quality > best or (quality == best > 0 and name == "zstd")):
+            best, found = quality, name
+    return found
+
+
+def _parts(header: str) -> tuple[str, dict[str, str]]:
+    media_type, *rest = header.lower().split(";")
+    pairs = (item.partition("=") for item in rest)
+    return media_type.strip(), {k.strip(): v.strip().strip('"') for k, _, v in pairs}
+
+
+def _quality(text: str) -> float:
+    try:
+        return min(max(float(text), 0.0), 1.0)
+    except ValueError:
+        return 0.0
+
+
+def _covers(pattern: str, offer: str) -> bool:
+    return pattern in (offer, "*/*", offer.partition("/")[0] + "/*")

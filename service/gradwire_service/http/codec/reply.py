@@ -1,0 +1,122 @@
+"""A reply as bytes: JSON, or safetensors with the JSON in its metadata, or one .npy array."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import orjson
+
+from gradwire_engine.errors import error
+from gradwire_engine.spec import complex128
+from gradwire_service.host import safetensors
+from gradwire_service.host.elements import Array
+from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.safetensors import METADATA, Buffer, raw
+from gradwire_service.http.codec import json, negotiation, npy
+
+Data = Literal["nested", "none", "base64"]
+
+
+class Written(NamedTuple):
+    """A reply's media type and its bytes, as buffers to be sent one after the other.
+
+    The buffers are the tensors' own memory where that is contiguous: they have to be sent, or
+    copied, before the session may write to it again.
+    """
+
+    media_type: str
+    buffers: list[Buffer]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(map(len, self.buffers))
+
+
+def write_reply(reply: Reply, accept: str | None = None, data: Data = "nested") -> Written:
+    """Write a tree of dicts, lists, TensorReplies, numbers, strings and None.
+
+    `data` says how JSON shows elements; binary formats carry them as they are. Raises
+    not_acceptable where `accept` leaves nothing, or asks for npy and the reply is no lone tensor.
+    """
+    media_type = negotiation.wanted(accept)
+    if media_type == negotiation.SAFETENSORS:
+        return Written(media_type, _file(reply, data))
+    if media_type == negotiation.NPY:
+        return Written(media_type, npy.write(_lone(reply, data)))
+    return Written(media_type, [json.dumps(reply, _DEFAULTS[data])])
+
+
+def _fields(tensor: object) -> dict[str, Any]:
+    """What a reply says of a tensor, but for its elements."""
+    if type(tensor) is not TensorReply:
+        raise TypeError(f"a reply holds {type(tensor).__name__}")
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype.name,
+        "shape": tensor.shape,
+        "device": tensor.device,
+        "requires_grad": tensor.requires_grad,
+        "is_leaf": tensor.is_leaf,
+        "grad_fn": tensor.grad_fn,
+        "version": tensor.version,
+    }
+
+
+def _nested(tensor: TensorReply) -> dict[str, Any]:
+    fields = _fields(tensor)
+    if tensor.array is not None:
+        fields["data"] = json.elements(tensor.array)
+    return fields
+
+
+def _base64(tensor: TensorReply) -> dict[str, Any]:
+    fields = _fields(tensor)
+    if tensor.array is not None:
+        fields["base64"] = orjson.Fragment(b'"%b"' % b64encode(raw(tensor.array)))
+    return fields
+
+
+_DEFAULTS: dict[Data, Callable[[Any], Any]] = {
+    "nested": _nested,
+    "base64": _base64,
+    "none": _fields,
+}
+
+
+def _file(reply: Reply, data: Data) -> list[Buffer]:
+    """A safetensors file: every tensor's elements by name, everything else as text beside them."""
+    arrays: dict[str, Array] = {}
+
+    def binary(tensor: TensorReply) -> dict[str, Any]:
+        fields = _fields(tensor)
+        if tensor.array is not None and data != "none":
+            name = tensor.name or "tensor"
+            if name in arrays or name == METADATA:
+                name = f"{name}~{len(arrays)}"  # no name of a tensor has a ~ in it
+            arrays[name] = _storable(tensor.array)
+            fields["binary"] = name
+        return fields
+
+    text = json.dumps(reply, binary).decode()
+    return safetensors.write(arrays, {"response": text})
+
+
+def _storable(array: Array) -> Array:
+    """complex128, which safetensors lacks, as float64 with a last axis of 2."""
+    if array.dtype != complex128.numpy:
+        return array
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(np.float64).reshape(*array.shape, 2)
+
+
+def _lone(reply: Reply, data: Data) -> Array:
+    if type(reply) is not TensorReply or reply.array is None or data == "none":
+        raise error(
+            "not_acceptable",
+            "the reply is wanted as application/x-npy, and is more or less than one tensor",
+            "accept application/json or application/x-safetensors",
+        )
+    return reply.array
