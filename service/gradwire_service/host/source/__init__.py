@@ -1,9 +1,9 @@
 """Source text to steps: a small, safe part of Python's grammar, parsed and never executed.
 
 `docs/source.md` has the grammar. What comes out is what a client could have posted, but for two
-things that only the host sees: temporaries of nested expressions are called `%0`, `%1`, … (no client
-can write such a name; the host drops them after the request), and `{"bind": "y", "out": "x"}` makes
-`x` another name of the tensor `y`.
+things that only the host sees: temporaries of nested expressions are called `%0`, `%1`, … (no
+client can write such a name; the host drops them after the request), and `{"bind": "y", "out":
+"x"}` makes `x` another name of the tensor `y`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expressions to steps: each writes what it needs and answers with the name that holds its value."""
+"""Expressions to steps: each writes what it needs and answers with the name of its value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMESPACES = frozenset({"torch", "nn", "linalg", "fft", "special"})
 ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 _TENSOR = (
-    "a tensor: a name, t[\"a.b\"], x.grad, an operation (+ - * / // % ** @ & | ^ << >> ~, one "
+    'a tensor: a name, t["a.b"], x.grad, an operation (+ - * / // % ** @ & | ^ << >> ~, one '
     "comparison), a call of an op such as softmax(x, dim=1) or x.sum(0), x.T, x[0, 1:]"
 )
 _MAKE = "a tensor; tensor(2.0) makes one of a number"
@@ -122,7 +122,7 @@ class Expressions:
         return self.tensor(node) if value is None else value
 
     def _bound(self, node: ast.expr | None) -> int | None:
-        if node is None or isinstance(node, ast.Constant) and node.value is None:
+        if node is None or (isinstance(node, ast.Constant) and node.value is None):
             return None
         value = literal.number(node, self.text)
         if isinstance(value, int):
@@ -143,7 +143,9 @@ class Expressions:
     def _name_of(self, node: ast.expr) -> str | None:
         """The name of a tensor that has one."""
         match node:
-            case ast.Name() | ast.Subscript(value=ast.Name(id="t"), slice=ast.Constant(value=str())):
+            case (
+                ast.Name() | ast.Subscript(value=ast.Name(id="t"), slice=ast.Constant(value=str()))
+            ):
                 return self.tensor(node)
         return None
 

@@ -39,8 +39,8 @@ def number(node: ast.expr, text: Text) -> Number | None:
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(word))], keywords=[]):
             return _FLOATS.get(word)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
-            value = number(operand, text)
-            return value if value is None or isinstance(sign, ast.UAdd) else -value
+            x = number(operand, text)
+            return x if x is None or isinstance(sign, ast.UAdd) else -x
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _FOLDED:
             y = number(right, text)
             x = None if y is None else number(left, text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from gradwire_service.host.source import literal
 from gradwire_service.host.source.expression import Expressions
 from gradwire_service.host.source.operators import IN_PLACE
 from gradwire_service.host.source.writer import Writer

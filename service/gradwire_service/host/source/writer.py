@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from gradwire_engine.errors import error
+from gradwire_service.host.protocol.names import GRAD, RULE, may_be_read
 from gradwire_service.host.source.position import Text
 
 Step = dict[str, Any]
 """One step as a client would have posted it."""
-
-NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,127}")
-RESERVED = frozenset({"NaN", "Infinity"})
 
 
 class Writer:
@@ -54,16 +51,15 @@ class Writer:
 
     def target(self, node: ast.AST, name: str) -> str:
         """A name to write to, checked against the pattern; `x.grad` isn't one."""
-        if name == "_" or name.endswith(".grad"):
+        if name == "_" or name.endswith(GRAD):
             hint = 't["a.b"] with a name that has neither'
             raise self.text.refuse(node, "the name of a gradient or of nothing", hint)
         return self.name(node, name)
 
     def name(self, node: ast.AST, name: str) -> str:
         """A tensor's name, checked against the pattern."""
-        if not NAMES.fullmatch(name) or name in RESERVED:
-            hint = "names match [A-Za-z_][A-Za-z0-9_.]{0,127} and aren't NaN or Infinity"
-            raise self.text.refuse(node, "a name that no tensor can have", hint)
+        if not may_be_read(name):
+            raise self.text.refuse(node, "a name that no tensor can have", RULE)
         return name
 
     def _add(self, node: ast.AST, step: Step) -> None:

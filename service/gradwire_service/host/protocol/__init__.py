@@ -1,0 +1,110 @@
+"""The wire contract as models, and one readable sentence for what doesn't fit them.
+
+request = read(StepsRequest, body)      # a JSON value -> a StepsRequest, or invalid_request
+steps = from_source(parse(text))        # steps written by source text, which need no checking
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gradwire_engine.errors import error
+from gradwire_service.host.protocol.problems import problem
+from gradwire_service.host.protocol.requests import (
+    BackwardRequest,
+    EvaluateRequest,
+    GradRequest,
+    OpsRequest,
+    Program,
+    ProgramInput,
+    SessionCreate,
+    SessionPatch,
+    StepsRequest,
+    TensorBody,
+    ValueAndGradRequest,
+)
+from gradwire_service.host.protocol.steps import (
+    STEPS,
+    BackwardStep,
+    BindStep,
+    DetachStep,
+    FreeStep,
+    GradMode,
+    GradStep,
+    OpStep,
+    RequiresGradStep,
+    RetainGradStep,
+    SeedStep,
+    SetGradStep,
+    Step,
+    StepPart,
+    TensorStep,
+    ZeroGradStep,
+)
+from gradwire_service.host.protocol.walks import BackwardFields, GradFields
+
+__all__ = [
+    "STEPS",
+    "BackwardFields",
+    "BackwardRequest",
+    "BackwardStep",
+    "BindStep",
+    "DetachStep",
+    "EvaluateRequest",
+    "FreeStep",
+    "GradFields",
+    "GradMode",
+    "GradRequest",
+    "GradStep",
+    "OpStep",
+    "OpsRequest",
+    "Program",
+    "ProgramInput",
+    "RequiresGradStep",
+    "RetainGradStep",
+    "SeedStep",
+    "SessionCreate",
+    "SessionPatch",
+    "SetGradStep",
+    "Step",
+    "StepPart",
+    "StepsRequest",
+    "TensorBody",
+    "TensorStep",
+    "ValueAndGradRequest",
+    "ZeroGradStep",
+    "from_source",
+    "limit_steps",
+    "read",
+]
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read(kind: type[Model], body: object) -> Model:
+    """Check a JSON value against a model; or raise an invalid_request that says where."""
+    try:
+        return kind.model_validate(body)
+    except ValidationError as found:
+        raise problem(kind, found) from None
+
+
+def limit_steps(count: int, limit: int) -> None:
+    """Refuse a request of more steps than the limit, before any of them is looked at."""
+    if count > limit:
+        raise error(
+            "limit_exceeded",
+            f"{count} steps in one request, and the limit is {limit}",
+            "send them in several requests",
+        )
+
+
+def from_source(steps: Iterable[dict[str, Any]]) -> list[OpStep | BindStep]:
+    """The steps of source text as models, unchecked: the parser wrote them."""
+    return [
+        OpStep.model_construct(**step) if "op" in step else BindStep.model_construct(**step)
+        for step in steps
+    ]

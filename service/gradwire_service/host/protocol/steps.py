@@ -1,0 +1,213 @@
+"""The steps of a request, one model for each word that makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+from typing import Literal as OneOf
+
+from pydantic import Discriminator, Field, Tag
+
+from gradwire_service.host.protocol.names import (
+    DTypeName,
+    Literal,
+    LiteralOrName,
+    NamesOrAll,
+    Out,
+    Read,
+    Seed,
+    Written,
+)
+from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
+
+GradMode = OneOf["enable_grad", "no_grad", "inference_mode"]
+
+
+class StepPart(Part):
+    """A step. `word` is the field that makes it this kind of step."""
+
+    word: ClassVar[str]
+    grad_mode: GradMode | None = Field(
+        None, description="The grad mode of this step alone.", examples=["no_grad"]
+    )
+
+
+class TensorStep(StepPart):
+    """Make a leaf."""
+
+    word = "tensor"
+    tensor: Written = Field(description="The name of the new tensor.", examples=["x"])
+    value: Literal = Field(description="Its elements, as a tensor literal.", examples=[[1, 2, 3]])
+    dtype: DTypeName | None = Field(
+        None, description="The dtype to convert to.", examples=["float64"]
+    )
+    requires_grad: bool = Field(
+        False, description="Whether gradients are accumulated for it.", examples=[True]
+    )
+
+
+class OpStep(StepPart):
+    """Apply an op of the catalogue."""
+
+    word = "op"
+    op: str = Field(
+        description="The op's name: torch's path without `torch.`.",
+        examples=["softmax", "linalg.det", "add_"],
+        min_length=1,
+        max_length=128,
+    )
+    args: list[Any] = Field(
+        default_factory=list,
+        description="Positional arguments: names of tensors, numbers, literals, lists, null.",
+        examples=[["x", 2]],
+    )
+    kwargs: dict[str, Any] = Field(
+        default_factory=dict, description="Arguments by name.", examples=[{"dim": 1}]
+    )
+    out: Out | None = Field(
+        None,
+        description="The name of the result, or a list of names with null for what isn't wanted. "
+        "Ops that work in place (names ending in `_`) take none.",
+        examples=["y", ["values", None]],
+    )
+
+
+class GradStep(StepPart):
+    """Compute gradients and name them."""
+
+    word = "grad"
+    grad: GradFields = Field(
+        description="The arguments of torch.autograd.grad.",
+        examples=[{"outputs": ["loss"], "inputs": ["w"]}],
+    )
+    out: list[Written | None] | None = Field(
+        None,
+        description="A name for each gradient, in the order of inputs; null for what isn't wanted.",
+        examples=[["gw"]],
+    )
+
+
+class BackwardStep(StepPart):
+    """Accumulate gradients into `.grad` of the leaves."""
+
+    word = "backward"
+    backward: BackwardFields = Field(
+        description="The arguments of torch.autograd.backward.", examples=[{"tensors": ["loss"]}]
+    )
+
+
+class ZeroGradStep(StepPart):
+    """Clear gradients."""
+
+    word = "zero_grad"
+    zero_grad: NamesOrAll = Field(
+        description='Whose gradients: names, or "all".', examples=[["w", "b"], "all"]
+    )
+    set_to_none: bool = Field(
+        True, description="Remove them; false fills them with zeros.", examples=[False]
+    )
+
+
+class SetGradStep(StepPart):
+    """Set the gradient of a tensor."""
+
+    word = "set_grad"
+    set_grad: Written = Field(description="Whose gradient.", examples=["w"])
+    value: LiteralOrName | None = Field(
+        description="A literal, the name of a tensor, or null to remove it.", examples=["gw"]
+    )
+
+
+class RequiresGradStep(StepPart):
+    """Change whether a leaf requires grad."""
+
+    word = "requires_grad"
+    requires_grad: Written = Field(description="The leaf.", examples=["w"])
+    value: bool = Field(description="Whether it requires grad from now on.", examples=[False])
+
+
+class RetainGradStep(StepPart):
+    """Have a non-leaf keep its gradient."""
+
+    word = "retain_grad"
+    retain_grad: Written = Field(description="The tensor.", examples=["h"])
+
+
+class DetachStep(StepPart):
+    """Name the same elements without their history."""
+
+    word = "detach"
+    detach: Read = Field(description="The tensor.", examples=["h"])
+    out: Written = Field(description="The name of the detached one.", examples=["h0"])
+
+
+class SeedStep(StepPart):
+    """Seed the session's random numbers."""
+
+    word = "seed"
+    seed: Seed = Field(description="A whole number from 0 to 2**64 - 1.", examples=[0])
+
+
+class FreeStep(StepPart):
+    """Forget names; a tensor lives on as long as the graph needs it."""
+
+    word = "free"
+    free: list[Written] = Field(description="The names to forget.", examples=[["h", "loss"]])
+
+
+class BindStep(StepPart):
+    """Make `out` another name of a tensor. Only source text (`x = y`) writes it, no client."""
+
+    word = "bind"
+    bind: str
+    out: str
+
+
+STEPS: Mapping[str, type[StepPart]] = {
+    kind.word: kind
+    for kind in (
+        TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
+        RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep,
+    )
+}  # fmt: skip
+
+NOT_YET = (
+    "transform", "vmap", "call", "hook", "unhook", "optimizer", "step", "clip_grad_norm",
+)  # fmt: skip
+"""Words of the contract whose steps are not available yet."""
+
+# A word may also be another step's field (`call` has `backward`, a tensor has `requires_grad`), so
+# those that are no one's field come first.
+_ORDER = ("tensor", "op", *NOT_YET, *(word for word in STEPS if word not in ("tensor", "op")))
+
+
+def word_of(step: object) -> str | None:
+    """The word that makes a step, or None where it has none of them."""
+    if not isinstance(step, dict):
+        return None
+    for word in _ORDER:
+        if word in step:
+            return word
+    return None
+
+
+def _served(step: object) -> str | None:
+    word = word_of(step)
+    return word if word in STEPS else None
+
+
+Step = Annotated[
+    Annotated[TensorStep, Tag("tensor")]
+    | Annotated[OpStep, Tag("op")]
+    | Annotated[GradStep, Tag("grad")]
+    | Annotated[BackwardStep, Tag("backward")]
+    | Annotated[ZeroGradStep, Tag("zero_grad")]
+    | Annotated[SetGradStep, Tag("set_grad")]
+    | Annotated[RequiresGradStep, Tag("requires_grad")]
+    | Annotated[RetainGradStep, Tag("retain_grad")]
+    | Annotated[DetachStep, Tag("detach")]
+    | Annotated[SeedStep, Tag("seed")]
+    | Annotated[FreeStep, Tag("free")],
+    Discriminator(_served),
+]
+"""Any step a client may post."""
