@@ -1,8 +1,8 @@
 # The service in an image: `docker build -t gradwire .`, or with GPUs `--build-arg VARIANT=cuda`.
 #
-# BASE needs a python3 (3.11 or newer) with venv, and nothing else. A package mirror goes in as secrets, which no
-# layer keeps: `--secret id=pip.conf,src=…` and, with a certificate of its own, `--secret id=ca.pem,src=…`
-# (pip.conf then says `cert = /run/secrets/ca.pem`).
+# BASE needs a python3 (3.11 or newer) with venv, and nothing else. A package mirror goes in as
+# secrets, which no layer keeps: `--secret id=pip.conf,src=…` and, for a certificate of its own,
+# `--secret id=ca.pem,src=…` (pip.conf then says `cert = /run/secrets/ca.pem`).
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
@@ -28,8 +28,12 @@ RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-d
     && /opt/gradwire/bin/python -m compileall -q -j 0 /opt/gradwire/lib
 
 FROM ${BASE}
+LABEL org.opencontainers.image.title="gradwire" \
+    org.opencontainers.image.description="Autograd as a service" \
+    org.opencontainers.image.licenses="Apache-2.0"
 RUN groupadd --gid 10001 gradwire \
-    && useradd --uid 10001 --gid gradwire --no-create-home --home-dir /data --shell /usr/sbin/nologin gradwire \
+    && useradd --uid 10001 --gid gradwire --no-create-home --home-dir /data \
+        --shell /usr/sbin/nologin gradwire \
     && install --directory --owner gradwire --group gradwire /data
 COPY --from=build /opt/gradwire /opt/gradwire
 COPY deploy/healthcheck.py /opt/gradwire/healthcheck.py

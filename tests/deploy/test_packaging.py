@@ -1,5 +1,6 @@
 """The distribution, its locks and its verbs."""
 
+import os
 import re
 import subprocess
 import sys
@@ -71,7 +72,10 @@ def test_the_wheel_holds_the_three_packages_and_their_types(tmp_path: Path) -> N
 
 
 def make(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["make", *arguments], cwd=ROOT, capture_output=True, text=True)
+    """Run make as from a shell, though `make test` may have started these tests."""
+    outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
+    plain = {name: value for name, value in os.environ.items() if name not in outer}
+    return subprocess.run(["make", *arguments], cwd=ROOT, env=plain, capture_output=True, text=True)
 
 
 def test_help_lists_every_verb() -> None:
