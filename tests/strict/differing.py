@@ -1,0 +1,171 @@
+"""Functions whose result differs from NumPy's on CuPy, or that NumPy spells in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tests.strict.host import Host, checked_dtype, is_device, to_host
+from tests.strict.loops import BFLOAT16
+
+
+def _array(
+    obj: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    *,
+    blocking: bool = False,
+) -> Host:
+    if subok:
+        raise NotImplementedError
+    return _supported(
+        np.array(_any_host(obj), dtype, copy=copy or None, order=order, ndmin=ndmin)  # type: ignore[call-overload]
+    )
+
+
+def _asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, blocking: bool = False
+) -> Host:
+    return _supported(np.asarray(_any_host(a), dtype, order, copy=copy))
+
+
+def _any_host(value: Any) -> Any:
+    """An explicit conversion takes host arrays too, and copies them."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value.host if is_device(value) else to_host(value)
+
+
+def _supported(array: Host) -> Host:
+    checked_dtype(array.dtype)
+    return array
+
+
+def _take(a: Host, indices: Any, axis: int | None = None, out: Host | None = None) -> Host:
+    """Indices out of range go round."""
+    return np.take(a, np.asarray(indices), axis=axis, out=out, mode="wrap")
+
+
+def _put(a: Host, ind: Any, v: Any, mode: str = "wrap") -> None:
+    np.put(a, np.asarray(ind), v, mode=mode)  # type: ignore[arg-type]
+
+
+def _wrapped(indices: Host, a: Host, axis: int | None) -> Host:
+    length = a.size if axis is None else a.shape[axis]
+    return indices % length if length else indices
+
+
+def _take_along_axis(a: Host, indices: Host, axis: int | None) -> Host:
+    return np.take_along_axis(a, _wrapped(indices, a, axis), axis)
+
+
+def _put_along_axis(arr: Host, indices: Host, values: Any, axis: int | None) -> None:
+    np.put_along_axis(arr, _wrapped(indices, arr, axis), values, axis)
+
+
+def _nonzero(a: Host) -> tuple[Host, ...]:
+    if a.ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed.")
+    return np.nonzero(a)
+
+
+def _copyto(dst: Host, src: Any, casting: str = "same_kind", where: Host | None = None) -> None:
+    np.copyto(dst, src, casting=casting, where=True if where is None else where)  # type: ignore[arg-type]
+
+
+def _sorting(sort: Callable[..., Any]) -> Callable[..., Any]:
+    """Sorting is stable, and knows no bfloat16 and no arrays without axes."""
+
+    def sorted_(a: Host, axis: int | None = -1, kind: str | None = None) -> Host:
+        if kind not in (None, "stable"):
+            raise ValueError("kind can only be None or 'stable'")
+        _sortable(a)
+        result: Host = sort(a, axis=axis, kind="stable")
+        return result
+
+    return sorted_
+
+
+def _partitioning(partition: Callable[..., Any]) -> Callable[..., Any]:
+    def partitioned(a: Host, kth: Any, axis: int | None = -1) -> Host:
+        _sortable(a)
+        result: Host = partition(a, kth, axis=axis)
+        return result
+
+    return partitioned
+
+
+def _sortable(a: Host) -> None:
+    if a.ndim == 0:
+        raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
+    if a.dtype == BFLOAT16:
+        raise NotImplementedError(f"Sorting arrays with dtype '{a.dtype}' is not supported")
+
+
+def _triangle(keep: Callable[..., Host]) -> Callable[..., Host]:
+    """CuPy goes by way of `where`, which has no bfloat16 loop and gives float32."""
+
+    def triangle(m: Host, k: int = 0) -> Host:
+        result = keep(m, k)
+        return result.astype(np.float32) if m.dtype == BFLOAT16 else result
+
+    return triangle
+
+
+def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    return np.result_type(*[getattr(a, "dtype", a) for a in arrays_and_dtypes])
+
+
+def _can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(getattr(from_, "dtype", from_), to, casting=casting)
+
+
+def _unchecked(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """cuSOLVER's status isn't looked at by default: where NumPy raises, the result is garbage.
+
+    Here NaN of the shape that the first argument (for solve and lstsq the last) would have given.
+    """
+
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(*args, **kwargs)
+        except np.linalg.LinAlgError as problem:
+            if "ingular" in str(problem) or "positive definite" in str(problem):
+                return np.full_like(args[-1], np.nan)
+            raise
+
+    return computed
+
+
+DIFFERING: dict[str, Callable[..., Any]] = {
+    "array": _array,
+    "asarray": _asarray,
+    "asanyarray": _asarray,
+    "take": _take,
+    "put": _put,
+    "take_along_axis": _take_along_axis,
+    "put_along_axis": _put_along_axis,
+    "nonzero": _nonzero,
+    "copyto": _copyto,
+    "sort": _sorting(np.sort),
+    "argsort": _sorting(np.argsort),
+    "partition": _partitioning(np.partition),
+    "argpartition": _partitioning(np.argpartition),
+    "tril": _triangle(np.tril),
+    "triu": _triangle(np.triu),
+    "result_type": _result_type,
+    "can_cast": _can_cast,
+}
+LINALG: dict[str, Callable[..., Any]] = {
+    name: _unchecked(getattr(np.linalg, name)) for name in ("cholesky", "inv", "solve")
+}
+# Answers about arrays, which stay on the host.
+RAW = frozenset(
+    "shape ndim size can_cast result_type iscomplexobj isrealobj isfortran may_share_memory "
+    "shares_memory copyto put put_along_axis fill_diagonal".split()
+)
