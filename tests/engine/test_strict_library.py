@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
-
 from tests.strict import Array, from_numpy, special, to_numpy, xp
 from tests.strict.catalogue import COMPUTED, FOURIER, FUNCTIONS, LINEAR, SPECIAL
 from tests.strict.loops import Loop, table
@@ -27,7 +26,7 @@ DEVICE = SimpleNamespace(**{name: from_numpy(a) for name, a in arrays().items()}
 
 
 def assert_same(found: Any, wanted: Any) -> None:
-    """Equal bit for bit, dtype included; and on the device wherever NumPy has an array or scalar."""
+    """Equal bit for bit, dtype included; and on the device where NumPy has an array or scalar."""
     if isinstance(wanted, tuple | list):
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
@@ -43,7 +42,7 @@ def assert_same(found: Any, wanted: Any) -> None:
         assert found == wanted
 
 
-def cases(samples: dict[str, Sample]) -> Any:
+def cases(samples: dict[str, Sample]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("name", samples)
 
 

@@ -9,20 +9,20 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.strict import Array, from_numpy, special, strided, to_numpy, xp
 
 from gradwire_engine.arrays import backend
 from gradwire_engine.errors import GradwireError
-from tests.strict import Array, from_numpy, special, strided, to_numpy, xp
 
 HOST = np.arange(6.0).reshape(2, 3)
 
 
 @pytest.fixture
-def a() -> Array:
+def a() -> Any:
     return from_numpy(HOST)
 
 
-Use = Callable[[Array], Any]
+Use = Callable[[Any], Any]
 
 MIXED: dict[str, Use] = {
     "operator": lambda a: a + HOST,
@@ -78,9 +78,10 @@ UNKNOWN: dict[str, Use] = {
     "astype casting": lambda a: a.astype(np.float32, casting="unsafe"),
     "generator": lambda a: xp.random.default_rng(1).uniform(loc=0.0),
 }
+_ABSENT = "vecdot matvec unstack einsum_path nditer block nanquantile spacing"
 ABSENT: dict[str, Use] = {
-    name: lambda a, name=name: getattr(xp, name)
-    for name in "vecdot matvec unstack isclosed einsum_path nditer block nanquantile spacing".split()
+    name: lambda a, name=name: getattr(xp, name)  # type: ignore[misc]
+    for name in _ABSENT.split()
 }
 ABSENT |= {
     "linalg.vector_norm": lambda a: xp.linalg.vector_norm(a),
@@ -121,37 +122,37 @@ WRONG_TYPE: dict[str, Use] = {
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_host_and_device_do_not_mix(name: str, a: Array) -> None:
+def test_host_and_device_do_not_mix(name: str, a: Any) -> None:
     with pytest.raises(TypeError):
         MIXED[name](a)
 
 
 @pytest.mark.parametrize("name", IMPLICIT)
-def test_nothing_is_copied_to_the_host_unasked(name: str, a: Array) -> None:
+def test_nothing_is_copied_to_the_host_unasked(name: str, a: Any) -> None:
     with pytest.raises(TypeError):
         IMPLICIT[name](a)
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_arguments_that_cupy_lacks(name: str, a: Array) -> None:
+def test_arguments_that_cupy_lacks(name: str, a: Any) -> None:
     with pytest.raises(TypeError):
         UNKNOWN[name](a)
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_names_that_cupy_lacks(name: str, a: Array) -> None:
+def test_names_that_cupy_lacks(name: str, a: Any) -> None:
     with pytest.raises(AttributeError):
         ABSENT[name](a)
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_what_cupy_has_not_implemented(name: str, a: Array) -> None:
+def test_what_cupy_has_not_implemented(name: str, a: Any) -> None:
     with pytest.raises(NotImplementedError):
         MISSING[name](a)
 
 
 @pytest.mark.parametrize("name", WRONG_TYPE)
-def test_dtypes_without_a_loop(name: str, a: Array) -> None:
+def test_dtypes_without_a_loop(name: str, a: Any) -> None:
     with pytest.raises(TypeError):
         WRONG_TYPE[name](a)
 
@@ -181,13 +182,13 @@ def test_dtypes_that_cupy_lacks(dtype: Any) -> None:
         lambda a: xp.count_nonzero(a),
     ],
 )
-def test_results_without_axes_stay_arrays(use: Use, a: Array) -> None:
+def test_results_without_axes_stay_arrays(use: Use, a: Any) -> None:
     found = use(a)
     assert isinstance(found, Array)
     assert found.shape == ()
 
 
-def test_a_view_shares_memory_an_integer_index_too(a: Array) -> None:
+def test_a_view_shares_memory_an_integer_index_too(a: Any) -> None:
     a[1, 2][...] = 70.0
     a.T[0] = 80.0
     a.reshape(6)[1:2] = 90.0
@@ -195,7 +196,7 @@ def test_a_view_shares_memory_an_integer_index_too(a: Array) -> None:
     np.testing.assert_array_equal(to_numpy(a), [[80.0, 90.0, 2.0], [80.0, 50.0, 70.0]])
 
 
-def test_copies_do_not_share_memory(a: Array) -> None:
+def test_copies_do_not_share_memory(a: Any) -> None:
     source = np.zeros(2)
     device = from_numpy(source)
     source[0] = 1.0
@@ -206,7 +207,7 @@ def test_copies_do_not_share_memory(a: Array) -> None:
     np.testing.assert_array_equal(to_numpy(device), [0.0, 0.0])
 
 
-def test_values_are_read_where_cupy_synchronises(a: Array) -> None:
+def test_values_are_read_where_cupy_synchronises(a: Any) -> None:
     assert float(a[1, 2]) == 5.0
     assert int(a[1, 2]) == 5
     assert a[1, 2].item() == 5.0
@@ -214,11 +215,11 @@ def test_values_are_read_where_cupy_synchronises(a: Array) -> None:
     assert a.tolist() == HOST.tolist()
     assert len(a) == 2
     assert f"{a[1, 2]:.1f}" == "5.0"
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="ambiguous"):
         bool(a)
 
 
-def test_python_numbers_are_weak_and_numpy_scalars_are_not(a: Array) -> None:
+def test_python_numbers_are_weak_and_numpy_scalars_are_not(a: Any) -> None:
     half = a.astype(np.float16)
     assert (half * 2.5).dtype == np.float16
     assert (2 / half).dtype == np.float16
@@ -227,7 +228,7 @@ def test_python_numbers_are_weak_and_numpy_scalars_are_not(a: Array) -> None:
     assert xp.where(a > 0, half, 0.0).dtype == np.float16
 
 
-def test_bfloat16_falls_to_float32_where_cupy_has_no_loop(a: Array) -> None:
+def test_bfloat16_falls_to_float32_where_cupy_has_no_loop(a: Any) -> None:
     brain = a.astype(ml_dtypes.bfloat16)
     assert (brain + brain).dtype == ml_dtypes.bfloat16
     assert xp.exp(brain).dtype == ml_dtypes.bfloat16
@@ -237,7 +238,7 @@ def test_bfloat16_falls_to_float32_where_cupy_has_no_loop(a: Array) -> None:
     assert xp.tril(brain).dtype == np.float32
 
 
-def test_half_goes_to_double_in_special_functions(a: Array) -> None:
+def test_half_goes_to_double_in_special_functions(a: Any) -> None:
     assert special.erf(a.astype(np.float16)).dtype == np.float64
     assert special.ndtri(a.astype(np.float16)).dtype == np.float32
 
@@ -262,7 +263,7 @@ def test_of_duplicate_indices_the_last_need_not_win() -> None:
 @pytest.mark.parametrize(
     "index", [np.s_[1], np.s_[..., 1], np.s_[None, 1:, ::-1], np.s_[[0, 1], 1], np.s_[:, [2, 0]]]
 )
-def test_reading_and_writing_by_index_is_numpys(index: Any, a: Array) -> None:
+def test_reading_and_writing_by_index_is_numpys(index: Any, a: Any) -> None:
     host = HOST.copy()
     np.testing.assert_array_equal(to_numpy(a[index]), host[index])
     a[index] = -1.0
@@ -270,7 +271,7 @@ def test_reading_and_writing_by_index_is_numpys(index: Any, a: Array) -> None:
     np.testing.assert_array_equal(to_numpy(a), host)
 
 
-def test_masks(a: Array) -> None:
+def test_masks(a: Any) -> None:
     mask = a > 2
     np.testing.assert_array_equal(to_numpy(a[mask]), [3.0, 4.0, 5.0])
     a[mask] = xp.asarray([7.0, 8.0, 9.0])
@@ -284,10 +285,12 @@ def test_scattering_adds_every_duplicate() -> None:
 
 
 def test_no_floating_point_warning_and_no_error_for_integers() -> None:
+    zero: Any
+    one: Any
     zero, one = from_numpy(np.zeros(2)), from_numpy(np.ones(2))
     np.testing.assert_array_equal(to_numpy(one / zero), [np.inf, np.inf])
     np.testing.assert_array_equal(to_numpy(xp.log(-one)), [np.nan, np.nan])
-    np.testing.assert_array_equal(to_numpy(from_numpy(np.array([2, -1, 1])) ** -1), [0, -1, 1])
+    np.testing.assert_array_equal(to_numpy(xp.asarray([2, -1, 1]) ** -1), [0, -1, 1])
 
 
 @pytest.mark.parametrize("name", ["cholesky", "inv", "solve"])
@@ -297,14 +300,14 @@ def test_a_failed_factorisation_raises_nothing(name: str) -> None:
     assert bool(xp.isnan(getattr(xp.linalg, name)(*args)).all())
 
 
-def test_matrices_of_the_wrong_shape_still_raise(a: Array) -> None:
+def test_matrices_of_the_wrong_shape_still_raise(a: Any) -> None:
     with pytest.raises(np.linalg.LinAlgError):
         xp.linalg.inv(a)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="one matrix"):
         xp.scipy_linalg.lu_factor(from_numpy(np.zeros((2, 2, 2))))
 
 
-def test_strided_views_from_the_first_byte(a: Array) -> None:
+def test_strided_views_from_the_first_byte(a: Any) -> None:
     view = strided(a, (2, 2), (24, 8), 8)
     np.testing.assert_array_equal(to_numpy(view), [[1.0, 2.0], [4.0, 5.0]])
     view[0, 0] = 9.0

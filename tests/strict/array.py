@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-
 from tests.strict import indexing
 from tests.strict.host import Host, checked_dtype, register_class, to_device
 from tests.strict.methods import FORWARDED, OPERATORS

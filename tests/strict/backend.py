@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from gradwire_engine.arrays import Backend, register
 from tests.strict.array import Array
 from tests.strict.host import Host
 from tests.strict.namespace import xp
+
+from gradwire_engine.arrays import Backend, register
 
 
 def from_numpy(array: Host) -> Array:
@@ -23,7 +23,7 @@ def to_numpy(array: Array) -> Host:
 
 
 def strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
-    """A view by strides and an offset, all in bytes, of the array's memory from its first byte on."""
+    """A view by strides and an offset in bytes, counted from the array's first byte."""
     flat = np.ndarray((array.nbytes - offset,), np.uint8, array.host, offset)
     first = flat[: array.itemsize].view(array.dtype)
     return Array(np.lib.stride_tricks.as_strided(first, shape, strides))

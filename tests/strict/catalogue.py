@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-
 from tests.strict import products
 from tests.strict.defaults import WITH_DEFAULTS
 from tests.strict.differing import DIFFERING, LINALG, RAW

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.strict.differing import DIFFERING
 from tests.strict.host import need_array, to_device
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.strict.host import Host, checked_dtype, is_device, to_host
 from tests.strict.loops import BFLOAT16
 
@@ -165,7 +164,8 @@ LINALG: dict[str, Callable[..., Any]] = {
     name: _unchecked(getattr(np.linalg, name)) for name in ("cholesky", "inv", "solve")
 }
 # Answers about arrays, which stay on the host.
-RAW = frozenset(
+_RAW = (
     "shape ndim size can_cast result_type iscomplexobj isrealobj isfortran may_share_memory "
-    "shares_memory copyto put put_along_axis fill_diagonal".split()
+    "shares_memory copyto put put_along_axis fill_diagonal"
 )
+RAW = frozenset(_RAW.split())

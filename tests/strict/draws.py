@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.strict.host import to_device, to_host
 
 # With the parameters that CuPy's have.

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.strict.host import is_device, need_array, need_arrays, to_device, to_host
 from tests.strict.loops import API
 
@@ -16,11 +15,12 @@ Parameter = inspect.Parameter
 # Where CuPy's parameter has another name than NumPy's.
 RENAMED = {"newshape": "shape"}
 # Read by the host before any kernel starts: a device array there is a mistake, even of one element.
-HOST_ONLY = frozenset(
+_HOST_ONLY = (
     "axis axes axis1 axis2 axisa axisb axisc shape newshape dtype order reps shift k n N M s norm "
     "num dims decimals pad_width ddof source destination offset keepdims kth kind side mode "
-    "indices_or_sections ndmin".split()
+    "indices_or_sections ndmin"
 )
+HOST_ONLY = frozenset(_HOST_ONLY.split())
 
 
 def signatures(file: str) -> dict[str, inspect.Signature]:
@@ -39,7 +39,7 @@ def _signature(line: str) -> inspect.Signature:
     positional = [*args.posonlyargs, *args.args]
     first_default = len(positional) - len(args.defaults)
     defaults = [*[None] * first_default, *args.defaults]
-    kinds = [Parameter.POSITIONAL_ONLY] * len(args.posonlyargs)
+    kinds: list[Any] = [Parameter.POSITIONAL_ONLY] * len(args.posonlyargs)
     kinds += [Parameter.POSITIONAL_OR_KEYWORD] * len(args.args)
     found = [_parameter(a, k, d) for a, k, d in zip(positional, kinds, defaults, strict=True)]
     if args.vararg:

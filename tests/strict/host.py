@@ -40,7 +40,7 @@ def is_device(value: object) -> bool:
 
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """The dtype as NumPy's object; a ValueError where CuPy has no such dtype."""
-    found = np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
     if found not in DTYPES:
         raise ValueError(f"Unsupported dtype {found}")
     return found
@@ -80,5 +80,5 @@ def need_array(value: Any, where: str) -> Host:
 
 
 def need_arrays(values: Sequence[Any], where: str) -> list[Host]:
-    """The same for each of a sequence; an array in its place is taken apart along its first axis."""
+    """The same for each of a sequence."""
     return [need_array(v, where) for v in values]

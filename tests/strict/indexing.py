@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.strict.host import Host, is_device, to_device
 
 Index = tuple[Any, ...]

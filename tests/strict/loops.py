@@ -18,7 +18,7 @@ DType = np.dtype[Any]
 
 
 class Loop(NamedTuple):
-    """One loop: the dtypes it takes and the dtypes it gives; it gives nothing where CuPy refuses."""
+    """The dtypes that a loop takes and those it gives: none where CuPy refuses."""
 
     takes: tuple[DType, ...]
     gives: tuple[DType, ...]
@@ -49,7 +49,7 @@ def table(file: str) -> dict[str, tuple[Loop, ...]]:
 
 
 def operand_types(operands: tuple[Any, ...]) -> tuple[DType, ...]:
-    """Each operand's dtype; a Python number takes that of the arrays and NumPy scalars beside it."""
+    """Each operand's dtype; a Python number takes that of the arrays and scalars beside it."""
     strong = [x.dtype for x in operands if hasattr(x, "dtype")]
     return tuple(x.dtype if hasattr(x, "dtype") else np.result_type(*strong, x) for x in operands)
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-
 from tests.strict.catalogue import FUNCTIONS, UFUNCS
 from tests.strict.host import SCALARS, is_device, to_device
 

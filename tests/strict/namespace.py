@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-
 from tests.strict import products
 from tests.strict.array import Array
 from tests.strict.catalogue import FOURIER, FUNCTIONS, LINEAR, SPECIAL, UFUNCS
@@ -15,10 +14,10 @@ from tests.strict.host import Host, need_array, to_device
 
 _CONSTANTS = "e euler_gamma inf nan newaxis pi"
 _TYPES = (
-    "bool_ bool int8 int16 int32 int64 intp int_ uint8 uint16 uint32 uint64 float16 float32 float64 "
-    "complex64 complex128 generic number integer signedinteger unsignedinteger inexact floating "
-    "complexfloating dtype finfo iinfo issubdtype isdtype promote_types broadcast_shapes isscalar "
-    "index_exp s_ ndindex"
+    "bool_ bool int8 int16 int32 int64 intp int_ uint8 uint16 uint32 uint64 float16 float32 "
+    "float64 complex64 complex128 generic number integer signedinteger unsignedinteger inexact "
+    "floating complexfloating dtype finfo iinfo issubdtype isdtype promote_types broadcast_shapes "
+    "isscalar index_exp s_ ndindex"
 )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-
 from tests.strict.host import Host, need_array, to_device
 from tests.strict.loops import BFLOAT16
 
@@ -57,7 +56,7 @@ def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """LU with pivots of one matrix."""
-    return to_device(scipy.linalg.lu(_matrix(a), permute_l=permute_l, check_finite=False))
+    return to_device(scipy.linalg.lu(_matrix(a), permute_l, check_finite=False))  # type: ignore[call-overload]
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:

@@ -16,20 +16,17 @@ def _nan_over(name: str) -> Sample:
     return lambda xp, d: getattr(xp, name)(d.v)
 
 
-REDUCTIONS: dict[str, Sample] = {
-    name: _over(name, keepdims=True)
-    for name in "all any prod sum amax max amin min ptp median mean std var argmax argmin".split()
-}
-REDUCTIONS |= {
-    name: _over(name) for name in "cumprod cumsum cumulative_prod cumulative_sum".split()
-}
-REDUCTIONS |= {
-    name: _nan_over(name)
-    for name in (
-        "nancumprod nancumsum nansum nanprod nanmax nanmin nanargmax nanargmin nanmedian nanmean "
-        "nanstd nanvar nan_to_num"
-    ).split()
-}
+_REDUCING = "all any prod sum amax max amin min ptp median mean std var argmax argmin"
+_CUMULATIVE = "cumprod cumsum cumulative_prod cumulative_sum"
+_OF_NAN = (
+    "nancumprod nancumsum nansum nanprod nanmax nanmin nanargmax nanargmin nanmedian nanmean "
+    "nanstd nanvar nan_to_num"
+)
+_TRANSFORMS = "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn"
+
+REDUCTIONS: dict[str, Sample] = {name: _over(name, keepdims=True) for name in _REDUCING.split()}
+REDUCTIONS |= {name: _over(name) for name in _CUMULATIVE.split()}
+REDUCTIONS |= {name: _nan_over(name) for name in _OF_NAN.split()}
 REDUCTIONS |= {
     "count_nonzero": lambda xp, d: xp.count_nonzero(d.b, axis=0),
     "quantile": lambda xp, d: xp.quantile(d.m, 0.3, axis=0, method="lower"),
@@ -92,7 +89,7 @@ LINEAR_SAMPLES: dict[str, Sample] = {
     "slogdet": lambda la, d: tuple(la.slogdet(d.s)),
     "solve": lambda la, d: la.solve(d.s, d.m),
     "tensorsolve": lambda la, d: la.tensorsolve(d.s, d.s[0]),
-    "lstsq": lambda la, d: tuple(la.lstsq(d.m, d.s[0], rcond=None))[0],
+    "lstsq": lambda la, d: next(iter(la.lstsq(d.m, d.s[0], rcond=None))),
     "inv": lambda la, d: la.inv(d.s),
     "pinv": lambda la, d: la.pinv(d.m, 1e-15),
     "tensorinv": lambda la, d: la.tensorinv(d.s, ind=1),
@@ -103,12 +100,7 @@ def _transform(name: str) -> Sample:
     return lambda fft, d: getattr(fft, name)(d.m, norm="ortho")
 
 
-FOURIER_SAMPLES: dict[str, Sample] = {
-    name: _transform(name)
-    for name in (
-        "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn".split()
-    )
-}
+FOURIER_SAMPLES: dict[str, Sample] = {name: _transform(name) for name in _TRANSFORMS.split()}
 FOURIER_SAMPLES |= {
     "fftfreq": lambda fft, d: fft.fftfreq(5, 0.1),
     "rfftfreq": lambda fft, d: fft.rfftfreq(5, 0.1),

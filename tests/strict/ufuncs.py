@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.strict import indexing
 from tests.strict.host import (
     HOST_ARRAY,
@@ -61,7 +60,7 @@ class Ufunc:
         """Apply to operands; `where`, `order` and `subok` are NumPy's alone, hence a TypeError."""
         if not self.nin <= len(args) <= self.nargs:
             raise TypeError(
-                f"Wrong number of arguments for 'cupy_{self.name}'. It must be either {self.nin} or "
+                f"Wrong number of arguments for 'cupy_{self.name}'. It must be {self.nin} or "
                 f"{self.nargs} (with outputs), but given {len(args)}."
             )
         outputs = self._outputs(args[self.nin :], out)
@@ -83,7 +82,7 @@ class Ufunc:
         return given or (None,) * self.nout
 
     def _run(self, loop: Loop, operands: tuple[Any, ...]) -> list[Host]:
-        """NumPy's result in the dtypes of the loop; bfloat16 is computed in float32, as CuPy does."""
+        """NumPy's result in the dtypes of the loop; bfloat16 by way of float32, as in CuPy."""
         cast = [
             np.asarray(x, dtype=t).astype(_arithmetic(t), copy=False)
             for x, t in zip(operands, loop.takes, strict=True)
