@@ -128,17 +128,23 @@ def _word(value: str) -> float:
 
 
 def shown(value: object) -> str:
-    """A short picture of a value for an error's sentence, whatever its size."""
+    """A short picture of a value for an error's sentence, whatever its size and depth."""
     if type(value) is dict:
         return "an object"
-    if type(value) is list and len(value) > 8:
+    if type(value) is list and (len(value) > 8 or {list, dict} & set(map(type, value))):
         return f"a list of {len(value)}"
     if type(value) is int and value.bit_length() > 128:
         return f"an integer of {value.bit_length()} bits"
-    if value is None or type(value) is bool:
-        return _JSON[value]
-    text = f'"{value}"' if type(value) is str else str(value)
+    text = _text(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _text(value: object) -> str:
+    if type(value) is list:
+        return f"[{', '.join(map(shown, value))}]"
+    if type(value) is str:
+        return f'"{value[:60]}"'
+    return _JSON[value] if value is None or type(value) is bool else str(value)
 
 
 def inferred(kinds: set[type], default: DType, prefer_default: bool) -> DType:
@@ -154,7 +160,7 @@ def array_of(numbers: Numbers, dtype: DType) -> Array:
         return _bools(flat, kinds)
     if dtype.category == INTEGER:
         return _integers(flat, kinds, dtype)
-    return _floats(flat, kinds, real_of(dtype)).astype(dtype.numpy, copy=False)
+    return _floats(flat, real_of(dtype)).astype(dtype.numpy, copy=False)
 
 
 def pairs_of(numbers: Numbers, dtype: DType) -> Array:
@@ -188,12 +194,11 @@ def _whole(value: float, dtype: DType) -> int:
     return int(value)
 
 
-def _floats(flat: list[Any], kinds: set[type], dtype: DType) -> Array:
+def _floats(flat: list[Any], dtype: DType) -> Array:
     """Round as torch does: what is too large becomes infinite, halves go through float32."""
     try:
-        if dtype is float64 or float not in kinds:
-            array = np.array(flat, np.float32 if dtype.half else dtype.numpy)
-            return array.astype(dtype.numpy, copy=False)
+        if dtype is float64:
+            return np.array(flat, np.float64)
         with np.errstate(over="ignore"):
             return np.array(flat, np.float32).astype(dtype.numpy, copy=False)
     except OverflowError:
@@ -224,5 +229,5 @@ def cast(array: Array, dtype: DType) -> Array:
         if least < bounds.min or most > bounds.max:
             stranger = least if least < bounds.min else most
             raise unfit(stranger, dtype, f"it holds {bounds.min} to {bounds.max}")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # a signalling NaN becomes a quiet one
         return array.astype(dtype.numpy)
