@@ -1,0 +1,194 @@
+"""How an op applies to tensors: specs first, then bytes, then the kernel, then the record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.call import Call, find_call
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mode import State, local
+from gradwire_engine.op import APPLY, Primitive
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import Edge, Node, Output, next_seq
+from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View
+
+
+def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
+    """Apply a primitive to tensors, numbers and attributes, in the order of its parameters."""
+    state = local.state
+    key: list[Any] = [state.default_dtype]
+    arguments: list[Any] = []
+    flat: list[Any] = []
+    for parameter, arg in zip(op.signature.parameters, args, strict=True):
+        kind = parameter.kind
+        if kind == "tensor":
+            arg = _operand(arg, state, flat)
+            key.append(arg)
+        elif kind == "tensors":
+            arg = tuple([_operand(item, state, flat) for item in arg])
+            key.append(arg)
+        else:
+            key.append((type(arg), arg, str(arg) if type(arg) is float and not arg else None))
+        arguments.append(arg)
+    call = find_call(op, tuple(key), tuple(arguments), _device(op, flat))
+    if state.meter is not None and call.nbytes:
+        state.meter.charge(call.nbytes)
+    result = run(call, [t.array if type(t) is Tensor else t for t in flat])
+    if op.view:
+        return _wrap_views(call, flat[0], result, state)
+    return _wrap(call, flat, result, state)
+
+
+def run(call: Call, arrays: list[Any]) -> Any:
+    """Run a call's kernel; what the array library finds wrong with the values is our error."""
+    try:
+        return call.run(*arrays)
+    except GradwireError:
+        raise
+    except np.linalg.LinAlgError as problem:
+        raise error("numerical_error", f"{call.op.name}: {problem}") from problem
+    except IndexError as problem:
+        raise error(
+            "invalid_argument", f"{call.op.name}: {problem}", raised=IndexError
+        ) from problem
+    except (ValueError, TypeError, OverflowError) as problem:
+        shown = ", ".join(map(str, call.inputs))
+        raise error(
+            "invalid_argument", f"{call.op.name}: {problem}; the operands are {shown}"
+        ) from problem
+    except MemoryError as problem:
+        raise error(
+            "memory_limit",
+            f"{call.op.name}: the result would take {call.nbytes} bytes, which are not to be had",
+            "work on smaller tensors",
+        ) from problem
+
+
+def _operand(arg: Any, state: State, flat: list[Any]) -> Any:
+    """Put one operand among the flat ones; its spec, or what stands for a number."""
+    if type(arg) is Tensor:
+        flat.append(arg)
+        return arg.spec
+    if arg is None:
+        flat.append(None)
+        return None
+    weak = state.weak.get(type(arg))
+    if weak is not None:
+        flat.append(arg)
+        return weak
+    made = Tensor.of(arg)  # a constant that a rule brings along
+    flat.append(made)
+    return made.spec
+
+
+def _device(op: Primitive, flat: list[Any]) -> str:
+    device: str | None = None
+    for item in flat:
+        if type(item) is Tensor and item.spec.device != device:
+            if device is not None:
+                raise error(
+                    "unsupported_device",
+                    f"{op.name}: the operands are on {device} and {item.spec.device}",
+                    "move them to one device",
+                )
+            device = item.spec.device
+    return device or "cpu"
+
+
+def record(
+    call: Call, flat: list[Any], state: State
+) -> tuple[Node | None, tuple[int, ...]]:
+    """Make the node of a call if a gradient can flow; also which outputs it has to save."""
+    if not state.grad or not call.op.differentiable:
+        return None, ()
+    ruled = call.ruled
+    edges: tuple[Edge | None, ...] = tuple(
+        [
+            item.edge if type(item) is Tensor and wanted else None
+            for item, wanted in zip(flat, ruled, strict=True)
+        ]
+    )
+    needs = tuple([edge is not None for edge in edges])
+    if True not in needs or not call.differentiable:
+        return None, ()
+    recipe = call.recipe(needs)
+    saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
+    versions = tuple([s.storage.version if type(s) is Tensor else 0 for s in saved])
+    for item in saved:
+        if type(item) is Tensor and item.flags & INFERENCE:
+            raise error(
+                "inference_tensor",
+                f"{call.op.name}: inference tensors cannot be saved for backward",
+                "make a normal tensor of it with clone(), or use no_grad instead",
+            )
+    node = Node(recipe, edges, saved, versions, next_seq())
+    return node, tuple([~place for place in recipe.saved if place < 0])
+
+
+def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:
+    arrays = (result,) if call.single else result
+    node, kept = record(call, flat, state)
+    outputs = []
+    for index, (array, spec) in enumerate(zip(arrays, call.outputs, strict=True)):
+        outputs.append(Tensor(Storage(array), spec, _edge(call, node, index, spec)))
+    if state.inference:
+        for output in outputs:
+            output.flags = INFERENCE
+    if node is not None and kept:
+        save_outputs(node, outputs)
+    return outputs[0] if call.single else call.op.result(outputs)
+
+
+def _edge(call: Call, node: Node | None, index: int, spec: Spec) -> Edge | None:
+    if node is None or not spec.dtype.differentiable:
+        return None
+    return node if call.single else Output(node, index)
+
+
+def save_outputs(node: Node, outputs: list[Tensor]) -> None:
+    """Fill in the saved outputs: without their edge, so that a node never holds itself."""
+    places = node.recipe.saved
+    node.saved = tuple(
+        [
+            outputs[~place].alias(None) if place < 0 else saved
+            for place, saved in zip(places, node.saved, strict=True)
+        ]
+    )
+    node.versions = tuple(
+        [s.storage.version if type(s) is Tensor else 0 for s in node.saved]
+    )
+
+
+def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
+    node, _ = record(call, [source], state)
+    old = source.view
+    chain = () if old is None else old.chain
+    base = source if old is None or old.base is None else old.base
+    version = source.storage.version
+    creation = _creation(call, old, state)
+    views = []
+    for index, array in enumerate((result,) if call.single else result):
+        view = View((*chain, (call, index)), base, creation, version)
+        view.array, view.source = array, source.storage.array
+        spec = call.outputs[index]
+        made = Tensor(source.storage, spec, _edge(call, node, index, spec))
+        made.view = view
+        made.flags = source.flags & INFERENCE
+        views.append(made)
+    return views[0] if call.single else call.op.result(views)
+
+
+def _creation(call: Call, old: View | None, state: State) -> str:
+    """Under which restriction a view may be written in place: see inplace.py."""
+    if old is not None and old.creation in ("several", "no_grad", "inference"):
+        return old.creation
+    if state.inference:
+        return "inference"
+    if not state.grad:
+        return "no_grad"
+    return "alone" if call.single else "several"
+
+
+APPLY[Tensor] = apply

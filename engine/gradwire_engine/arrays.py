@@ -1,0 +1,146 @@
+"""Array libraries behind one face: NumPy on "cpu", CuPy on "cuda", phantoms on "meta".
+
+A kernel gets `xp`, a namespace with the library's functions and, under `xp.special`, its special
+functions, imported when first used since SciPy is slow to import. A phantom has shape, strides and
+dtype but no memory of its own: views of it can be taken, its elements must never be touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.errors import error
+from gradwire_engine.spec import Spec
+
+Array = Any
+"""An array of some backend: numpy.ndarray, cupy.ndarray or a phantom."""
+
+
+class Namespace:
+    """`xp`: the functions of an array library, and its SciPy twins by attribute when asked for."""
+
+    def __init__(self, module: Any, twins: dict[str, str]) -> None:
+        self.__dict__.update(
+            {k: getattr(module, k) for k in dir(module) if not k.startswith("__")}
+        )
+        self._twins = twins
+
+    def __getattr__(self, name: str) -> ModuleType:
+        twins = self.__dict__["_twins"]
+        if name not in twins:
+            raise AttributeError(f"the array library has no {name}")
+        found = import_module(twins[name])
+        setattr(self, name, found)
+        return found
+
+
+class Backend:
+    """One kind of device: its array library and how arrays come and go."""
+
+    def __init__(
+        self,
+        name: str,
+        xp: Any,
+        array_types: tuple[type, ...],
+        from_numpy: Callable[[np.ndarray], Array],
+        to_numpy: Callable[[Array], np.ndarray],
+    ) -> None:
+        self.name = name
+        self.xp = xp
+        self.array_types = array_types
+        self.from_numpy = from_numpy
+        self.to_numpy = to_numpy
+
+
+NAMESPACE_OF: dict[type, Any] = {}
+"""The `xp` of each array type: how an op on raw arrays finds its library."""
+
+_BACKENDS: dict[str, Backend] = {}
+_FACTORIES: dict[str, Callable[[], Backend]] = {}
+
+
+def register(name: str, factory: Callable[[], Backend]) -> None:
+    """Offer a device kind; its library is imported when the first array on it is asked for."""
+    _FACTORIES[name] = factory
+
+
+def backend(device: str) -> Backend:
+    """The backend of a device ("cpu", "cuda", "cuda:0", "meta"); unsupported_device otherwise."""
+    found = _BACKENDS.get(device)
+    if found is None:
+        kind = device.partition(":")[0] if isinstance(device, str) else device
+        factory = _FACTORIES.get(kind)
+        if factory is None or kind not in devices():
+            raise error(
+                "unsupported_device",
+                f"device {device!r} is not to be had here; there are: {', '.join(devices())}",
+                "choose one of these devices",
+            )
+        found = _BACKENDS[device] = factory()
+        for array_type in found.array_types:
+            NAMESPACE_OF.setdefault(array_type, found.xp)
+    return found
+
+
+def devices() -> list[str]:
+    """The device kinds that this machine can use."""
+    return [name for name in _FACTORIES if name != "cuda" or _cuda_works()]
+
+
+@lru_cache(maxsize=1)
+def _cuda_works() -> bool:
+    if find_spec("cupy") is None:
+        return False
+    try:
+        return bool(import_module("cupy").cuda.runtime.getDeviceCount())
+    except Exception:  # a driver that is missing or too old: any failure means "no CUDA here"
+        return False
+
+
+def _numpy_backend() -> Backend:
+    xp = Namespace(np, {"special": "scipy.special", "scipy_linalg": "scipy.linalg"})
+    scalars = tuple(np.dtype(c).type for c in "?bBhHiIlLqQefdFD")
+    return Backend("cpu", xp, (np.ndarray, *scalars), np.asarray, np.asarray)
+
+
+def _cupy_backend() -> Backend:
+    cupy = import_module("cupy")
+    xp = Namespace(cupy, {"special": "cupyx.scipy.special", "scipy_linalg": "cupyx.scipy.linalg"})
+    return Backend("cuda", xp, (cupy.ndarray,), cupy.asarray, cupy.asnumpy)
+
+
+def _no_data(array: Array) -> np.ndarray:
+    raise error("unsupported_device", "a tensor on device 'meta' has a shape but no data")
+
+
+def _meta_backend() -> Backend:
+    return Backend("meta", backend("cpu").xp, (), lambda a: phantom(a.shape, a.dtype), _no_data)
+
+
+@lru_cache(maxsize=65536)
+def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    """An array of this shape and dtype, row-major, without memory: only views may be taken."""
+    strides, step = [], dtype.itemsize
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    one = np.empty((), dtype)
+    return np.lib.stride_tricks.as_strided(one, shape, tuple(reversed(strides)), writeable=False)
+
+
+def phantom_of(spec: Spec) -> Array:
+    """The phantom of a spec."""
+    return phantom(spec.shape, spec.dtype.numpy)
+
+
+register("cpu", _numpy_backend)
+register("cuda", _cupy_backend)
+register("meta", _meta_backend)
+backend("cpu")

@@ -1,0 +1,194 @@
+"""Reverse mode: `grad` and `backward`, with torch's arguments and torch's refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwire_engine.errors import error
+from gradwire_engine.mode import using
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import Edge, Output
+from gradwire_engine.tensor import Tensor
+from gradwire_engine.walk import Reading, accumulate, ones, raw, recorded, walk, zeros
+
+Cotangents = Sequence[Tensor | None] | None
+
+
+def grad(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    grad_outputs: Cotangents = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+    names: Sequence[str] | None = None,
+) -> list[Tensor | None]:
+    """The gradients of the sum of outputs · grad_outputs by each input; touches no `.grad`.
+
+    grad_outputs: one per output, of its shape and dtype; None stands for 1 at a scalar.
+    retain_graph: keep the saved tensors; by default as create_graph, which records the gradients.
+    allow_unused: None for an input that the outputs don't depend on, in place of unused_input.
+    materialize_grads: zeros there. names: what error texts call the inputs.
+    """
+    if allow_unused is False and materialize_grads:
+        raise error(
+            "invalid_argument",
+            "grad: materialize_grads=true needs allow_unused to be left out or true",
+            "leave allow_unused out",
+            raised=ValueError,
+        )
+    allowed = materialize_grads if allow_unused is None else allow_unused
+    if not inputs:
+        raise error("invalid_argument", "grad: inputs is empty", "name at least one input")
+    wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
+    reading = recorded if create_graph or _on_meta(outputs) else raw
+    keep = create_graph if retain_graph is None else retain_graph
+    with using(grad=create_graph):
+        roots = _roots("grad", outputs, grad_outputs, reading, create_graph)
+        found = walk(roots, reading, keep, captures=wanted)
+        results: list[Tensor | None] = []
+        for index, (x, edge) in enumerate(zip(inputs, wanted, strict=True)):
+            value = found.get(_key(edge))
+            if value is None and not allowed:
+                raise _unused(index, names)
+            if value is not None:
+                results.append(reading.tensor(value, x.spec))
+            else:
+                results.append(zeros(x.spec) if materialize_grads else None)
+    return results
+
+
+def backward(
+    tensors: Sequence[Tensor],
+    grad_tensors: Cotangents = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | None = None,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Add the gradients of the sum of tensors · grad_tensors into `.grad` of the leaves.
+
+    inputs: only these get gradients, non-leaves among them too. The rest as for `grad`.
+    """
+    if inputs is not None and not inputs:
+        raise error(
+            "invalid_argument", "backward: inputs is empty", "leave it out to reach all leaves"
+        )
+    reading = recorded if create_graph or _on_meta(tensors) else raw
+    keep = create_graph if retain_graph is None else retain_graph
+    with using(grad=create_graph):
+        roots = _roots("backward", tensors, grad_tensors, reading, create_graph)
+        if inputs is None:
+            walk(roots, reading, keep, accumulating=True)
+            return
+        wanted = [_input_edge("backward", i, x, names) for i, x in enumerate(inputs)]
+        found = walk(roots, reading, keep, captures=wanted)
+        owners = {_key(edge): x for edge, x in zip(wanted, inputs, strict=True)}
+        for key, x in owners.items():
+            if found.get(key) is not None:
+                accumulate(x, found[key], reading, create_graph)
+
+
+def _key(edge: Edge) -> Any:
+    return (edge.node, edge.index) if type(edge) is Output else edge
+
+
+def _on_meta(tensors: Sequence[Tensor]) -> bool:
+    return any(t.spec.device == "meta" for t in tensors)
+
+
+def _called(kind: str, index: int, names: Sequence[str] | None) -> str:
+    return f"{kind} {index}" if names is None else f"{kind} {index} ({names[index]})"
+
+
+def _input_edge(asked: str, index: int, x: Tensor, names: Sequence[str] | None) -> Edge:
+    edge = x.edge
+    if edge is None:
+        raise error(
+            "requires_no_grad",
+            f"{asked}: {_called('input', index, names)} does not require grad",
+            "set requires_grad on it before it is used",
+        )
+    return edge
+
+
+def _unused(index: int, names: Sequence[str] | None) -> Exception:
+    return error(
+        "unused_input",
+        f"grad: {_called('input', index, names)} was not used in making the outputs",
+        "pass allow_unused=true to get null for it, or materialize_grads=true for zeros",
+    )
+
+
+def _roots(
+    asked: str,
+    tensors: Sequence[Tensor],
+    cotangents: Cotangents,
+    reading: Reading,
+    create_graph: bool,
+) -> list[tuple[Edge, Any]]:
+    """The edges to start from with their cotangents, checked as torch does."""
+    given = [None] * len(tensors) if cotangents is None else list(cotangents)
+    if len(given) != len(tensors):
+        raise error(
+            "invalid_argument",
+            f"{asked}: {len(tensors)} outputs, but {len(given)} cotangents",
+            "give one for each output, or null",
+        )
+    if not tensors:
+        raise error("invalid_argument", f"{asked}: there are no outputs", "name at least one")
+    roots = []
+    for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
+        if g is None:
+            g = _implicit(asked, tensor)
+        else:
+            _check_cotangent(asked, index, tensor.spec, g.spec)
+        edge = tensor.edge
+        if edge is None:
+            raise error(
+                "requires_no_grad",
+                f"{asked}: output {index} ({tensor.spec}) does not require grad "
+                "and does not have a grad_fn",
+                "make it from tensors that require grad, with grad mode on",
+            )
+        roots.append((edge, reading.cotangent(g)))
+    return roots
+
+
+def _implicit(asked: str, tensor: Tensor) -> Tensor:
+    if tensor.spec.size != 1:
+        raise error(
+            "not_scalar",
+            f"{asked}: grad can be implicitly created only for scalar outputs, "
+            f"but this one has shape {list(tensor.shape)}",
+            "reduce it with .sum() or .mean(), pass a cotangent of its shape (grad_outputs or "
+            "grad_tensors), or ask for a jacobian",
+        )
+    if tensor.dtype.is_complex:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: grad can be implicitly created only for real scalar outputs, "
+            f"but this one is {tensor.dtype.name}",
+            "pass a cotangent, or take the real part",
+        )
+    return ones(tensor.spec)
+
+
+def _check_cotangent(asked: str, index: int, spec: Spec, g: Spec) -> None:
+    if g.shape != spec.shape:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: output {index} has shape {list(spec.shape)}, "
+            f"its cotangent has {list(g.shape)}",
+            "they must be equal",
+        )
+    if g.dtype.is_complex != spec.dtype.is_complex:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: output {index} is {spec.dtype.name}, its cotangent {g.dtype.name}; "
+            "both must be complex or both real",
+            "convert the cotangent",
+        )
+

@@ -1,0 +1,109 @@
+"""Every error of gradwire: one table of codes, one exception shape, torch's own exception classes.
+
+The same text comes from the engine, over REST and out of the SDK. A code fixes the HTTP status, the
+title and the Python class that torch raises in that place; `error` builds the exception.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    """What one error code stands for: HTTP status, title, and the class a torch user catches."""
+
+    status: int
+    title: str
+    raised: type[Exception]
+
+
+CODES: dict[str, Code] = {
+    "invalid_json": Code(400, "Invalid JSON", ValueError),
+    "invalid_body": Code(400, "Invalid body", ValueError),
+    "unauthorized": Code(401, "Unauthorized", PermissionError),
+    "forbidden": Code(403, "Forbidden", PermissionError),
+    "not_found": Code(404, "Not found", LookupError),
+    "session_not_found": Code(404, "Session not found", LookupError),
+    "tensor_not_found": Code(404, "Tensor not found", LookupError),
+    "program_not_found": Code(404, "Program not found", LookupError),
+    "op_not_found": Code(404, "Op not found", AttributeError),
+    "method_not_allowed": Code(405, "Method not allowed", RuntimeError),
+    "not_acceptable": Code(406, "Not acceptable", RuntimeError),
+    "request_timeout": Code(408, "Request timeout", TimeoutError),
+    "graph_freed": Code(409, "Graph freed", RuntimeError),
+    "modified_in_place": Code(409, "Modified in place", RuntimeError),
+    "leaf_in_place": Code(409, "Leaf in place", RuntimeError),
+    "view_in_place": Code(409, "View in place", RuntimeError),
+    "inference_tensor": Code(409, "Inference tensor", RuntimeError),
+    "idempotency_conflict": Code(409, "Idempotency conflict", RuntimeError),
+    "session_damaged": Code(409, "Session damaged", RuntimeError),
+    "session_closed": Code(410, "Session closed", RuntimeError),
+    "session_expired": Code(410, "Session expired", RuntimeError),
+    "payload_too_large": Code(413, "Payload too large", RuntimeError),
+    "limit_exceeded": Code(413, "Limit exceeded", RuntimeError),
+    "unsupported_media_type": Code(415, "Unsupported media type", RuntimeError),
+    "invalid_request": Code(422, "Invalid request", TypeError),
+    "invalid_source": Code(422, "Invalid source", SyntaxError),
+    "shape_mismatch": Code(422, "Shape mismatch", RuntimeError),
+    "dtype_mismatch": Code(422, "Dtype mismatch", RuntimeError),
+    "not_scalar": Code(422, "Not a scalar", RuntimeError),
+    "requires_no_grad": Code(422, "Requires no grad", RuntimeError),
+    "unused_input": Code(422, "Unused input", RuntimeError),
+    "invalid_argument": Code(422, "Invalid argument", RuntimeError),
+    "invalid_gradient": Code(422, "Invalid gradient", RuntimeError),
+    "untraceable": Code(422, "Untraceable", RuntimeError),
+    "data_dependent_shape": Code(422, "Data-dependent shape", RuntimeError),
+    "numerical_error": Code(422, "Numerical error", RuntimeError),
+    "nan_gradient": Code(422, "NaN gradient", RuntimeError),
+    "unsupported_device": Code(422, "Unsupported device", RuntimeError),
+    "snapshot_incompatible": Code(422, "Snapshot incompatible", RuntimeError),
+    "rate_limited": Code(429, "Rate limited", RuntimeError),
+    "overloaded": Code(503, "Overloaded", RuntimeError),
+    "shutting_down": Code(503, "Shutting down", RuntimeError),
+    "deadline_exceeded": Code(504, "Deadline exceeded", TimeoutError),
+    "memory_limit": Code(507, "Memory limit", MemoryError),
+    "internal": Code(500, "Internal error", RuntimeError),
+}
+
+
+class GradwireError(Exception):
+    """An error with a stable code: what was asked and what came in (`detail`), how to mend it (`hint`).
+
+    Instances come from `error`, which mixes in the exception class that torch raises in the same
+    place, so `except RuntimeError` written for torch keeps working.
+    """
+
+    code: str
+    detail: str
+    hint: str | None
+    step: int | None = None
+    op: str | None = None
+    request_id: str | None = None
+
+    def __init__(self, code: str, detail: str, hint: str | None = None) -> None:
+        super().__init__(detail if hint is None else f"{detail}\n  hint: {hint}")
+        self.code, self.detail, self.hint = code, detail, hint
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that goes with the code."""
+        return CODES[self.code].status
+
+    @property
+    def title(self) -> str:
+        """The code in words."""
+        return CODES[self.code].title
+
+
+@cache
+def _exception_class(code: str, raised: type[Exception]) -> type[GradwireError]:
+    name = "".join(word.title() for word in code.split("_"))
+    return type(name, (GradwireError, raised), {"__module__": __name__})
+
+
+def error(
+    code: str, detail: str, hint: str | None = None, *, raised: type[Exception] | None = None
+) -> GradwireError:
+    """Build the exception for `code`; `raised` overrides the builtin class where torch's differs."""
+    return _exception_class(code, raised or CODES[code].raised)(code, detail, hint)

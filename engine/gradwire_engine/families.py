@@ -1,0 +1,216 @@
+"""The families of ops: each decorator turns a kernel into a primitive with the family's spec rule.
+
+elementwise: broadcasts and promotes. reduction: folds dims. view: shares memory, its kernel run on
+a phantom is its spec rule. primitive: anything else, with a spec rule of its own. composite: a
+function written in ops. All enter the catalogue under torch's name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gradwire_engine.arrays import backend, phantom_of
+from gradwire_engine.catalogue import enter
+from gradwire_engine.op import Composite, Inferred, Primitive
+from gradwire_engine.promote import Weak, broadcast_shapes, result_type
+from gradwire_engine.mode import local
+from gradwire_engine.signature import axes
+from gradwire_engine.spec import FLOAT, DType, Spec, bool_, dtype_of
+
+Rules = dict[str, Callable[..., Any]] | None
+Kernel = Callable[..., Any]
+
+
+def floating(dtype: DType) -> DType:
+    """The dtype itself where floating or complex, else the default dtype, as for sin of an int."""
+    return dtype if dtype.category >= FLOAT else local.state.default_dtype
+
+
+def to_bool(dtype: DType) -> DType:
+    """The result dtype of comparisons."""
+    return bool_
+
+
+def _same(dtype: DType) -> DType:
+    return dtype
+
+
+def _name(kernel: Kernel, name: str | None, space: str) -> str:
+    return name or space + kernel.__name__.rstrip("_")
+
+
+def elementwise(
+    rules: Rules = None,
+    *,
+    name: str | None = None,
+    space: str = "",
+    aliases: tuple[str, ...] = (),
+    compute: Callable[[DType], DType] = _same,
+    result: Callable[[DType], DType] = _same,
+    unpromoted: tuple[str, ...] = (),
+    inplace: bool = True,
+    exact: bool = False,
+    **facts: Any,
+) -> Callable[[Kernel], Primitive]:
+    """An op on each element: operands broadcast and are promoted to one dtype.
+
+    compute: from the promoted dtype to the one the kernel works in (`floating` for sin).
+    result: from that to the result's (`to_bool` for comparisons, `real_of` for abs).
+    unpromoted: operands that broadcast but keep their dtype (the condition of where).
+    """
+
+    def infer(op: str, operands: tuple[str, ...], named: dict[str, Any]) -> Inferred:
+        specs = {n: named[n] for n in operands if named[n] is not None}
+        shape = broadcast_shapes(op, *(s.shape for s in specs.values()))
+        dtype = compute(result_type(s for n, s in specs.items() if n not in unpromoted))
+        return Inferred(Spec(shape, result(dtype), ""), dtype, kept=unpromoted)
+
+    def declare(kernel: Kernel) -> Primitive:
+        public = _name(kernel, name, space)
+        made = Primitive(
+            public,
+            kernel,
+            lambda named: infer(public, operands, named),
+            rules,
+            family="elementwise",
+            fuses=True,
+            exact=exact,
+            **facts,
+        )
+        operands = tuple(made.signature.parameters[i].name for i in made.places)
+        enter(made, aliases, inplace=inplace)
+        return made
+
+    return declare
+
+
+def reduction(
+    rules: Rules = None,
+    *,
+    name: str | None = None,
+    space: str = "",
+    aliases: tuple[str, ...] = (),
+    compute: Callable[[DType], DType] = _same,
+    result: Callable[[DType], DType] = _same,
+    **facts: Any,
+) -> Callable[[Kernel], Primitive]:
+    """An op that folds the axes in its attribute `dim` (None: all), kept as 1 with `keepdim`.
+
+    A `dtype` attribute, where there is one, is the dtype it computes in and gives.
+    """
+
+    def declare(kernel: Kernel) -> Primitive:
+        public = _name(kernel, name, space)
+
+        def infer(named: dict[str, Any]) -> Inferred:
+            spec, dims = named["input"], named.get("dim")
+            spec = Spec((), spec.dtype, "") if isinstance(spec, Weak) else spec
+            dims = (dims,) if isinstance(dims, int) else dims
+            shape = reduced_shape(public, spec.shape, dims, named.get("keepdim", False))
+            dtype = named.get("dtype") or compute(spec.dtype)
+            out = Spec(shape, result(dtype), "")
+            return Inferred(out, dtype)
+
+        made = Primitive(public, kernel, infer, rules, family="reduction", **facts)
+        enter(made, aliases)
+        return made
+
+    return declare
+
+
+def reduced_shape(
+    asked: str, shape: tuple[int, ...], dims: tuple[int, ...] | None, keepdim: bool
+) -> tuple[int, ...]:
+    """The shape that is left when these dims (None or (): all) are folded."""
+    gone = axes(asked, dims, len(shape))
+    if keepdim:
+        return tuple(1 if i in gone else size for i, size in enumerate(shape))
+    return tuple(size for i, size in enumerate(shape) if i not in gone)
+
+
+def view(
+    rules: Rules = None,
+    *,
+    name: str | None = None,
+    space: str = "",
+    aliases: tuple[str, ...] = (),
+    many: bool = False,
+    public: bool = True,
+    **facts: Any,
+) -> Callable[[Kernel], Primitive]:
+    """An op whose result shares the input's memory. The kernel must never read elements.
+
+    many: the kernel gives a list of views, of which none may be written in place alone.
+    """
+
+    def declare(kernel: Kernel) -> Primitive:
+        called = _name(kernel, name, space)
+
+        def infer(named: dict[str, Any]) -> Inferred:
+            source = phantom_of(named["input"])
+            others = {k: v for k, v in named.items() if k != "input"}
+            found = kernel(backend("cpu").xp, source, **others)
+            if many:
+                return Inferred(tuple(Spec(a.shape, dtype_of(a.dtype), "") for a in found))
+            return Inferred(Spec(found.shape, dtype_of(found.dtype), ""))
+
+        made = Primitive(
+            called, kernel, infer, rules, family="view", view=True, exact=True, many=many, **facts
+        )
+        if public:
+            enter(made, aliases)
+        return made
+
+    return declare
+
+
+def primitive(
+    rules: Rules = None,
+    *,
+    spec: Callable[..., Any],
+    name: str | None = None,
+    space: str = "",
+    aliases: tuple[str, ...] = (),
+    family: str = "primitive",
+    inplace: bool = False,
+    public: bool = True,
+    **facts: Any,
+) -> Callable[[Kernel], Primitive]:
+    """An op with a spec rule of its own.
+
+    spec takes, by name, whichever of the operands (as Specs) and attributes it wants, and gives the
+    output's Spec, a tuple of them, or an Inferred where operands are to be cast.
+    """
+    wanted = tuple(inspect.signature(spec).parameters)
+
+    def infer(named: dict[str, Any]) -> Inferred:
+        found = spec(*[named[n] for n in wanted])
+        return found if isinstance(found, Inferred) else Inferred(found)
+
+    def declare(kernel: Kernel) -> Primitive:
+        made = Primitive(_name(kernel, name, space), kernel, infer, rules, family=family, **facts)
+        if public:
+            enter(made, aliases, inplace=inplace)
+        return made
+
+    return declare
+
+
+def composite(
+    name: str | None = None,
+    *,
+    space: str = "",
+    aliases: tuple[str, ...] = (),
+    grad_name: str | None = None,
+    inplace: bool = False,
+) -> Callable[[Kernel], Composite]:
+    """An op written in other ops."""
+
+    def declare(function: Kernel) -> Composite:
+        made = Composite(_name(function, name, space), function, grad_name=grad_name)
+        enter(made, aliases, inplace=inplace)
+        return made
+
+    return declare

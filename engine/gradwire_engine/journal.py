@@ -1,0 +1,82 @@
+"""All or nothing: what a request changes is logged, and undone if the request fails.
+
+Every mutable cell of the engine (a storage's array and version, a tensor's grad and edge, a node's
+saved tensors, a generator's state) is written through `assign`; the host's dictionaries through
+`put` and `drop`. Arrays are never logged by content: a write goes to a fresh array that is swapped
+in, so undoing swaps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradwire_engine.mode import local
+
+_MISSING = object()
+
+
+class Journal:
+    """The log of one request: undo callbacks' data, newest last."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Any, Any, Any]] = []
+
+    def rollback(self, mark: int = 0) -> None:
+        """Put back what was written since `mark`, newest first."""
+        while len(self.entries) > mark:
+            owner, name, old = self.entries.pop()
+            if type(owner) is not dict:
+                setattr(owner, name, old)
+            elif old is _MISSING:
+                owner.pop(name, None)
+            else:
+                owner[name] = old
+
+
+def assign(owner: Any, name: str, value: Any) -> None:
+    """setattr that the running transaction can undo."""
+    journal = local.state.journal
+    if journal is not None:
+        journal.entries.append((owner, name, getattr(owner, name)))
+    setattr(owner, name, value)
+
+
+def put(mapping: dict[Any, Any], key: Any, value: Any) -> None:
+    """mapping[key] = value that the running transaction can undo."""
+    journal = local.state.journal
+    if journal is not None:
+        journal.entries.append((mapping, key, mapping.get(key, _MISSING)))
+    mapping[key] = value
+
+
+def drop(mapping: dict[Any, Any], key: Any) -> None:
+    """Remove a key, if it is there, so that the running transaction can undo it."""
+    if key in mapping:
+        journal = local.state.journal
+        if journal is not None:
+            journal.entries.append((mapping, key, mapping[key]))
+        del mapping[key]
+
+
+@contextmanager
+def transaction() -> Iterator[Journal]:
+    """Run a block all or nothing: if it raises, every journalled write of it is undone.
+
+    Nested blocks undo their own part only.
+    """
+    state = local.state
+    outer = state.journal
+    journal = outer if outer is not None else Journal()
+    mark = len(journal.entries)
+    state.journal = journal
+    try:
+        yield journal
+    except BaseException:
+        journal.rollback(mark)
+        raise
+    finally:
+        state.journal = outer

@@ -1,0 +1,108 @@
+"""What is in force on this thread: grad mode, inference mode, journal, meter, random generator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gradwire_engine.errors import error
+from gradwire_engine.promote import Weak, weak_kinds
+from gradwire_engine.spec import DType, float32
+
+if TYPE_CHECKING:
+    from gradwire_engine.journal import Journal
+    from gradwire_engine.random import Generator
+
+
+class Meter(Protocol):
+    """Asked before anything is allocated; raises memory_limit when the bytes are not to be had."""
+
+    def charge(self, nbytes: int) -> None: ...
+
+
+class State:
+    """The modes of one thread; `current()` gives it."""
+
+    __slots__ = (
+        "default_dtype", "generator", "grad", "inference", "journal", "meter", "origin", "weak",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.inference = False
+        self.journal: Journal | None = None
+        self.meter: Meter | None = None
+        self.generator: Generator | None = None
+        self.origin: Callable[[int], str] | None = None  # seq of a node -> "step 1, tensor y"
+        self.default_dtype: DType = float32
+        self.weak: dict[type, Weak] = weak_kinds(float32)
+
+    def set_default_dtype(self, dtype: DType) -> None:
+        """The dtype of float results that no operand decides; a floating dtype."""
+        if not dtype.is_floating_point:
+            raise error("dtype_mismatch", f"the default dtype must be floating, not {dtype.name}")
+        self.default_dtype = dtype
+        self.weak = weak_kinds(dtype)
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.state = State()
+
+
+local = _Local()
+
+
+def current() -> State:
+    """The modes of this thread."""
+    return local.state
+
+
+class using(ContextDecorator):
+    """Set fields of this thread's state for a block or a function, and put them back after."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+        self._saved: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        state = local.state
+        self._saved.append({name: getattr(state, name) for name in self._fields})
+        for name, value in self._fields.items():
+            setattr(state, name, value)
+
+    def __exit__(self, *exc: object) -> None:
+        state = local.state
+        for name, value in self._saved.pop().items():
+            setattr(state, name, value)
+
+
+def no_grad() -> using:
+    """Record nothing: results require no grad."""
+    return using(grad=False)
+
+
+def enable_grad() -> using:
+    """Record again, inside a no_grad block."""
+    return using(grad=True)
+
+
+def set_grad_enabled(flag: bool) -> using:
+    """no_grad or enable_grad by a flag."""
+    return using(grad=bool(flag))
+
+
+def inference_mode(flag: bool = True) -> using:
+    """Record nothing and make inference tensors, which autograd can never use."""
+    return using(inference=True, grad=False) if flag else using(inference=False, grad=True)
+
+
+GRAD_MODES: dict[str, Callable[[], using]] = {
+    "enable_grad": enable_grad,
+    "no_grad": no_grad,
+    "inference_mode": inference_mode,
+}
+
+

@@ -1,0 +1,256 @@
+"""What an op is: one declaration with signature, kernel, inference and derivative rules.
+
+`Op` is a public name of the catalogue; it has one or more overloads, tried in order. An overload is
+a `Primitive` (a kernel on arrays with rules of its own) or a `Composite` (a function written in
+ops). Calling either on raw arrays runs it at once; on a value (Tensor, and later Batched, Symbol,
+Dual) it is the value's type that says how the op applies: see `APPLY`.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire_engine.arrays import NAMESPACE_OF
+from gradwire_engine.errors import error
+from gradwire_engine.rule import Rules
+from gradwire_engine.signature import REQUIRED, Mismatch, Parameter, Signature, read_signature
+from gradwire_engine.spec import DType, Spec
+
+APPLY: dict[type, Callable[[Primitive, tuple[Any, ...]], Any]] = {}
+"""How an op applies to each type of value; a value type enters itself here."""
+
+RANK: dict[type, int] = {}
+"""Which value type decides where operands are mixed: the highest."""
+
+
+class Inferred:
+    """What inference says of a call.
+
+    outputs: a Spec, or a tuple of them. compute: the dtype that operands are cast to (None: they
+    stay as they are), but for those named in `kept`.
+    """
+
+    __slots__ = ("compute", "kept", "outputs")
+
+    def __init__(
+        self,
+        outputs: Spec | tuple[Spec, ...],
+        compute: DType | None = None,
+        kept: tuple[str, ...] = (),
+    ) -> None:
+        self.outputs = outputs
+        self.compute = compute
+        self.kept = kept
+
+
+Infer = Callable[[dict[str, Any]], Inferred]
+"""From operands' specs and attributes, by parameter name, to what the call will give."""
+
+
+class Overload:
+    """What primitives and composites share: a signature, documentation, a place in the catalogue."""
+
+    def __init__(self, name: str, function: Callable[..., Any], *, skip: int) -> None:
+        self.name = name
+        self.function = function
+        self.signature: Signature = read_signature(name, function, skip=skip)
+        self.doc = (function.__doc__ or "").strip()
+        self.__doc__ = self.doc
+        self.__name__ = function.__name__
+        if not self.doc:
+            raise TypeError(f"op {name}: a sentence of documentation is missing")
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}{self.signature}>"
+
+
+class Primitive(Overload):
+    """An op with a kernel and derivative rules of its own.
+
+    kernel: `(xp, *operands, **attributes) -> array or tuple of arrays`.
+    infer: the spec rule. rules: see `rule.Rules`. outputs: names of the results ("out" if one).
+    exact: moves or compares elements, so halves need no detour over float32.
+    view: the result shares the input's memory. fuses: elementwise, may join a fused region.
+    random: the kernel takes the generator after xp. many: results without names, in a tuple.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Callable[..., Any],
+        infer: Infer,
+        rules: dict[str, Callable[..., Any]] | None = None,
+        *,
+        family: str,
+        outputs: tuple[str, ...] = ("out",),
+        grad_name: str | Callable[[dict[str, Any]], str] | None = None,
+        formula: str | None = None,
+        exact: bool = False,
+        view: bool = False,
+        fuses: bool = False,
+        random: bool = False,
+        data_dependent: bool = False,
+        many: bool = False,
+    ) -> None:
+        super().__init__(name, kernel, skip=2 if random else 1)
+        self.kernel = kernel
+        self.infer = infer
+        self.family = family
+        self.outputs = outputs
+        self.rules = Rules(name, rules or {}, self.signature, outputs)
+        self.formula = formula
+        self.exact, self.view, self.fuses = exact, view, fuses
+        self.random, self.data_dependent = random, data_dependent
+        self.many = many
+        self.result = _result_type(name, outputs)
+        self._grad_name = grad_name or grad_fn_name(name)
+        self.calls: dict[Any, Any] = {}
+        self.places = self.signature.operand_places
+
+    def grad_name(self, attributes: dict[str, Any]) -> str:
+        """The name of the node this op leaves in the graph, as in torch: PowBackward0."""
+        return self._grad_name if isinstance(self._grad_name, str) else self._grad_name(attributes)
+
+    @property
+    def differentiable(self) -> bool:
+        return bool(self.rules)
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """Operands and outputs that the backward keeps."""
+        return self.rules.saved_names
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != self.signature.arity:
+            args = self.signature.complete(args, kwargs)
+        apply = value_apply(args, self.places)
+        if apply is not None:
+            return apply(self, args)
+        return self.kernel(_namespace(self, args), *args)
+
+
+class Composite(Overload):
+    """An op written in other ops: no kernel and no rules, every derivative comes with its parts.
+
+    grad_name: what the last node is called where torch has one node for the whole.
+    """
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], *, grad_name: str | None = None
+    ) -> None:
+        super().__init__(name, function, skip=0)
+        self.grad_name = grad_name
+        self.differentiable = True
+        self.saves: tuple[str, ...] = ()
+        self.formula: str | None = None
+        self.fuses = self.data_dependent = self.view = self.random = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self.function(*args, **kwargs)
+        if self.grad_name is not None:
+            rename = getattr(result, "rename_node", None)
+            if rename is not None:
+                rename(self.grad_name)
+        return result
+
+
+def value_apply(
+    args: Sequence[Any], places: tuple[int, ...]
+) -> Callable[[Primitive, tuple[Any, ...]], Any] | None:
+    """How these operands want an op applied; None when all are raw arrays and numbers."""
+    chosen: type | None = None
+    for place in places:
+        arg = args[place]
+        for item in arg if type(arg) in (list, tuple) else (arg,):
+            kind = type(item)
+            if kind in APPLY and (chosen is None or RANK[kind] > RANK[chosen]):
+                chosen = kind
+    return None if chosen is None else APPLY[chosen]
+
+
+def _namespace(op: Primitive, args: Sequence[Any]) -> Any:
+    for place in op.places:
+        arg = args[place]
+        for item in arg if type(arg) in (list, tuple) else (arg,):
+            found = NAMESPACE_OF.get(type(item))
+            if found is not None:
+                return found
+    raise TypeError(f"{op.name}: no array among the operands {[type(a).__name__ for a in args]}")
+
+
+def _result_type(name: str, outputs: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
+    """What several results come in: a named tuple as in torch, or a plain one."""
+    if len(outputs) == 1:
+        return tuple
+    made = namedtuple(name.rpartition(".")[2], outputs)  # type: ignore[misc]
+    return made._make
+
+
+def grad_fn_name(name: str) -> str:
+    """torch's node name for an op's name: `log_softmax` -> LogSoftmaxBackward0."""
+    last = name.removeprefix("nn.functional.").removeprefix("special.").replace(".", "_")
+    words = [word for word in last.split("_") if word]
+    return "".join(word[0].upper() + word[1:] for word in words) + "Backward0"
+
+
+class Op:
+    """A public op: its name, aliases, overloads, and what the catalogue says of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.aliases: list[str] = []
+        self.overloads: list[Primitive | Composite] = []
+        self.inplace = False
+
+    @property
+    def doc(self) -> str:
+        return self.overloads[0].doc
+
+    @property
+    def signatures(self) -> list[Signature]:
+        return [overload.signature for overload in self.overloads]
+
+    @property
+    def formula(self) -> str | None:
+        """The derivative as a formula; None where the op is made of others or has none."""
+        return next((o.formula for o in self.overloads if o.formula), None)
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        return self.overloads[0].saves
+
+    @property
+    def fuses(self) -> bool:
+        return all(o.fuses for o in self.overloads)
+
+    @property
+    def data_dependent(self) -> bool:
+        """Whether the result's shape depends on data."""
+        return any(o.data_dependent for o in self.overloads)
+
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """The first overload that these arguments fit, and the arguments in its order."""
+        reasons = []
+        for overload in self.overloads:
+            try:
+                return overload, overload.signature.bind(args, kwargs)
+            except Mismatch as mismatch:
+                reasons.append(str(mismatch))
+        wanted = " or ".join(f"{self.name}{o.signature}" for o in self.overloads)
+        raise error(
+            "invalid_argument",
+            f"{self.name}: {'; '.join(dict.fromkeys(reasons))}",
+            f"the signature is {wanted}",
+            raised=TypeError,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        overload, values = self.bind(args, kwargs)
+        return overload(*values)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}, {len(self.overloads)} overload(s)>"
+
+

@@ -1,0 +1,1 @@
+"""The ops, family by family; importing this package fills the catalogue."""

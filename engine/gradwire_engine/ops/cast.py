@@ -1,0 +1,39 @@
+"""Copies: to another dtype, or as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import primitive
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import DType, Spec
+
+
+def _with_dtype(input: Spec, dtype: DType) -> Spec:
+    return input.with_(dtype=dtype)
+
+
+@primitive(
+    vjp(input=lambda g: g),
+    spec=_with_dtype,
+    name="to_dtype",
+    family="elementwise",
+    grad_name="ToCopyBackward0",
+    formula="g in the input's dtype",
+    exact=True,
+    public=False,
+)
+def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
+    """Convert to a dtype, always as a copy; a complex number loses its imaginary part."""
+    if input.dtype.kind == "c" and dtype.numpy.kind not in "cb":
+        input = input.real
+    return input.astype(dtype.numpy)
+
+
+@primitive(
+    vjp(input=lambda g: g), spec=lambda input: input, exact=True, family="elementwise", formula="g"
+)
+def clone(xp: Any, input: Array) -> Array:
+    """Copy a tensor; gradients flow back to it unchanged."""
+    return xp.copy(input, order="K") if hasattr(input, "dtype") else input

@@ -1,0 +1,44 @@
+"""A write through a view, as an op: the base with the part that the view shows replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.call import follow
+from gradwire_engine.families import primitive
+from gradwire_engine.ops.expand import reshape, view
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Data
+
+
+def seen_through(g: Any, chain: Any) -> Any:
+    """The part of a gradient that the views of a chain show, reshaping with a copy if need be."""
+    for call, index in chain:
+        arguments = list(call.arguments)
+        if call.op is view:
+            g = reshape(g, call.outputs[0].shape)
+            continue
+        arguments[call.op.places[0]] = g
+        g = call.op(*arguments)
+        g = g if call.single else g[index]
+    return g
+
+
+@primitive(
+    vjp(
+        input=lambda g, chain: view_scatter(g, 0, chain),
+        src=lambda g, chain: seen_through(g, chain),
+    ),
+    spec=lambda input: input,
+    family="elementwise",
+    exact=True,
+    public=False,
+    grad_name="CopySlices",
+    formula="input: g with the part set to 0; src: that part of g",
+)
+def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
+    """The input with the elements that a chain of views shows replaced by those of src."""
+    out = xp.copy(input, order="K")
+    follow(chain, out)[...] = src
+    return out

@@ -1,0 +1,49 @@
+"""Seeded random state: one generator per session, or the thread's own where there is none."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from secrets import randbits
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.journal import assign
+from gradwire_engine.mode import local
+
+
+class Generator:
+    """Random numbers from a seed; the same seed gives the same numbers on one kind of device.
+
+    `state` is a number of draws and the seed of the next one: every draw starts a fresh counter
+    stream (Philox), so the state is two integers, cheap to undo, fork and write down.
+    """
+
+    __slots__ = ("draws", "seed")
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed = randbits(63) if seed is None else seed
+        self.draws = 0
+
+    def restart(self, seed: int) -> None:
+        """Begin again from a seed, as torch.manual_seed."""
+        assign(self, "seed", seed)
+        assign(self, "draws", 0)
+
+    def next_stream(self, device: str) -> Any:
+        """The array library's own random generator for the next draw."""
+        draw = self.draws
+        assign(self, "draws", draw + 1)
+        key = self.seed & (2**64 - 1)
+        if device.startswith("cuda"):
+            cupy = import_module("cupy")
+            return cupy.random.Generator(cupy.random.Philox4x3210(hash((key, draw)) & (2**63 - 1)))
+        return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, draw]))
+
+
+def running(device: str) -> Any:
+    """The generator that a random kernel draws from now."""
+    state = local.state
+    if state.generator is None:
+        state.generator = Generator()
+    return state.generator.next_stream(device)

@@ -1,0 +1,92 @@
+"""Derivative rules: what each needs, checked when the op is declared, pre-resolved for each call.
+
+A rule is `lambda g, <what is saved>, <attributes and specs>: gradient of one operand`, written in
+ops. Its parameter names say what it gets: `g` (or `g_<output>` for ops with several results),
+operands and outputs by name, which are thereby saved, then attributes and `<operand>_spec`. The
+entry `joint` gives the gradients of all operands at once, and may ask for `needs`, a bool each.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gradwire_engine.signature import Signature
+
+
+class Rule(NamedTuple):
+    """One rule with the names of its parameters sorted by what they are."""
+
+    operand: str
+    function: Callable[..., Any]
+    cotangents: tuple[int, ...]  # which outputs' cotangents it takes
+    saved: tuple[str, ...]
+    static: tuple[str, ...]
+
+
+class Rules:
+    """All rules of an op by operand."""
+
+    __slots__ = ("by_operand", "joint", "saved_names")
+
+    def __init__(
+        self,
+        op: str,
+        rules: dict[str, Callable[..., Any]],
+        signature: Signature,
+        outputs: tuple[str, ...],
+    ) -> None:
+        operands = [signature.parameters[i].name for i in signature.operand_places]
+        self.by_operand = {
+            name: _read(op, name, function, operands, signature, outputs)
+            for name, function in rules.items()
+        }
+        self.joint = self.by_operand.pop("joint", None)
+        if self.joint and self.by_operand:
+            raise TypeError(f"op {op}: either one joint rule or a rule for each operand")
+        names = [n for rule in self.all() for n in rule.saved]
+        self.saved_names = tuple(dict.fromkeys(names))
+
+    def all(self) -> list[Rule]:
+        return [self.joint] if self.joint else list(self.by_operand.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.joint or self.by_operand)
+
+
+def _read(
+    op: str,
+    operand: str,
+    function: Callable[..., Any],
+    operands: list[str],
+    signature: Signature,
+    outputs: tuple[str, ...],
+) -> Rule:
+    if operand != "joint" and operand not in operands:
+        raise TypeError(f"op {op}: a rule for {operand!r}, but the operands are {operands}")
+    taken = {"g": 0} if len(outputs) == 1 else {}
+    taken |= {f"g_{name}": i for i, name in enumerate(outputs)}
+    static = {p.name for p in signature.parameters if p.name not in operands}
+    static |= {f"{name}_spec" for name in (*operands, *outputs)} | {"needs"}
+    stage, found = 0, ([], [], [])  # type: ignore[var-annotated]
+    for name in inspect.signature(function).parameters:
+        where = 0 if name in taken else 1 if name in operands or name in outputs else 2
+        if where == 2 and name not in static:
+            raise TypeError(
+                f"op {op}, rule for {operand}: no operand, output or attribute is called {name!r}"
+            )
+        if where < stage:
+            raise TypeError(
+                f"op {op}, rule for {operand}: {name!r} stands too late; "
+                "the order is cotangents, saved tensors, attributes and specs"
+            )
+        stage = where
+        found[where].append(name)
+    cotangents = tuple(taken[name] for name in found[0])
+    return Rule(operand, function, cotangents, tuple(found[1]), tuple(found[2]))
+
+
+def vjp(**rules: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """The derivative rules of an op, an operand each: `vjp(input=lambda g, other: g * other)`."""
+    return rules

@@ -1,0 +1,267 @@
+"""Signatures: what an op's parameters are, read from its Python annotations, and how calls bind."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradwire_engine.arrays import NAMESPACE_OF
+from gradwire_engine.errors import error
+from gradwire_engine.spec import DTYPES, DType
+
+
+# What parameters of ops are annotated with; the names are the keys of KINDS below.
+Arrays = Sequence[Any]
+Index = Any
+Dim = int
+Dims = tuple[int, ...]
+Ints = tuple[int, ...]
+Data = Any
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = _Required()
+
+VALUE_TYPES: set[type] = set()
+"""Types whose instances stand in a tensor slot besides arrays and numbers; they enter themselves."""
+
+KINDS = {
+    "Array": "tensor",
+    "Arrays": "tensors",
+    "Index": "index",
+    "int": "int",
+    "Dim": "dim",
+    "Ints": "ints",
+    "Dims": "dims",
+    "float": "float",
+    "Number": "number",
+    "bool": "bool",
+    "str": "str",
+    "DType": "dtype",
+    "Data": "data",
+}
+"""From the annotation in a declaration to the kind of parameter that the catalogue shows."""
+
+OPERANDS = ("tensor", "tensors", "index")
+
+
+class Mismatch(Exception):
+    """These arguments don't fit this signature; another overload may."""
+
+
+class Parameter(NamedTuple):
+    """One parameter: `kind` is a value of KINDS, `optional` says that None is accepted."""
+
+    name: str
+    kind: str
+    default: Any
+    optional: bool
+    keyword_only: bool
+
+    def __str__(self) -> str:
+        kind = f"{self.kind} or None" if self.optional else self.kind
+        return (
+            f"{self.name}: {kind}"
+            if self.default is REQUIRED
+            else f"{self.name}: {kind} = {self.default!r}"
+        )
+
+
+class Signature:
+    """The parameters of an op in order; operands are the tensor, tensors and index slots."""
+
+    __slots__ = ("arity", "by_name", "dims", "operand_places", "parameters", "positional")
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.parameters = tuple(parameters)
+        self.arity = len(self.parameters)
+        self.by_name = {p.name: i for i, p in enumerate(self.parameters)}
+        self.positional = sum(not p.keyword_only for p in self.parameters)
+        self.dims = tuple(
+            (i, p.kind == "dims") for i, p in enumerate(parameters) if p.kind in ("dim", "dims")
+        )
+        self.operand_places = tuple(i for i, p in enumerate(parameters) if p.kind in OPERANDS)
+
+    def __str__(self) -> str:
+        shown, starred = [], False
+        for parameter in self.parameters:
+            if parameter.keyword_only and not starred:
+                shown.append("*")
+                starred = True
+            shown.append(str(parameter))
+        return f"({', '.join(shown)})"
+
+    def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments in order, defaults filled in; unchecked, for calls from within."""
+        values = [*args, *(p.default for p in self.parameters[len(args) :])]
+        for name, value in kwargs.items():
+            values[self.by_name[name]] = value
+        return tuple(values)
+
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments in order, checked and brought to their kind; Mismatch if they don't fit."""
+        args = self._gather(args)
+        if len(args) > self.positional:
+            raise Mismatch(f"takes {self.positional} positional arguments, got {len(args)}")
+        values: list[Any] = [*args, *(p.default for p in self.parameters[len(args) :])]
+        for name, value in kwargs.items():
+            place = self.by_name.get(name)
+            if place is None:
+                raise Mismatch(f"there is no parameter {name!r}")
+            if place < len(args):
+                raise Mismatch(f"{name!r} was given twice")
+            values[place] = value
+        return tuple(map(_convert, self.parameters, values))
+
+    def _gather(self, args: Sequence[Any]) -> Sequence[Any]:
+        """`permute(x, 1, 0)` means `permute(x, (1, 0))`: ints in a row fill a last list slot."""
+        last = self.positional - 1
+        if (
+            len(args) > last >= 0
+            and self.parameters[last].kind in ("ints", "dims")
+            and len(args) > self.positional
+            and all(type(a) is int for a in args[last:])
+        ):
+            return [*args[:last], tuple(args[last:])]
+        return args
+
+
+def read_signature(name: str, function: Callable[..., Any], *, skip: int) -> Signature:
+    """The signature of a declaration, without its first `skip` parameters (a kernel's xp)."""
+    parameters = []
+    for parameter in list(inspect.signature(function).parameters.values())[skip:]:
+        text = str(parameter.annotation)
+        optional = text.endswith(" | None")
+        kind = KINDS.get(text.removesuffix(" | None"))
+        if kind is None:
+            raise TypeError(
+                f"op {name}: parameter {parameter.name} has the annotation {text!r}; "
+                f"use one of {', '.join(KINDS)}, with '| None' where None is accepted"
+            )
+        default = REQUIRED if parameter.default is parameter.empty else parameter.default
+        keyword_only = parameter.kind is parameter.KEYWORD_ONLY
+        parameters.append(Parameter(parameter.name, kind, default, optional, keyword_only))
+    return Signature(parameters)
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _is_tensor(value: Any) -> bool:
+    kind = type(value)
+    return kind in VALUE_TYPES or kind in _NUMBERS or kind in NAMESPACE_OF
+
+
+def _is_int(value: Any) -> bool:
+    return type(value) is int or (isinstance(value, int) and type(value) is not bool)
+
+
+def _tuple_of_ints(value: Any) -> tuple[int, ...] | None:
+    if _is_int(value):
+        return (value,)
+    if isinstance(value, (list, tuple)) and all(map(_is_int, value)):
+        return tuple(value)
+    return None
+
+
+def _convert(parameter: Parameter, value: Any) -> Any:
+    if value is REQUIRED:
+        raise Mismatch(f"{parameter.name!r} is missing")
+    if value is None and (parameter.optional or parameter.default is None):
+        return None
+    converted = _CONVERT[parameter.kind](value)
+    if converted is _BAD:
+        raise Mismatch(
+            f"{parameter.name!r} must be {_WANTED.get(parameter.kind, parameter.kind)}"
+            f"{' or None' if parameter.optional else ''}, got {_shown(value)}"
+        )
+    return converted
+
+
+_BAD = object()
+
+
+def _shown(value: Any) -> str:
+    text = value.describe() if hasattr(value, "describe") else repr(value)
+    return text if len(text) <= 60 else f"a {type(value).__name__}"
+
+
+def _dtype(value: Any) -> Any:
+    if isinstance(value, DType):
+        return value
+    return DTYPES.get(value, _BAD) if isinstance(value, str) else _BAD
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and all(v is None or _is_tensor(v) for v in value):
+        return tuple(value)
+    return _BAD
+
+
+def _ints(value: Any) -> Any:
+    found = _tuple_of_ints(value)
+    return _BAD if found is None else found
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
+_CONVERT: dict[str, Callable[[Any], Any]] = {
+    "tensor": lambda v: v if _is_tensor(v) else _BAD,
+    "tensors": _tensors,
+    "index": lambda v: v,
+    "int": lambda v: v if _is_int(v) else _BAD,
+    "dim": lambda v: v if _is_int(v) else _BAD,
+    "ints": _ints,
+    "dims": _ints,
+    "float": lambda v: float(v) if isinstance(v, (int, float)) else _BAD,
+    "number": lambda v: v if isinstance(v, (int, float, complex)) else _BAD,
+    "bool": lambda v: v if isinstance(v, bool) else _BAD,
+    "str": lambda v: v if isinstance(v, str) else _BAD,
+    "dtype": _dtype,
+    "data": _hashable,
+}
+
+_WANTED = {
+    "tensor": "a tensor or a number",
+    "tensors": "a list of tensors",
+    "ints": "a list of ints",
+    "dims": "an int or a list of ints",
+    "dim": "an int",
+    "int": "an int",
+    "float": "a number",
+    "bool": "a bool",
+    "str": "a string",
+    "dtype": f"a dtype ({', '.join(DTYPES)})",
+}
+
+
+def axis(asked: str, dim: int, ndim: int) -> int:
+    """A dim of a tensor with `ndim` axes as 0 <= dim < ndim; IndexError as in torch otherwise."""
+    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    if not low <= dim <= high:
+        raise error(
+            "invalid_argument",
+            f"{asked}: dim {dim} is out of range for a tensor with {ndim} axes",
+            f"dim must be between {low} and {high}",
+            raised=IndexError,
+        )
+    return dim % ndim if ndim else 0
+
+
+def axes(asked: str, dims: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """Several dims as distinct non-negative ones, in the order given; None and () mean all."""
+    if not dims:
+        return tuple(range(ndim))
+    found = tuple(axis(asked, dim, ndim) for dim in dims)
+    if len(set(found)) != len(found):
+        raise error(
+            "invalid_argument", f"{asked}: a dim appears twice in {list(dims)}", "name each once"
+        )
+    return found if ndim else ()

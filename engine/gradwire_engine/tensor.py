@@ -1,0 +1,295 @@
+"""Tensors: a storage that views share, a spec, an edge into the graph.
+
+Arrays are not written while anything else can see them: an in-place op swaps a fresh array into the
+storage. So undoing is swapping back, and a fork or a reply in flight keeps what it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from gradwire_engine.arrays import backend
+from gradwire_engine.call import Call, follow
+from gradwire_engine.errors import error
+from gradwire_engine.journal import assign
+from gradwire_engine.mode import local
+from gradwire_engine.op import APPLY, RANK
+from gradwire_engine.signature import VALUE_TYPES
+from gradwire_engine.spec import DType, Shape, Spec, dtype_of
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, target
+
+INFERENCE = 1
+"""Flag of a tensor made in inference mode."""
+RETAINS = 2
+"""Flag of a non-leaf that keeps its gradient."""
+
+
+class Storage:
+    """The array that a tensor and all its views share, and how often it was written."""
+
+    __slots__ = ("__weakref__", "array", "version")
+
+    def __init__(self, array: Any, version: int = 0) -> None:
+        self.array = array
+        self.version = version
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.array.nbytes)
+
+
+class View:
+    """How a view hangs on its storage.
+
+    chain: calls that lead from the storage's array to the view's, each with an output index.
+    base: the tensor whose history a write through this view rewrites; None after detach.
+    depth: how much of the chain belongs to the base. creation: see inplace.py.
+    version: the storage's version that the tensor's own edge belongs to.
+    """
+
+    __slots__ = ("array", "base", "chain", "creation", "depth", "source", "version")
+
+    def __init__(
+        self,
+        chain: tuple[tuple[Call, int], ...],
+        base: Tensor | None,
+        creation: str,
+        version: int,
+    ) -> None:
+        self.chain = chain
+        self.base = base
+        self.depth = 0 if base is None or base.view is None else len(base.view.chain)
+        self.creation = creation
+        self.version = version
+        self.source: Any = None
+        self.array: Any = None
+
+    def read(self, source: Any) -> Any:
+        """The view's array over the storage's present one."""
+        if self.source is not source:
+            self.array, self.source = follow(self.chain, source), source
+        return self.array
+
+
+class Tensor:
+    """A tensor of the engine. `_edge` is where it was made: None, a leaf's edge, or a node's."""
+
+    __slots__ = ("__weakref__", "_edge", "flags", "grad", "spec", "storage", "view")
+
+    def __init__(self, storage: Storage, spec: Spec, edge: Edge | None) -> None:
+        self.storage = storage
+        self.spec = spec
+        self._edge = edge
+        self.view: View | None = None
+        self.grad: Tensor | None = None
+        self.flags = 0
+
+    @classmethod
+    def of(cls, array: Any, requires_grad: bool = False, device: str = "cpu") -> Tensor:
+        """A leaf over this array, which it takes over without a copy; NumPy's go to the device."""
+        if isinstance(array, (np.ndarray, np.generic)) and device != "cpu":
+            array = backend(device).from_numpy(np.asarray(array))
+        elif isinstance(array, np.generic):
+            array = np.asarray(array)
+        spec = Spec(tuple(array.shape), dtype_of(array.dtype), device)
+        made = cls(Storage(array), spec, None)
+        if local.state.inference:
+            made.flags = INFERENCE
+        if requires_grad:
+            made.requires_grad_()
+        return made
+
+    # what it is
+
+    @property
+    def array(self) -> Any:
+        """The elements, as an array of the backend; not to be written."""
+        return (
+            self.storage.array if self.view is None else self.view.read(self.storage.array)
+        )
+
+    @property
+    def shape(self) -> Shape:
+        return self.spec.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.spec.shape)
+
+    @property
+    def dtype(self) -> DType:
+        return self.spec.dtype
+
+    @property
+    def device(self) -> str:
+        return self.spec.device
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, an axis each."""
+        return tuple(self.array.strides)
+
+    @property
+    def version(self) -> int:
+        """How often the storage was written; views share it."""
+        return self.storage.version
+
+    @property
+    def is_inference(self) -> bool:
+        return bool(self.flags & INFERENCE)
+
+    def numpy(self) -> np.ndarray:
+        """The elements as a NumPy array, to be read only."""
+        return backend(self.spec.device).to_numpy(self.array)
+
+    def describe(self) -> str:
+        """For error texts: dtype and shape."""
+        return f"tensor {self.spec}"
+
+    # where it stands in the graph
+
+    @property
+    def edge(self) -> Edge | None:
+        """Where gradients of this tensor go; a view's is renewed after a write to its base."""
+        view = self.view
+        if view is not None and view.base is not None and view.version != self.storage.version:
+            _renew(self, view, view.base)
+        return self._edge
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.edge is not None
+
+    @property
+    def is_leaf(self) -> bool:
+        edge = self.edge
+        return edge is None or type(edge) is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for leaves."""
+        edge = self.edge
+        if edge is None or type(edge) is AccumulateGrad:
+            return None
+        found = target(edge)
+        return found if type(found) is Node else None
+
+    @property
+    def retains_grad(self) -> bool:
+        return bool(self.flags & RETAINS)
+
+    def requires_grad_(self, flag: bool = True) -> Tensor:
+        """Make a leaf record, or freeze it."""
+        if self.is_inference and flag and not local.state.inference:
+            raise error(
+                "inference_tensor",
+                "requires_grad: an inference tensor cannot require grad outside inference mode",
+                "make a normal tensor of it with clone()",
+            )
+        if not flag and not self.is_leaf:
+            raise error(
+                "invalid_argument",
+                "requires_grad: only leaves can stop requiring grad; this tensor was made by "
+                f"{self._made_by()}",
+                "use detach() for a tensor without history",
+            )
+        if flag and not self.spec.dtype.differentiable:
+            raise error(
+                "dtype_mismatch",
+                "requires_grad: only floating and complex tensors can require grad, "
+                f"this one is {self.spec}",
+                "convert it first, for instance to float32",
+            )
+        if flag != self.requires_grad:
+            assign(self, "_edge", AccumulateGrad(self) if flag else None)
+        return self
+
+    def _made_by(self) -> str:
+        node = self.grad_fn
+        return "nothing" if node is None else node.describe()
+
+    def retain_grad(self) -> Tensor:
+        """Keep this non-leaf's gradient in `.grad` during backward; nothing to do for a leaf."""
+        edge = self.edge
+        if edge is None:
+            raise error(
+                "requires_no_grad",
+                "retain_grad: the tensor does not require grad",
+                "make it from tensors that do",
+            )
+        found = target(edge)
+        if type(found) is Node and not self.retains_grad:
+            index = edge.index if type(edge) is Output else 0
+            extra = found.annotate()
+            assign(extra, "retains", (*extra.retains, (index, ref(self))))
+            assign(self, "flags", self.flags | RETAINS)
+        return self
+
+    def detach(self) -> Tensor:
+        """The same storage and version counter, without history."""
+        found = Tensor(self.storage, self.spec, None)
+        if self.view is not None:
+            found.view = View(self.view.chain, None, "detached", self.storage.version)
+        found.flags = self.flags & INFERENCE
+        return found
+
+    def alias(self, edge: Edge | None) -> Tensor:
+        """This tensor's elements with another edge: how saved tensors come back into the graph."""
+        found = self.detach()
+        found._edge = edge
+        return found
+
+    def set_grad(self, grad: Tensor | None) -> None:
+        """Assign `.grad`; shape, dtype and device have to be the tensor's own."""
+        if grad is not None and grad.spec != self.spec:
+            code = "shape_mismatch" if grad.shape != self.shape else "dtype_mismatch"
+            raise error(
+                code, f"grad: the tensor is {self.spec}, the gradient assigned is {grad.spec}"
+            )
+        assign(self, "grad", grad)
+
+    def rename_node(self, label: str) -> None:
+        """Give the node that made this tensor torch's name for the composite it ends."""
+        edge = self._edge
+        if type(edge) is Node:
+            edge.annotate().label = label
+
+    def __repr__(self) -> str:
+        data = "" if self.spec.device == "meta" else f" {self.numpy()!r}"
+        return f"<Tensor {self.spec}{data}>"
+
+    __hash__ = object.__hash__
+
+
+def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
+    """After a write to the base, a view's history is the base's new one, seen through the view."""
+    version = tensor.storage.version
+    edge = base.edge
+    if edge is not None:
+        seen: Any = base.alias(edge)
+        apply = APPLY[Tensor]
+        state = local.state
+        grad, state.grad = state.grad, True
+        try:
+            for call, index in view.chain[view.depth :]:
+                seen = _apply_again(apply, call, seen)
+                seen = seen if call.single else seen[index]
+        finally:
+            state.grad = grad
+        seen.rename_node("AsStridedBackward0")
+        edge = seen._edge
+    assign(tensor, "_edge", edge)
+    assign(view, "version", version)
+
+
+def _apply_again(apply: Any, call: Call, operand: Tensor) -> Any:
+    arguments = list(call.arguments)
+    arguments[call.op.places[0]] = operand
+    return apply(call.op, tuple(arguments))
+
+
+VALUE_TYPES.add(Tensor)
+RANK[Tensor] = 0
