@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from gradwire_engine.spec import DTYPES
+from gradwire_service.host.protocol.names import NAME
 from gradwire_service.host.source import literal
 from gradwire_service.host.source.operators import BINARY, COMPARE, UNARY
 from gradwire_service.host.source.writer import Writer
@@ -14,8 +15,8 @@ NAMESPACES = frozenset({"torch", "nn", "linalg", "fft", "special"})
 ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 _TENSOR = (
-    'a tensor: a name, t["a.b"], x.grad, an operation (+ - * / // % ** @ & | ^ << >> ~, one '
-    "comparison), a call of an op such as softmax(x, dim=1) or x.sum(0), x.T, x[0, 1:]"
+    'a tensor may stand here: a name, t["a.b"], x.grad, an operation (+ - * / // % ** @ & | ^ << '
+    ">> ~, one comparison), a call of an op such as softmax(x, dim=1) or x.sum(0), x.T, x[0, 1:]"
 )
 _MAKE = "a tensor; tensor(2.0) makes one of a number"
 _ARGUMENT = _TENSOR + "; or a number, string, True, False, None, tuple or list"
@@ -37,7 +38,7 @@ class Expressions:
             raise self.text.refuse(node, "a number where a tensor belongs", _MAKE)
         return self._tensor(node, out)
 
-    def _tensor(self, node: ast.expr, out: str | None) -> str:
+    def _tensor(self, node: ast.expr, out: str | None, allowed: str = _TENSOR) -> str:
         match node:
             case ast.Name():
                 return self.writer.name(node, self._readable(node))
@@ -60,32 +61,34 @@ class Expressions:
                 raise self.text.refuse(node, "a chained comparison, 'is' or 'in'", hint)
             case ast.Call():
                 return self.call(node, out)
-        raise self.text.refuse(node, None, _TENSOR)
+        raise self.text.refuse(node, None, allowed)
 
-    def call(self, node: ast.Call, out: str | list[str | None] | None = None) -> str:
+    def call(self, node: ast.Call, out: str | None = None) -> str:
         """Write a call; an in-place op answers with the tensor it wrote to, and takes no `out`."""
-        name, receiver = self._callee(node.func)
-        args = [self.tensor(receiver)] if receiver is not None else []
-        args += [self.argument(value) for value in node.args]
-        kwargs = self._keywords(node)
+        name, args, kwargs = self._parts(node)
         if name.endswith("_"):
-            return self._in_place(node, name, args, kwargs, receiver is not None)
+            return self._in_place(node, name, args, kwargs)
         place = self.writer.temporary() if out is None else out
         self.writer.op(node, name, args, kwargs, place)
-        return place if isinstance(place, str) else ""
+        return place
+
+    def call_into(self, node: ast.Call, names: list[str | None]) -> None:
+        """Write a call of an op with several results."""
+        name, args, kwargs = self._parts(node)
+        self.writer.op(node, name, args, kwargs, names)
 
     def is_in_place(self, node: ast.Call) -> bool:
         """Whether a call writes to its first tensor."""
         return self._callee(node.func)[0].endswith("_")
 
-    def operand(self, node: ast.expr) -> Any:
+    def operand(self, node: ast.expr, allowed: str = _TENSOR + "; or a number") -> Any:
         """A tensor, or a number in its place."""
         value = literal.number(node, self.text)
         if value is not None:
             return literal.encoded(value)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             return node.value
-        return self._tensor(node, None)
+        return self._tensor(node, None, allowed)
 
     def argument(self, node: ast.expr) -> Any:
         """Anything that may stand between the parentheses of a call."""
@@ -98,7 +101,7 @@ class Expressions:
                 return [self.argument(item) for item in items]
             case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in DTYPES:
                 return name
-        return self.operand(node)
+        return self.operand(node, _ARGUMENT)
 
     def index(self, node: ast.expr) -> Any:
         """What stands between brackets, in the JSON form of the wire contract."""
@@ -114,7 +117,7 @@ class Expressions:
                 return "..."
             case ast.Constant(value=None | bool() as value):
                 return value
-            case ast.List(elts=items):
+            case ast.List(elts=items) | ast.Tuple(elts=items):
                 return [self._axis(item) for item in items]
         value = literal.number(node, self.text)
         if isinstance(value, float | complex):
@@ -135,8 +138,8 @@ class Expressions:
         if node.attr in ATTRIBUTES:
             return self._op(node, node.attr, [self.tensor(node.value)], out)
         hint = (
-            "a named tensor has .grad, every tensor .T .mT .H .mH .real .imag; a tensor whose name "
-            'has a dot is t["a.b"]'
+            "a named tensor has .grad, every tensor .T .mT .H .mH .real .imag; several results get "
+            'names by a, b = …; a tensor whose name has a dot is t["a.b"]'
         )
         raise self.text.refuse(node, f"an attribute .{node.attr}", hint)
 
@@ -149,16 +152,22 @@ class Expressions:
                 return self.tensor(node)
         return None
 
+    def _parts(self, node: ast.Call) -> tuple[str, list[Any], dict[str, Any]]:
+        """The op's name, its positional arguments (a method's receiver first), those by name."""
+        name, receiver = self._callee(node.func)
+        args = [self.tensor(receiver)] if receiver is not None else []
+        args += [self.argument(value) for value in node.args]
+        return name, args, self._keywords(node)
+
     def _callee(self, node: ast.expr) -> tuple[str, ast.expr | None]:
         """The op's name, and the receiver where it is called as a method."""
         match node:
             case ast.Name(id=name):
                 return self._op_name(node, name), None
             case ast.Attribute(value=value, attr=name):
-                space = self._namespace(value)
-                if space is None:
+                if (space := self._namespace(value)) is None:
                     return self._op_name(node, name), value
-                return ".".join([*space, self._op_name(node, name)]), None
+                return self._op_name(node, ".".join([*space, name])), None
         raise self.text.refuse(node, "a call of what isn't an op", "softmax(x, dim=1) or x.sum(0)")
 
     def _namespace(self, node: ast.expr) -> list[str] | None:
@@ -172,7 +181,7 @@ class Expressions:
         return None
 
     def _op_name(self, node: ast.expr, name: str) -> str:
-        if name.startswith("__") or not name.isascii():
+        if "__" in name or not NAME.fullmatch(name):
             raise self.text.refuse(node, "a name that no op has", "x[0] or x + y, not x.__add__(y)")
         return name
 
@@ -182,13 +191,13 @@ class Expressions:
             if keyword.arg is None or keyword.arg in kwargs:
                 found = "a starred argument" if keyword.arg is None else "an argument given twice"
                 raise self.text.refuse(keyword, found, "each argument once, as name=value")
+            self.writer.name(keyword, keyword.arg)
             kwargs[keyword.arg] = self.argument(keyword.value)
         return kwargs
 
-    def _in_place(
-        self, node: ast.Call, name: str, args: list[Any], kwargs: dict[str, Any], method: bool
-    ) -> str:
-        if not method and not (node.args and _may_be_tensor(node.args[0], args[0])):
+    def _in_place(self, node: ast.Call, name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+        method = len(args) > len(node.args)
+        if not method and not (args and _may_be_tensor(node.args[0], args[0])):
             hint = f"the tensor it writes to comes first: x.{name}(…) or {name}(x, …)"
             raise self.text.refuse(node, f"{name} without a tensor to write to", hint)
         self.writer.op(node, name, args, kwargs)

@@ -10,7 +10,7 @@ from gradwire_engine.errors import GradwireError, error
 _SHOWN = 40
 _WORDS = {
     ast.BoolOp: "'and' or 'or'",
-    ast.Not: "'not'",
+    ast.UnaryOp: "'not'",
     ast.IfExp: "a conditional expression",
     ast.NamedExpr: "':='",
     ast.JoinedStr: "an f-string",
@@ -23,7 +23,14 @@ _WORDS = {
     ast.Starred: "a starred expression",
     ast.FunctionDef: "a function definition",
     ast.ClassDef: "a class definition",
+    ast.Import: "an import",
     ast.ImportFrom: "an import",
+    ast.If: "an 'if'",
+    ast.AsyncFunctionDef: "a function definition",
+    ast.Lambda: "a function definition",
+    ast.Slice: "a slice",
+    ast.Await: "'await'",
+    ast.Assert: "'assert'",
     ast.AnnAssign: "an annotation",
     ast.Expr: "an expression whose value goes nowhere",
 }

@@ -9,8 +9,8 @@ from gradwire_service.host.source.operators import IN_PLACE
 from gradwire_service.host.source.writer import Writer
 
 _STATEMENT = (
-    "y = …, a, b = …, x += …, x[0] = …, x[0] += …, or a call of an op that works in place, "
-    "such as x.add_(1)"
+    "a statement is y = …, or a, b = …, or x += …, or x[0] = …, or x[0] += …, or a call of an op "
+    "that works in place, such as x.add_(1)"
 )
 _TARGET = 'a name, t["a.b"], or an item such as x[0] on its own'
 
@@ -75,8 +75,8 @@ class Statements:
         names = [self._name_or_none(item) for item in target.elts]
         if isinstance(value, ast.Tuple | ast.List):
             self._unpack_items(target, names, value)
-        elif isinstance(value, ast.Call):
-            self.expressions.call(value, names)
+        elif isinstance(value, ast.Call) and not self.expressions.is_in_place(value):
+            self.expressions.call_into(value, names)
         else:  # a tensor gives its rows, as when Python iterates over it
             self.writer.op(value, "unbind", [self.expressions.tensor(value)], out=names)
         self.writer.assigned.update(name for name in names if name is not None)

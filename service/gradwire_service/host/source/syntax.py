@@ -12,8 +12,13 @@ MAX_LENGTH = 65_536
 MAX_STEPS = 4_096
 MAX_DEPTH = 100
 MAX_BRACKETS = 40
+MAX_TOKENS = 512
+MAX_DIGITS = 400
 
-_QUOTED_OR_COMMENT = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'|#[^\n]*|[()\[\]{}]|\n')
+_REFUSED = (("\\", "a backslash"), ("\0", "a null character"), ("'''", "'''"), ('"""', '"""'))
+_LONG_NUMBER = re.compile(rf"[0-9_]{{{MAX_DIGITS + 1},}}")
+_HIDES = re.compile(r"lambda$|[a-zA-Z]*[fFtT][a-zA-Z]*[\"']")
+_TOKEN = re.compile(r"""#[^\r\n]*|\w*"[^"\r\n]*"|\w*'[^'\r\n]*'|\w+|[\r\n]|[^\s\w]""")
 
 
 def tree(text: str, max_length: int) -> ast.Module:
@@ -25,7 +30,7 @@ def tree(text: str, max_length: int) -> ast.Module:
             "split the source over several requests",
         )
     _check_characters(text)
-    _check_brackets(text)
+    _check_nesting(text)
     module = _parse(text)
     _check_depth(module, text)
     return module
@@ -36,7 +41,7 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text, mode="exec")
     except SyntaxError as problem:
         line, column = problem.lineno or 1, max(problem.offset or 1, 1)
-        raise located(line, column, problem.msg, "see the grammar in the docs") from None
+        raise located(line, column, problem.msg, "docs/source.md has the grammar") from None
     except (RecursionError, MemoryError):
         raise located(1, 1, "nested too deeply to be read", "name the parts") from None
     except ValueError as problem:  # what UTF-8 can't carry
@@ -45,22 +50,43 @@ def _parse(text: str) -> ast.Module:
 
 def _check_characters(text: str) -> None:
     """Escapes would give Python's warnings a say, and strings here need none."""
-    for character, name in (("\\", "a backslash"), ("\0", "a null character")):
-        if (at := text.find(character)) >= 0:
-            line, column = _line_and_column(text, at)
-            hint = "strings have no escapes, and a line goes on inside parentheses"
-            raise located(line, column, f"found {name}", hint)
+    for characters, name in _REFUSED:
+        if (at := text.find(characters)) >= 0:
+            hint = "strings are short and have no escapes; a line goes on inside parentheses"
+            raise located(*_line_and_column(text, at), f"found {name}", hint)
+    if (long := _LONG_NUMBER.search(text)) is not None:
+        place = _line_and_column(text, long.start())
+        raise located(*place, f"a number of {len(long[0])} digits", f"at most {MAX_DIGITS}")
 
 
-def _check_brackets(text: str) -> None:
-    """Python's parser takes time that can double with each open bracket of broken text."""
-    depth = 0
-    for match in _QUOTED_OR_COMMENT.finditer(text):
-        depth += (match[0] in "([{") - (match[0] in ")]}")
-        if depth > MAX_BRACKETS:
-            line, column = _line_and_column(text, match.start())
-            hint = f"at most {MAX_BRACKETS} brackets may be open; name the parts"
-            raise located(line, column, "nested too deeply", hint)
+def _check_nesting(text: str) -> None:
+    """Bound what Python's parser, which recurses in C, can be made to nest.
+
+    Nothing nests deeper than there are tokens since the last comma or line, here and around each
+    open bracket; in a text too short to reach the bounds there is nothing to count.
+    """
+    if len(text) <= MAX_TOKENS and sum(map(text.count, "([{")) <= MAX_BRACKETS:
+        return
+    counts = [0]
+    for match in _TOKEN.finditer(text):
+        _count(match[0], counts)
+        if len(counts) > MAX_BRACKETS or sum(counts) > MAX_TOKENS:
+            hint = f"at most {MAX_BRACKETS} open brackets, {MAX_TOKENS} tokens without a comma"
+            raise located(*_line_and_column(text, match.start()), "nested too deeply", hint)
+
+
+def _count(token: str, counts: list[int]) -> None:
+    """Take note of one token: tokens since the last comma, for each open bracket."""
+    if token in "([{":
+        counts.append(0)
+    elif token in ")]}" and len(counts) > 1:
+        counts.pop()
+        counts[-1] += 1
+    elif token == "," or (token in "\r\n;" and len(counts) == 1):
+        counts[-1] = 0
+    elif token[0] != "#":
+        # A lambda nests across commas, an f-string hides what it nests: neither is in the grammar.
+        counts[-1] += MAX_TOKENS + 1 if _HIDES.match(token) else 1
 
 
 def _check_depth(module: ast.Module, text: str) -> None:
