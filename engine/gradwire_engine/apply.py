@@ -97,9 +97,7 @@ def _device(op: Primitive, flat: list[Any]) -> str:
     return device or "cpu"
 
 
-def record(
-    call: Call, flat: list[Any], state: State
-) -> tuple[Node | None, tuple[int, ...]]:
+def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
     """Make the node of a call if a gradient can flow; also which outputs it has to save."""
     if not state.grad or not call.op.differentiable:
         return None, ()
@@ -156,9 +154,7 @@ def save_outputs(node: Node, outputs: list[Tensor]) -> None:
             for place, saved in zip(places, node.saved, strict=True)
         ]
     )
-    node.versions = tuple(
-        [s.storage.version if type(s) is Tensor else 0 for s in node.saved]
-    )
+    node.versions = tuple([s.storage.version if type(s) is Tensor else 0 for s in node.saved])
 
 
 def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:

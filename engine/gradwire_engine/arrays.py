@@ -27,9 +27,7 @@ class Namespace:
     """`xp`: the functions of an array library, and its SciPy twins by attribute when asked for."""
 
     def __init__(self, module: Any, twins: dict[str, str]) -> None:
-        self.__dict__.update(
-            {k: getattr(module, k) for k in dir(module) if not k.startswith("__")}
-        )
+        self.__dict__.update({k: getattr(module, k) for k in dir(module) if not k.startswith("__")})
         self._twins = twins
 
     def __getattr__(self, name: str) -> ModuleType:

@@ -8,9 +8,10 @@ from typing import Any
 from gradwire_engine.errors import error
 from gradwire_engine.mode import using
 from gradwire_engine.spec import Spec
-from gradwire_engine.tape import Edge, Output
+from gradwire_engine.tape import Edge
 from gradwire_engine.tensor import Tensor
-from gradwire_engine.walk import Reading, accumulate, ones, raw, recorded, walk, zeros
+from gradwire_engine.walk import accumulate, edge_key, walk
+from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 
 Cotangents = Sequence[Tensor | None] | None
 
@@ -46,11 +47,11 @@ def grad(
     reading = recorded if create_graph or _on_meta(outputs) else raw
     keep = create_graph if retain_graph is None else retain_graph
     with using(grad=create_graph):
-        roots = _roots("grad", outputs, grad_outputs, reading, create_graph)
+        roots = _roots("grad", outputs, grad_outputs, reading)
         found = walk(roots, reading, keep, captures=wanted)
         results: list[Tensor | None] = []
         for index, (x, edge) in enumerate(zip(inputs, wanted, strict=True)):
-            value = found.get(_key(edge))
+            value = found.get(edge_key(edge))
             if value is None and not allowed:
                 raise _unused(index, names)
             if value is not None:
@@ -79,20 +80,16 @@ def backward(
     reading = recorded if create_graph or _on_meta(tensors) else raw
     keep = create_graph if retain_graph is None else retain_graph
     with using(grad=create_graph):
-        roots = _roots("backward", tensors, grad_tensors, reading, create_graph)
+        roots = _roots("backward", tensors, grad_tensors, reading)
         if inputs is None:
-            walk(roots, reading, keep, accumulating=True)
+            walk(roots, reading, keep)
             return
         wanted = [_input_edge("backward", i, x, names) for i, x in enumerate(inputs)]
         found = walk(roots, reading, keep, captures=wanted)
-        owners = {_key(edge): x for edge, x in zip(wanted, inputs, strict=True)}
+        owners = {edge_key(edge): x for edge, x in zip(wanted, inputs, strict=True)}
         for key, x in owners.items():
             if found.get(key) is not None:
-                accumulate(x, found[key], reading, create_graph)
-
-
-def _key(edge: Edge) -> Any:
-    return (edge.node, edge.index) if type(edge) is Output else edge
+                accumulate(x, found[key], reading)
 
 
 def _on_meta(tensors: Sequence[Tensor]) -> bool:
@@ -127,7 +124,6 @@ def _roots(
     tensors: Sequence[Tensor],
     cotangents: Cotangents,
     reading: Reading,
-    create_graph: bool,
 ) -> list[tuple[Edge, Any]]:
     """The edges to start from with their cotangents, checked as torch does."""
     given = [None] * len(tensors) if cotangents is None else list(cotangents)
@@ -191,4 +187,3 @@ def _check_cotangent(asked: str, index: int, spec: Spec, g: Spec) -> None:
             "both must be complex or both real",
             "convert the cotangent",
         )
-

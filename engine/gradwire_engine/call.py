@@ -99,7 +99,7 @@ class Recipe:
     saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
     """
 
-    __slots__ = ("call", "half", "keep", "needs", "saved", "steps")
+    __slots__ = ("call", "half", "needs", "plain", "saved", "steps")
 
     def __init__(self, call: Call, needs: tuple[bool, ...]) -> None:
         self.call, self.needs = call, needs
@@ -123,6 +123,7 @@ class Recipe:
         self.steps = tuple(self._step(rule, by_name, places, index) for rule in wanted)
         specs = [s for s in call.inputs if isinstance(s, Spec)]
         self.half = not call.op.exact and any(s.dtype.half for s in (*specs, *call.outputs))
+        self.plain = call.single and not self.half and all(s.plain for s in self.steps)
 
     def _step(
         self,
@@ -143,13 +144,22 @@ class Recipe:
         span = None if rule.operand == "joint" else by_name[rule.operand]
         targets = range(len(self.needs)) if span is None else range(span.start, span.stop)
         several = span is None or span.many
-        return Step(function, rule.cotangents, tuple(arguments), tuple(targets), several)
+        first = self.call.inputs[targets[0]] if targets else None
+        spec = None if several else first
+        return Step(function, rule.cotangents, tuple(arguments), tuple(targets), several, spec)
 
 
 class Step:
-    """One rule of a recipe, with its static parameters bound."""
+    """One rule of a recipe, with its static parameters bound.
 
-    __slots__ = ("arguments", "cotangents", "function", "several", "targets")
+    plain: takes the only cotangent and single values, gives one operand's gradient; that operand
+    stands at `target` and its gradient has to have this shape and dtype.
+    """
+
+    __slots__ = (
+        "arguments", "cotangents", "dtype", "function", "plain", "several", "shape", "target",
+        "targets",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -158,12 +168,21 @@ class Step:
         arguments: tuple[int | slice, ...],
         targets: tuple[int, ...],
         several: bool,
+        spec: Spec | None,
     ) -> None:
         self.function = function
         self.cotangents = cotangents
         self.arguments = arguments
         self.targets = targets
         self.several = several
+        self.plain = (
+            isinstance(spec, Spec)
+            and cotangents == (0,)
+            and not any(isinstance(place, slice) for place in arguments)
+        )
+        self.target = targets[0] if targets else -1
+        self.shape = spec.shape if isinstance(spec, Spec) else ()
+        self.dtype = spec.dtype.numpy if isinstance(spec, Spec) else None
 
 
 def follow(chain: tuple[tuple[Call, int], ...], array: Any) -> Any:
@@ -263,9 +282,7 @@ def _with_generator(
 def _regroup(
     kernel: Callable[..., Any], spans: list[Span], attributes: dict[str, Any], *flat: Any
 ) -> Any:
-    operands = {
-        s.name: list(flat[s.start : s.stop]) if s.many else flat[s.start] for s in spans
-    }
+    operands = {s.name: list(flat[s.start : s.stop]) if s.many else flat[s.start] for s in spans}
     return kernel(**operands, **attributes)
 
 

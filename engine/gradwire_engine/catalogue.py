@@ -64,5 +64,8 @@ def inplace_twin(name: str) -> Op | None:
 
 def catalogue_hash() -> str:
     """Sixteen hex digits that change when a name or a signature does."""
-    lines = (f"{name}{list(map(str, op.signatures))}{op.inplace}" for name, op in sorted(CATALOGUE.items()))
+    lines = (
+        f"{name}{list(map(str, op.signatures))}{op.inplace}"
+        for name, op in sorted(CATALOGUE.items())
+    )
     return sha256("\n".join(lines).encode()).hexdigest()[:16]

@@ -104,5 +104,3 @@ GRAD_MODES: dict[str, Callable[[], using]] = {
     "no_grad": no_grad,
     "inference_mode": inference_mode,
 }
-
-

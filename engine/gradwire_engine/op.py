@@ -108,6 +108,7 @@ class Primitive(Overload):
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places
+        self.short: tuple[int, Callable[..., Any]] | None = None  # see quick.py
 
     def grad_name(self, attributes: dict[str, Any]) -> str:
         """The name of the node this op leaves in the graph, as in torch: PowBackward0."""
@@ -123,6 +124,12 @@ class Primitive(Overload):
         return self.rules.saved_names
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.short is not None and not kwargs and len(args) == self.short[0]:
+            return self.short[1](*args)
+        return self.dispatch(args, kwargs)
+
+    def dispatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Apply to values as their type says, or run the kernel on raw arrays."""
         if kwargs or len(args) != self.signature.arity:
             args = self.signature.complete(args, kwargs)
         apply = value_apply(args, self.places)
@@ -149,7 +156,7 @@ class Composite(Overload):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self.function(*args, **kwargs)
-        if self.grad_name is not None:
+        if self.grad_name is not None and not any(result is arg for arg in args):
             rename = getattr(result, "rename_node", None)
             if rename is not None:
                 rename(self.grad_name)
@@ -252,5 +259,3 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}, {len(self.overloads)} overload(s)>"
-
-

@@ -121,4 +121,3 @@ def broadcast_shapes(asked: str, *shapes: Shape) -> Shape:
                 size = shape[-axis]
         out.append(size)
     return tuple(reversed(out))
-

@@ -107,9 +107,7 @@ class Tensor:
     @property
     def array(self) -> Any:
         """The elements, as an array of the backend; not to be written."""
-        return (
-            self.storage.array if self.view is None else self.view.read(self.storage.array)
-        )
+        return self.storage.array if self.view is None else self.view.read(self.storage.array)
 
     @property
     def shape(self) -> Shape:

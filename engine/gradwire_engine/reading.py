@@ -1,0 +1,262 @@
+"""The two readings of derivative rules: on raw arrays (fast), and on tensors (create_graph).
+
+A reading takes a node and the cotangent of its output, runs the node's rules, and adds what they
+give to what is pending at the node's edges. Broadcasting and casting are undone here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwire_engine.arrays import backend, phantom_of
+from gradwire_engine.call import Call, Recipe
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.expand import sum_to_shape
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import Edge, Node, Output
+from gradwire_engine.tensor import Storage, Tensor
+
+Pending = dict[Any, Any]
+"""What arrived so far: by edge; for a node with several outputs a dict by output number."""
+
+Useful = set[Any] | None
+"""The nodes and leaves that a gradient is wanted for, or lead there; None: all."""
+
+
+class Reading(NamedTuple):
+    """How a walk reads rules: how values come in, what a node does, how values go out."""
+
+    cotangent: Callable[[Tensor], Any]
+    step: Callable[[Node, Recipe, Any, Pending, Useful], None]
+    tensor: Callable[[Any, Spec], Tensor]
+
+
+def zeros(spec: Spec) -> Tensor:
+    """A zero gradient, where one is to be made up."""
+    return _filled(spec, 0)
+
+
+def ones(spec: Spec) -> Tensor:
+    """The implicit cotangent of a scalar output."""
+    return _filled(spec, 1)
+
+
+def _filled(spec: Spec, value: int) -> Tensor:
+    if spec.device == "meta":
+        return Tensor(Storage(phantom_of(spec)), spec, None)
+    xp = backend(spec.device).xp
+    return Tensor(Storage(xp.full(spec.shape, value, spec.dtype.numpy)), spec, None)
+
+
+def add_pending(pending: Pending, edge: Edge, g: Any) -> None:
+    """Sum a cotangent into what waits at an edge."""
+    if type(edge) is Output:
+        waiting = pending.setdefault(edge.node, {})
+        old = waiting.get(edge.index)
+        waiting[edge.index] = g if old is None else old + g
+        return
+    old = pending.get(edge)
+    pending[edge] = g if old is None else old + g
+
+
+def wanted_here(edge: Edge | None, useful: Useful) -> bool:
+    """Whether a gradient for this edge is asked for."""
+    if edge is None:
+        return False
+    return useful is None or (edge.node if type(edge) is Output else edge) in useful
+
+
+def _freed(node: Node) -> GradwireError:
+    return error(
+        "graph_freed",
+        f"backward: the saved tensors of {node.describe()} were freed by an earlier backward",
+        "pass retain_graph=true to the first call",
+    )
+
+
+def _modified(node: Node) -> GradwireError:
+    for place, saved, version in zip(
+        node.recipe.saved, node.saved, node.versions or (), strict=True
+    ):
+        if type(saved) is Tensor and saved.storage.version != version:
+            which = f"operand {place}" if place >= 0 else f"result {~place}"
+            break
+    return error(
+        "modified_in_place",
+        f"backward: {which} ({saved.spec}), saved by {node.describe()}, "
+        f"was modified in place: it is at version {saved.storage.version}, "
+        f"expected version {version}",
+        "clone() it before the in-place op, or use the op that is not in place",
+    )
+
+
+def _raw_values(node: Node) -> list[Any]:
+    """The arrays of what a node saved, if nobody wrote to them since."""
+    versions = node.versions
+    if versions is None:
+        raise _freed(node)
+    values = []
+    for saved, version in zip(node.saved, versions, strict=True):
+        if type(saved) is Tensor:
+            storage = saved.storage
+            if storage.version != version:
+                raise _modified(node)
+            values.append(storage.array if saved.view is None else saved.array)
+        else:
+            values.append(saved)
+    return values
+
+
+def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
+    values = _raw_values(node) if recipe.saved else ()
+    if not recipe.plain:
+        _general_step(node, recipe, g, pending, useful, values, _RAW)
+        return
+    edges = node.edges
+    for step in recipe.steps:
+        edge = edges[step.target]
+        if useful is not None and not wanted_here(edge, useful):
+            continue
+        places = step.arguments
+        count = len(places)
+        if count == 1:
+            part = step.function(g, values[places[0]])  # type: ignore[index]
+        elif count:
+            part = step.function(g, *[values[i] for i in places])  # type: ignore[index]
+        else:
+            part = step.function(g)
+        if part.shape != step.shape or part.dtype != step.dtype:
+            part = _fit_raw(part, recipe.call.inputs[step.target])
+        if type(edge) is Output:
+            add_pending(pending, edge, part)
+        else:
+            old = pending.get(edge)
+            pending[edge] = part if old is None else old + part
+
+
+def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
+    values = _recorded_values(node) if recipe.saved else []
+    _general_step(node, recipe, g, pending, useful, values, _RECORDED)
+
+
+def _recorded_values(node: Node) -> list[Any]:
+    """Saved operands with the edges they had, saved results with an edge to this node."""
+    _raw_values(node)
+    call = node.recipe.call
+    values = []
+    for place, saved in zip(node.recipe.saved, node.saved, strict=True):
+        if type(saved) is not Tensor:
+            values.append(saved)
+            continue
+        edge = saved.edge
+        if place < 0:
+            edge = node if call.single else Output(node, ~place)
+        elif node.edges[place] is not None:
+            edge = node.edges[place]
+        values.append(saved if saved.edge is edge else saved.alias(edge))
+    return values
+
+
+class _Ways(NamedTuple):
+    """What differs between the readings in the general step."""
+
+    cotangent: Callable[[Tensor], Any]
+    run: Callable[[Recipe, Callable[..., Any], list[Any]], Any]
+    fit: Callable[[Any, Spec], Any]
+
+
+def _general_step(
+    node: Node,
+    recipe: Recipe,
+    g: Any,
+    pending: Pending,
+    useful: Useful,
+    values: Any,
+    ways: _Ways,
+) -> None:
+    """Run the rules of a node that may have several outputs, list operands or half dtypes."""
+    call, edges = recipe.call, node.edges
+    for step in recipe.steps:
+        if not any(wanted_here(edges[t], useful) for t in step.targets):
+            continue
+        arguments = _cotangents(call, step.cotangents, g, ways)
+        arguments += [values[place] for place in step.arguments]
+        result = ways.run(recipe, step.function, arguments)
+        parts = result if step.several else (result,)
+        for place, part in zip(step.targets, parts, strict=True):
+            edge = edges[place]
+            if part is not None and edge is not None and wanted_here(edge, useful):
+                add_pending(pending, edge, ways.fit(part, call.inputs[place]))
+
+
+def _cotangents(call: Call, wanted: tuple[int, ...], g: Any, ways: _Ways) -> list[Any]:
+    """The cotangents a rule asks for, zeros where none came; for `many` ops all, in one tuple."""
+    if call.single:
+        return [g] if wanted else []
+    every = range(len(call.outputs)) if call.op.many else wanted
+    found = [g[i] if i in g else ways.cotangent(zeros(call.outputs[i])) for i in every]
+    return [tuple(found)] if call.op.many else found
+
+
+def _widened(value: Any) -> Any:
+    """Half arrays as float32: rules run where the op accumulates."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_widened, value))
+    dtype = getattr(value, "dtype", None)
+    half = dtype is not None and dtype.itemsize == 2 and dtype.kind in "fV"
+    return value.astype(np.float32) if half else value
+
+
+def _run_raw(recipe: Recipe, function: Callable[..., Any], arguments: list[Any]) -> Any:
+    return function(*map(_widened, arguments)) if recipe.half else function(*arguments)
+
+
+def _run_recorded(recipe: Recipe, function: Callable[..., Any], arguments: list[Any]) -> Any:
+    return function(*arguments)
+
+
+def _fit_raw(g: Any, spec: Spec) -> Any:
+    """Undo broadcasting and casting: the gradient gets the operand's shape and dtype."""
+    if type(g) in (int, float, complex):
+        return backend(spec.device).xp.full(spec.shape, g, spec.dtype.numpy)
+    if g.shape != spec.shape:
+        g = sum_to_shape(g, spec.shape)
+    dtype = spec.dtype.numpy
+    if g.dtype != dtype:
+        if g.dtype.kind == "c" and dtype.kind != "c":
+            g = g.real
+        g = g.astype(dtype)
+    return g
+
+
+def _fit_recorded(g: Any, spec: Spec) -> Any:
+    if type(g) is not Tensor:
+        g = Tensor.of(np.asarray(g), device=spec.device)
+    if g.shape != spec.shape:
+        g = sum_to_shape(g, spec.shape)
+    return g if g.dtype is spec.dtype else to_dtype(g, spec.dtype)
+
+
+def _tensor_raw(g: Any, spec: Spec) -> Tensor:
+    """A cotangent as the tensor that is handed out, row-major."""
+    xp = backend(spec.device).xp
+    return Tensor(Storage(xp.ascontiguousarray(g) if g.shape else xp.asarray(g)), spec, None)
+
+
+def _array(tensor: Tensor) -> Any:
+    return tensor.array
+
+
+def _itself(tensor: Tensor) -> Any:
+    return tensor
+
+
+_RAW = _Ways(_array, _run_raw, _fit_raw)
+_RECORDED = _Ways(_itself, _run_recorded, _fit_recorded)
+
+raw = Reading(_array, _raw_step, _tensor_raw)
+recorded = Reading(_itself, _recorded_step, lambda g, spec: g)
