@@ -1,0 +1,94 @@
+"""Servers and their clients as sides: one core for the server, another for the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.messages import QUESTIONS
+from benchmarks.plain_http import Connection
+from benchmarks.servers import (
+    Server,
+    bare_command,
+    free_port,
+    gradwire_command,
+    running,
+    tesseract_command,
+    umbridge_command,
+)
+from benchmarks.side import Side, all_cores
+
+COMMANDS = {
+    "gradwire": gradwire_command,
+    "bare": bare_command,
+    "tesseract": tesseract_command,
+    "umbridge": umbridge_command,
+}
+
+
+def client(question: str, count: int, port: int) -> Callable[[], object]:
+    """A connection that asks the same question at each call; the first answer is checked."""
+    asked = QUESTIONS[question](count)
+    connection = Connection(port)
+    asked.check(connection.exchange(asked.request)[1])
+    return lambda: connection.exchange(asked.request)
+
+
+def server_core() -> int:
+    """The core for servers."""
+    return all_cores()[0]
+
+
+def client_core() -> int:
+    """The core for clients: another one where there is another."""
+    return all_cores()[-1]
+
+
+@contextmanager
+def served(name: str, reply: tuple[str, bytes] | None = None) -> Iterator[Server]:
+    """One of the servers on the servers' core; `reply` is what the bare route sends, with its type."""
+    port = free_port()
+    with TemporaryDirectory() as folder:
+        extra = None
+        if reply is not None:
+            path = Path(folder) / "reply"
+            path.write_bytes(reply[1])
+            extra = {"BARE_REPLY": str(path), "BARE_TYPE": reply[0]}
+        with running(COMMANDS[name](port), port, core=server_core(), extra=extra) as server:
+            yield server
+
+
+@contextmanager
+def sides(questions: Sequence[str], count: int) -> Iterator[dict[str, Side]]:
+    """A side for each question, its server up; the bare route replies with what gradwire replied."""
+    with ExitStack() as stack:
+        found: dict[str, Side] = {}
+        answer: tuple[str, bytes] | None = None
+        for question in questions:
+            name = question.partition("_")[0]
+            server = stack.enter_context(served(name, answer if name == "bare" else None))
+            if name == "gradwire":
+                answer = _answer(server.port, question, count)
+            found[question] = client_side(
+                "benchmarks.exchange:client",
+                {"question": question, "count": count, "port": server.port},
+            )
+        yield found
+
+
+def client_side(target: str, arguments: dict[str, Any]) -> Side:
+    """A side whose process is the client."""
+    return Side(target, arguments, cores=(client_core(),), threads=1)
+
+
+def _answer(port: int, question: str, count: int) -> tuple[str, bytes]:
+    connection = Connection(port)
+    head, body = connection.exchange(QUESTIONS[question](count).request)
+    connection.close()
+    for line in head.decode().splitlines():
+        if line.lower().startswith("content-type:"):
+            return line.partition(":")[2].strip(), body
+    return "application/octet-stream", body

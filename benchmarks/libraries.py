@@ -1,0 +1,80 @@
+"""torch and the engine under the same names, so that a workload is written once for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Library(Protocol):
+    """What a workload needs of a library: tensors, gradients, and ops under torch's names."""
+
+    ops: Any
+
+    def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any: ...
+
+    def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]: ...
+
+    def numpy(self, tensor: Any) -> np.ndarray[Any, Any]: ...
+
+
+class Torch:
+    """torch, eager, on the CPU."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self._torch = torch
+        self.ops: Any = torch
+
+    def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any:
+        return self._torch.from_numpy(array).requires_grad_(requires_grad)
+
+    def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+        found: Sequence[Any] = self._torch.autograd.grad(output, inputs)
+        return found
+
+    def numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = tensor.detach().numpy()
+        return found
+
+
+class Engine:
+    """gradwire's engine, eager, in this process."""
+
+    def __init__(self) -> None:
+        import gradwire_engine.ops  # noqa: F401 - fills the catalogue
+        from gradwire_engine.backward import grad
+        from gradwire_engine.catalogue import ALIASES, CATALOGUE
+        from gradwire_engine.tensor import Tensor
+
+        self._tensor, self._grad = Tensor.of, grad
+        self.ops: Any = SimpleNamespace()
+        for name, op in CATALOGUE.items():
+            _place(self.ops, name, op)
+        for alias, name in ALIASES.items():
+            _place(self.ops, alias, CATALOGUE[name])
+
+    def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any:
+        return self._tensor(array, requires_grad)
+
+    def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+        return self._grad([output], inputs)
+
+    def numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = tensor.detach().numpy()
+        return found
+
+
+def _place(namespace: SimpleNamespace, name: str, op: Any) -> None:
+    *path, last = name.split(".")
+    for part in path:
+        namespace.__dict__.setdefault(part, SimpleNamespace())
+        namespace = namespace.__dict__[part]
+    namespace.__dict__[last] = op
+
+
+LIBRARIES: dict[str, type[Torch] | type[Engine]] = {"torch": Torch, "engine": Engine}

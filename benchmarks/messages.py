@@ -1,0 +1,161 @@
+"""The same questions put to each server, as bytes, and what a right answer has to say."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from benchmarks.plain_http import post
+
+JSON = "application/json"
+SAFETENSORS = "application/x-safetensors"
+PROGRAM = {"inputs": ["x"], "source": "y = (x * x).sum()", "outputs": ["y"]}
+
+
+class WrongAnswerError(Exception):
+    """A server that is fast but wrong isn't measured."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Bytes to send. `check` looks at the body of the answer, once, before anything is timed."""
+
+    request: bytes
+    wanted: np.ndarray[Any, Any] | None = None
+    read: str = ""
+
+    def check(self, body: bytes) -> None:
+        """A WrongAnswerError unless the gradient in the body is the one wanted."""
+        if self.wanted is None:
+            return
+        found = READERS[self.read](body)
+        if not np.allclose(found, self.wanted):
+            raise WrongAnswerError(f"{self.read}: the answer isn't the gradient: {body[:300]!r}")
+
+
+def numbers(count: int) -> np.ndarray[Any, Any]:
+    """The point at which the gradient is asked for."""
+    return np.random.default_rng(0).standard_normal(count).astype(np.float32)
+
+
+def gradwire(count: int) -> Question:
+    """Value and gradient in one call, JSON both ways."""
+    x = numbers(count)
+    body = {"program": PROGRAM, "inputs": {"x": x.tolist()}}
+    return Question(post("/v1/value_and_grad", _json(body)), 2 * x, "gradwire")
+
+
+def gradwire_binary(count: int) -> Question:
+    """The same with the array as safetensors both ways."""
+    x = numbers(count)
+    request = {"program": PROGRAM, "inputs": {"x": {"binary": "x"}}}
+    body = save({"x": x}, {"request": json.dumps(request)})
+    sent = post("/v1/value_and_grad", body, SAFETENSORS, accept=SAFETENSORS)
+    return Question(sent, 2 * x, "gradwire_binary")
+
+
+def bare(count: int) -> Question:
+    """The bytes that gradwire gets, sent to a route that does nothing with them."""
+    return Question(_to_root(gradwire(count).request))
+
+
+def bare_binary(count: int) -> Question:
+    """The same for the binary request."""
+    return Question(_to_root(gradwire_binary(count).request))
+
+
+def _to_root(request: bytes) -> bytes:
+    head, _, body = request.partition(b"\r\n\r\n")
+    return head.replace(b"/v1/value_and_grad", b"/") + b"\r\n\r\n" + body
+
+
+def tesseract(count: int) -> Question:
+    """The vector-Jacobian product, JSON both ways."""
+    x = numbers(count)
+    body = _vjp(x.tolist(), 1.0)
+    return Question(post("/vector_jacobian_product", _json(body)), 2 * x, "tesseract")
+
+
+def tesseract_base64(count: int) -> Question:
+    """The same with the arrays as base64 both ways, its fastest form over HTTP."""
+    x = numbers(count)
+    array = {
+        "object_type": "array",
+        "shape": [count],
+        "dtype": "float32",
+        "data": {"buffer": base64.b64encode(x.tobytes()).decode(), "encoding": "base64"},
+    }
+    sent = post(
+        "/vector_jacobian_product", _json(_vjp(array, 1.0)), accept="application/json+base64"
+    )
+    return Question(sent, 2 * x, "tesseract")
+
+
+def _vjp(x: Any, cotangent: float) -> dict[str, Any]:
+    return {
+        "inputs": {"x": x},
+        "vjp_inputs": ["x"],
+        "vjp_outputs": ["y"],
+        "cotangent_vector": {"y": cotangent},
+    }
+
+
+def umbridge(count: int) -> Question:
+    """The gradient, by UM-Bridge's protocol."""
+    x = numbers(count)
+    body = {
+        "name": "forward",
+        "outWrt": 0,
+        "inWrt": 0,
+        "input": [x.tolist()],
+        "sens": [1.0],
+        "config": {},
+    }
+    return Question(post("/Gradient", _json(body)), 2 * x, "umbridge")
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def _read_gradwire(body: bytes) -> Any:
+    return json.loads(body)["grads"]["x"]["data"]
+
+
+def _read_gradwire_binary(body: bytes) -> Any:
+    length = int.from_bytes(body[:8], "little")
+    response = json.loads(json.loads(body[8 : 8 + length])["__metadata__"]["response"])
+    return load(body)[response["grads"]["x"]["binary"]]
+
+
+def _read_tesseract(body: bytes) -> Any:
+    data = json.loads(body)["x"]["data"]
+    if data["encoding"] == "base64":
+        return np.frombuffer(base64.b64decode(data["buffer"]), np.float32)
+    return data["buffer"]
+
+
+def _read_umbridge(body: bytes) -> Any:
+    return json.loads(body)["output"]
+
+
+READERS = {
+    "gradwire": _read_gradwire,
+    "gradwire_binary": _read_gradwire_binary,
+    "tesseract": _read_tesseract,
+    "umbridge": _read_umbridge,
+}
+QUESTIONS = {
+    "gradwire": gradwire,
+    "gradwire_binary": gradwire_binary,
+    "bare": bare,
+    "bare_binary": bare_binary,
+    "tesseract": tesseract,
+    "tesseract_base64": tesseract_base64,
+    "umbridge": umbridge,
+}

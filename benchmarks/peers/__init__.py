@@ -1,0 +1,1 @@
+"""The other sides: small programs written with each one's public interface."""

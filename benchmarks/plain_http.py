@@ -1,0 +1,89 @@
+"""A client that costs next to nothing: one socket, a request made ready, the reply's bytes."""
+
+from __future__ import annotations
+
+import socket
+
+CHUNK = 1 << 20
+
+
+class Connection:
+    """A kept-alive HTTP/1.1 connection on the loopback."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._spare = bytearray(CHUNK)
+
+    def exchange(self, request: bytes) -> tuple[bytes, bytes]:
+        """Send a request; the reply's head and body. A reply that isn't 2xx is a RuntimeError."""
+        self._socket.sendall(request)
+        received = bytearray()
+        while (end := received.find(b"\r\n\r\n")) < 0:
+            self._receive(received)
+        length = content_length(received, end)
+        if len(received) < end + 4 + length:
+            self._fill(received, end + 4 + length)
+        head, body = bytes(received[:end]), bytes(memoryview(received)[end + 4 :])
+        if received[9:10] != b"2":
+            raise RuntimeError(f"{head.decode(errors='replace')}\n{body[:500]!r}")
+        return head, body
+
+    def _receive(self, received: bytearray) -> None:
+        count = self._socket.recv_into(self._spare)
+        if not count:
+            raise RuntimeError(f"the server hung up after {bytes(received[:200])!r}")
+        received += memoryview(self._spare)[:count]
+
+    def _fill(self, received: bytearray, size: int) -> None:
+        """Read the rest straight into its place."""
+        have = len(received)
+        received.extend(bytes(size - have))
+        view = memoryview(received)
+        while have < size:
+            count = self._socket.recv_into(view[have:])
+            if not count:
+                raise RuntimeError(f"the server hung up after {have} of {size} bytes")
+            have += count
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def content_length(received: bytearray, end: int) -> int:
+    """The body's length by its head; 0 where the head names none."""
+    head = bytes(received[:end]).lower()
+    start = head.find(b"\r\ncontent-length:")
+    if start < 0:
+        return 0
+    start += len(b"\r\ncontent-length:")
+    stop = head.find(b"\r\n", start)
+    return int(head[start : stop if stop >= 0 else len(head)])
+
+
+def post(
+    path: str,
+    body: bytes,
+    content_type: str = "application/json",
+    *,
+    accept: str | None = None,
+    method: str = "POST",
+) -> bytes:
+    """The bytes of a request."""
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(body)}",
+    ]
+    if accept:
+        lines.append(f"Accept: {accept}")
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def get(path: str, *, accept: str | None = None) -> bytes:
+    """The bytes of a GET request."""
+    lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1"]
+    if accept:
+        lines.append(f"Accept: {accept}")
+    return "\r\n".join([*lines, "", ""]).encode()

@@ -1,0 +1,55 @@
+"""The table of figures: on the terminal, and in RESULTS.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.figures import Figure
+
+RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+_STYLES = {"reached": "green", "short": "red", "not measured": "yellow"}
+
+
+def show(console: Console, figures: Sequence[Figure]) -> None:
+    """Print the table."""
+    table = Table("figure", "to reach", "measured", "verdict", show_lines=False)
+    for figure in figures:
+        table.add_row(
+            figure.name, figure.wanted, _measured(figure), figure.verdict,
+            style=_STYLES[figure.verdict],
+        )  # fmt: skip
+    console.print(table)
+
+
+def markdown(header: Sequence[str], figures: Sequence[Figure]) -> str:
+    """The table as a page, with the notes that the terminal has no room for."""
+    lines = [
+        "# What it costs",
+        "",
+        "`make bench` wrote this. Every figure is a ratio from one run: both sides in fresh processes,",
+        "taking turns, warmed up. Measured is the median over the rounds, with the quartiles.",
+        "",
+        *(f"- {line}" for line in header),
+        "",
+        "| figure | to reach | measured | verdict | what it comes from |",
+        "|---|---|---|---|---|",
+        *(_row(figure) for figure in figures),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _row(figure: Figure) -> str:
+    cells = (figure.name, figure.wanted, _measured(figure), figure.verdict, figure.note)
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _measured(figure: Figure) -> str:
+    if figure.measured is None:
+        return "–"
+    spread = figure.measured
+    return f"{spread.middle:.3g} ({spread.low:.3g} to {spread.high:.3g})"

@@ -1,0 +1,80 @@
+"""A side of a comparison: a fresh process that measures one case, told when by the harness."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Side:
+    """What to measure and where: `target` is "module:function", called with `arguments` there."""
+
+    target: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    cores: tuple[int, ...] = ()
+    threads: int = 1
+
+
+def environment(threads: int) -> dict[str, str]:
+    """This environment with every thread pool limited to the same number."""
+    pools = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    return os.environ | dict.fromkeys(pools, str(threads)) | {"PYTHONUNBUFFERED": "1"}
+
+
+def all_cores() -> tuple[int, ...]:
+    """The cores that this process may use."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+class Worker:
+    """The running process of a side; a context manager that ends it."""
+
+    def __init__(self, side: Side) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(side.threads),
+            cwd=ROOT,
+            text=True,
+        )
+        order = {"target": side.target, "arguments": side.arguments}
+        self._ask(order | {"cores": side.cores or all_cores()})
+
+    def measure(self, seconds: float) -> dict[str, Any]:
+        """Measure for about `seconds`; what the case reports."""
+        return self._ask({"seconds": seconds})
+
+    def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(message) + "\n")
+        stdin.flush()
+        line = stdout.readline()
+        if not line:
+            raise RuntimeError(f"a side ended with exit status {self._process.wait()}: see above")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=30)
