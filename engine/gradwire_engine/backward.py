@@ -7,11 +7,11 @@ from typing import Any
 
 from gradwire_engine.errors import error
 from gradwire_engine.mode import using
+from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Edge
 from gradwire_engine.tensor import Tensor
 from gradwire_engine.walk import accumulate, edge_key, walk
-from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 
 Cotangents = Sequence[Tensor | None] | None
 

@@ -39,8 +39,8 @@ class Call:
     """One use of an op. inputs: a Spec, Weak or None per flat operand; outputs: Specs."""
 
     __slots__ = (
-        "arguments", "attributes", "device", "differentiable", "inputs", "name", "nbytes", "op", "outputs",
-        "recipes", "ruled", "run", "single", "spans",
+        "arguments", "attributes", "device", "differentiable", "inputs", "name", "nbytes", "op",
+        "outputs", "recipes", "ruled", "run", "single", "spans",
     )  # fmt: skip
 
     def __init__(self, op: Primitive, arguments: tuple[Any, ...], device: str) -> None:
@@ -54,12 +54,10 @@ class Call:
         self.spans, flat = _flatten(op, arguments)
         self.inputs: tuple[Any, ...] = tuple(flat)
         inferred = _infer(op, named)
-        self.single = not isinstance(inferred.outputs, tuple) or isinstance(inferred.outputs, Spec)
-        outputs = (inferred.outputs,) if self.single else inferred.outputs
-        self.outputs: tuple[Spec, ...] = tuple(
-            spec._replace(device=device)
-            for spec in outputs  # type: ignore[union-attr]
-        )
+        found = inferred.outputs
+        self.single = isinstance(found, Spec)
+        outputs: tuple[Any, ...] = (found,) if self.single else tuple(found)
+        self.outputs: tuple[Spec, ...] = tuple(spec._replace(device=device) for spec in outputs)
         self.nbytes = 0 if op.view else sum(spec.nbytes for spec in self.outputs)
         self.name = op.grad_name(named)
         self.differentiable = any(spec.dtype.differentiable for spec in self.outputs)
@@ -213,8 +211,8 @@ def _normal_dims(op: Primitive, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     found = list(arguments)
     for place, many in op.signature.dims:
         if found[place] is not None:
-            find = axes if many else axis
-            found[place] = find(op.name, found[place], ndim)  # type: ignore[operator]
+            find: Any = axes if many else axis
+            found[place] = find(op.name, found[place], ndim)
     return tuple(found)
 
 

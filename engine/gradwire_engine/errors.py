@@ -7,7 +7,7 @@ title and the Python class that torch raises in that place; `error` builds the e
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Code(NamedTuple):
@@ -68,7 +68,7 @@ CODES: dict[str, Code] = {
 
 
 class GradwireError(Exception):
-    """An error with a stable code: what was asked and what came in (`detail`), how to mend it (`hint`).
+    """An error with a stable code: `detail` says what was asked and came in, `hint` the way out.
 
     Instances come from `error`, which mixes in the exception class that torch raises in the same
     place, so `except RuntimeError` written for torch keeps working.
@@ -105,5 +105,6 @@ def _exception_class(code: str, raised: type[Exception]) -> type[GradwireError]:
 def error(
     code: str, detail: str, hint: str | None = None, *, raised: type[Exception] | None = None
 ) -> GradwireError:
-    """Build the exception for `code`; `raised` overrides the builtin class where torch's differs."""
-    return _exception_class(code, raised or CODES[code].raised)(code, detail, hint)
+    """Build the exception for `code`; `raised` is the builtin class where it differs from CODES."""
+    kind: Any = raised or CODES[code].raised
+    return _exception_class(code, kind)(code, detail, hint)

@@ -13,9 +13,9 @@ from typing import Any
 
 from gradwire_engine.arrays import backend, phantom_of
 from gradwire_engine.catalogue import enter
+from gradwire_engine.mode import local
 from gradwire_engine.op import Composite, Inferred, Primitive
 from gradwire_engine.promote import Weak, broadcast_shapes, result_type
-from gradwire_engine.mode import local
 from gradwire_engine.signature import axes
 from gradwire_engine.spec import FLOAT, DType, Spec, bool_, dtype_of
 

@@ -115,7 +115,7 @@ def _cast(name: str, value: Tensor, wanted: Spec) -> Tensor:
 
 
 def _swap(target: Tensor, value: Tensor) -> None:
-    """Put the value's elements into the storage: a fresh array for all, or a part of a fresh one."""
+    """Put the value's elements into the storage: a fresh array, or a part of a fresh one."""
     storage = target.storage
     version = storage.version + 1
     if storage.array is not None and target.spec.device != "meta":

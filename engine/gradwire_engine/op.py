@@ -15,7 +15,7 @@ from typing import Any
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.errors import error
 from gradwire_engine.rule import Rules
-from gradwire_engine.signature import REQUIRED, Mismatch, Parameter, Signature, read_signature
+from gradwire_engine.signature import Mismatch, Signature, read_signature
 from gradwire_engine.spec import DType, Spec
 
 APPLY: dict[type, Callable[[Primitive, tuple[Any, ...]], Any]] = {}
@@ -50,7 +50,7 @@ Infer = Callable[[dict[str, Any]], Inferred]
 
 
 class Overload:
-    """What primitives and composites share: a signature, documentation, a place in the catalogue."""
+    """What primitives and composites share: name, signature, documentation."""
 
     def __init__(self, name: str, function: Callable[..., Any], *, skip: int) -> None:
         self.name = name

@@ -45,4 +45,4 @@ def install() -> None:
     for table, make in ((OPERATORS, _forward), (REFLECTED, _reflected), (UNARY, _unary)):
         for method, name in table.items():
             setattr(Tensor, method, make(name))
-    Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+    Tensor.__hash__ = object.__hash__  # type: ignore[assignment]

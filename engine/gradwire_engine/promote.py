@@ -27,7 +27,7 @@ from gradwire_engine.spec import (
 
 
 class Weak:
-    """A Python number in an operand's place: it has a kind (bool, int, float, complex), no dtype."""
+    """A Python number as an operand: it has a kind (bool, int, float, complex), but no dtype."""
 
     __slots__ = ("dtype", "kind")
     shape: Shape = ()

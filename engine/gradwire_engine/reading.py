@@ -124,9 +124,9 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
         places = step.arguments
         count = len(places)
         if count == 1:
-            part = step.function(g, values[places[0]])  # type: ignore[index]
+            part = step.function(g, values[places[0]])
         elif count:
-            part = step.function(g, *[values[i] for i in places])  # type: ignore[index]
+            part = step.function(g, *[values[i] for i in places])
         else:
             part = step.function(g)
         if part.shape != step.shape or part.dtype != step.dtype:

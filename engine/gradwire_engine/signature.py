@@ -10,7 +10,6 @@ from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.errors import error
 from gradwire_engine.spec import DTYPES, DType
 
-
 # What parameters of ops are annotated with; the names are the keys of KINDS below.
 Arrays = Sequence[Any]
 Index = Any
@@ -28,7 +27,7 @@ class _Required:
 REQUIRED = _Required()
 
 VALUE_TYPES: set[type] = set()
-"""Types whose instances stand in a tensor slot besides arrays and numbers; they enter themselves."""
+"""Types that stand in a tensor slot besides arrays and numbers; each enters itself here."""
 
 KINDS = {
     "Array": "tensor",
