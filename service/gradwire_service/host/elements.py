@@ -169,6 +169,19 @@ def pairs_of(numbers: Numbers, dtype: DType) -> Array:
     return parts.view(dtype.numpy)
 
 
+def as_pairs(array: Array) -> Array:
+    """Complex numbers as real ones with a last axis of 2: re, im."""
+    if array.ndim == MAX_AXES:
+        raise error(
+            "invalid_argument",
+            f"a complex tensor of {MAX_AXES} axes has no room for the axis of re and im",
+            "reshape it to fewer axes first",
+        )
+    flat = np.ascontiguousarray(array).reshape(-1)
+    parts: Array = flat.view(real_of(dtype_of(array.dtype)).numpy)
+    return parts.reshape(*array.shape, 2)
+
+
 def _bools(flat: list[Any], kinds: set[type]) -> Array:
     if kinds != {bool} and not set(flat) <= {0, 1}:
         stranger = next(value for value in flat if value not in (0, 1))

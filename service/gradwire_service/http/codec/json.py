@@ -6,15 +6,16 @@ and keeps -0.0. What it lacks is added here: NaN and infinities as words, comple
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import orjson
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.spec import COMPLEX, FLOAT, bfloat16, dtype_of, real_of
-from gradwire_service.host.elements import Array
+from gradwire_engine.spec import COMPLEX, FLOAT, bfloat16, dtype_of
+from gradwire_service.host.elements import Array, as_pairs
 from gradwire_service.host.safetensors import Buffer
 
 DEPTH = 100  # levels of lists and objects; a tensor has at most 64
@@ -77,17 +78,19 @@ def _bracket_depth(body: Buffer, depth: int) -> int:
 
 def _depth(value: object) -> int:
     """The depth of lists and objects, without recursion."""
-    depth, level = 0, [value]
+    depth, level = 0, _containers([value])
     while level:
         depth += 1
-        inner: list[object] = []
-        for item in level:
-            if type(item) is dict:
-                inner.extend(item.values())
-            elif type(item) is list:
-                inner.extend(item)
-        level = inner
-    return depth - 1
+        level = _containers(chain.from_iterable(map(_items, level)))
+    return depth
+
+
+def _containers(values: Iterable[object]) -> list[Any]:
+    return [value for value in values if type(value) in (dict, list)]
+
+
+def _items(container: Any) -> Iterable[object]:
+    return container.values() if type(container) is dict else container
 
 
 def dumps(value: object, default: Callable[[Any], Any] | None = None) -> bytes:
@@ -100,8 +103,7 @@ def elements(array: Array) -> orjson.Fragment:
     dtype = dtype_of(array.dtype)
     real = np.ascontiguousarray(array) if array.ndim else array
     if dtype.category == COMPLEX:
-        parts = real.reshape(-1).view(real_of(dtype).numpy)
-        real = parts.reshape(*array.shape, 2)
+        real = as_pairs(array)
     elif dtype is bfloat16:
         real = real.astype(np.float32)
     text = orjson.dumps(real if real.ndim else real[()], option=_OPTIONS)

@@ -37,14 +37,9 @@ def wanted(accept: str | None) -> str:
 
     Raises not_acceptable.
     """
-    best, found = (0.0, 0), None
-    for item in (accept or "*/*").split(","):
-        pattern, parameters = _parts(item)
-        rank = (_quality(parameters.get("q", "1")), 2 - pattern.count("*"))
-        offer = next((offer for offer in OFFERED if _covers(pattern, offer)), None)
-        if offer and rank[0] > 0 and rank > best:
-            best, found = rank, offer
-    if found is None:
+    items = [_parts(item) for item in (accept or "*/*").split(",")]
+    rank, found = max(((_rank(offer, items), offer) for offer in OFFERED), key=lambda pair: pair[0])
+    if rank[0] == 0:
         raise error(
             "not_acceptable",
             f"the reply is wanted as {(accept or '')[:100]}",
@@ -71,12 +66,20 @@ def _parts(header: str) -> tuple[str, dict[str, str]]:
     return media_type.strip(), {k.strip(): v.strip().strip('"') for k, _, v in pairs}
 
 
+def _rank(offer: str, items: list[tuple[str, dict[str, str]]]) -> tuple[float, int, int]:
+    """Quality, exactness and place of the item that decides on an offer: the most exact one."""
+    matches = [
+        (2 - pattern.count("*"), -place, _quality(parameters.get("q", "1")))
+        for place, (pattern, parameters) in enumerate(items)
+        if pattern in (offer, "*/*", offer.partition("/")[0] + "/*")
+    ]
+    exactness, place, quality = max(matches, default=(0, 0, 0.0))
+    return quality, exactness, place
+
+
 def _quality(text: str) -> float:
     try:
-        return min(max(float(text), 0.0), 1.0)
+        value = float(text)
     except ValueError:
         return 0.0
-
-
-def _covers(pattern: str, offer: str) -> bool:
-    return pattern in (offer, "*/*", offer.partition("/")[0] + "/*")
+    return value if 0 <= value <= 1 else 0.0

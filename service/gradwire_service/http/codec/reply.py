@@ -6,13 +6,12 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import orjson
 
 from gradwire_engine.errors import error
 from gradwire_engine.spec import complex128
 from gradwire_service.host import safetensors
-from gradwire_service.host.elements import Array
+from gradwire_service.host.elements import Array, as_pairs
 from gradwire_service.host.reply import Reply, TensorReply
 from gradwire_service.host.safetensors import METADATA, Buffer, raw
 from gradwire_service.http.codec import json, negotiation, npy
@@ -96,20 +95,12 @@ def _file(reply: Reply, data: Data) -> list[Buffer]:
             name = tensor.name or "tensor"
             if name in arrays or name == METADATA:
                 name = f"{name}~{len(arrays)}"  # no name of a tensor has a ~ in it
-            arrays[name] = _storable(tensor.array)
+            arrays[name] = as_pairs(tensor.array) if tensor.dtype is complex128 else tensor.array
             fields["binary"] = name
         return fields
 
     text = json.dumps(reply, binary).decode()
     return safetensors.write(arrays, {"response": text})
-
-
-def _storable(array: Array) -> Array:
-    """complex128, which safetensors lacks, as float64 with a last axis of 2."""
-    if array.dtype != complex128.numpy:
-        return array
-    flat = np.ascontiguousarray(array).reshape(-1)
-    return flat.view(np.float64).reshape(*array.shape, 2)
 
 
 def _lone(reply: Reply, data: Data) -> Array:
