@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.elements import shown
 from gradwire_service.host.protocol.requests import (
     EvaluateRequest,
     OpsRequest,
@@ -29,8 +29,8 @@ from gradwire_service.host.protocol.steps import (
 )
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 
-_SHOWN = 60
-_LONG = 256
+_FIELDS, _LONG = 4, 60
+
 # What the lists of unions hold; pydantic puts the member's word into the path, after the index.
 _UNIONS: dict[tuple[type[BaseModel], str], Mapping[str, type[BaseModel]]] = {
     (StepsRequest, "steps"): STEPS,
@@ -49,6 +49,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any]], str]] = {
     "missing": lambda _: "is missing",
     "extra_forbidden": lambda _: "is not a field here",
     "string_type": lambda _: "must be a string",
+    "string_unicode": lambda _: "must be text that UTF-8 can carry",
     "string_too_short": lambda _: "must not be empty",
     "string_too_long": lambda c: f"may have at most {c['max_length']} characters",
     "bool_type": lambda _: "must be true or false",
@@ -80,7 +81,7 @@ def problem(kind: type[BaseModel], found: ValidationError) -> GradwireError:
     first = next((one for one in details if one["type"] == "extra_forbidden"), details[0])
     place = _place(kind, first["loc"])
     detail, hint = _explain(place, first)
-    raised = error("invalid_request", detail, hint)
+    raised = error("invalid_request", _encodable(detail), hint)
     raised.step = place.step
     return raised
 
@@ -120,13 +121,15 @@ def _explain_word(place: Place, step: object) -> tuple[str, str]:
         return f"{place.path} must be an object; got {shown(step)}", "a step is an object"
     guess = "".join(_did_you_mean(key, STEPS) for key in list(step)[:1])
     return (
-        f"{place.path}: none of its fields makes a step; got {shown(step)}",
+        f"{place.path}: no field of it makes a step; got {shown(list(step)[:_FIELDS])}",
         f"{guess}a step has one of {known}",
     )
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, known, n=1)
+    names = list(known)
+    close = [name for name in names if word and name.startswith(word)]
+    close = close or get_close_matches(word[:_LONG], names, n=1)
     return f"did you mean {close[0]}? " if close else ""
 
 
@@ -150,26 +153,11 @@ def _place(
     return Place(path, step, kind)
 
 
+def _encodable(text: str) -> str:
+    """Half a surrogate pair can be posted, but not sent back."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _join(path: str, field: str) -> str:
+    field = field[:_LONG]
     return f"{path}.{field}" if path else field
-
-
-def shown(value: object) -> str:
-    """A JSON value in a few words."""
-    match value:
-        case dict():
-            return f"an object with {_cut(', '.join(map(str, value)))}" if value else "{}"
-        case list():
-            return f"a list of {len(value)}"
-        case int() if value.bit_length() > _LONG:
-            return f"a number of {value.bit_length()} bits"
-        case None | bool() | int() | float():
-            return json.dumps(value)
-        case str():
-            text = json.dumps(_cut(value), ensure_ascii=False)
-            return text.encode("utf-8", "backslashreplace").decode()
-    return f"a {type(value).__name__}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -77,7 +77,7 @@ class GradStep(StepPart):
 
     word = "grad"
     grad: GradFields = Field(
-        description="The arguments of torch.autograd.grad.",
+        description="What to differentiate, and how.",
         examples=[{"outputs": ["loss"], "inputs": ["w"]}],
     )
     out: list[Written | None] | None = Field(
@@ -92,7 +92,7 @@ class BackwardStep(StepPart):
 
     word = "backward"
     backward: BackwardFields = Field(
-        description="The arguments of torch.autograd.backward.", examples=[{"tensors": ["loss"]}]
+        description="What to differentiate, and how.", examples=[{"tensors": ["loss"]}]
     )
 
 
