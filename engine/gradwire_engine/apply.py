@@ -32,7 +32,12 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
         else:
             key.append((type(arg), arg, str(arg) if type(arg) is float and not arg else None))
         arguments.append(arg)
-    call = find_call(op, tuple(key), tuple(arguments), _device(op, flat))
+    device = _device(op, flat, state)
+    if op.device_place is not None:
+        device = args[op.device_place] or device
+    if not flat:
+        key.append(device)
+    call = find_call(op, tuple(key), tuple(arguments), device)
     if state.meter is not None and call.nbytes:
         state.meter.charge(call.nbytes)
     result = run(call, [t.array if type(t) is Tensor else t for t in flat])
@@ -83,7 +88,7 @@ def _operand(arg: Any, state: State, flat: list[Any]) -> Any:
     return made.spec
 
 
-def _device(op: Primitive, flat: list[Any]) -> str:
+def _device(op: Primitive, flat: list[Any], state: State) -> str:
     device: str | None = None
     for item in flat:
         if type(item) is Tensor and item.spec.device != device:
@@ -94,7 +99,7 @@ def _device(op: Primitive, flat: list[Any]) -> str:
                     "move them to one device",
                 )
             device = item.spec.device
-    return device or "cpu"
+    return device or state.device
 
 
 def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
@@ -130,6 +135,8 @@ def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:
     node, kept = record(call, flat, state)
     outputs = []
     for index, (array, spec) in enumerate(zip(arrays, call.outputs, strict=True)):
+        if call.op.data_dependent:  # its spec was an upper bound
+            spec = spec.with_(shape=tuple(array.shape))
         outputs.append(Tensor(Storage(array), spec, _edge(call, node, index, spec)))
     if state.inference:
         for output in outputs:

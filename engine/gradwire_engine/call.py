@@ -24,6 +24,8 @@ from gradwire_engine.spec import BOOL, INTEGER, DType, Spec, float32
 
 CACHE_SIZE = 4096
 """Calls kept per op; when full they are forgotten together."""
+ADDRESSABLE = 2**47
+"""Bytes that a process can address at all: a result beyond that is refused, also as a phantom."""
 
 
 class Span:
@@ -59,6 +61,12 @@ class Call:
         outputs: tuple[Any, ...] = (found,) if self.single else tuple(found)
         self.outputs: tuple[Spec, ...] = tuple(spec._replace(device=device) for spec in outputs)
         self.nbytes = 0 if op.view else sum(spec.nbytes for spec in self.outputs)
+        if self.nbytes > ADDRESSABLE:
+            raise error(
+                "memory_limit",
+                f"{op.name}: the result would take {self.nbytes} bytes",
+                "no machine has that much memory; work on smaller tensors",
+            )
         self.name = op.grad_name(named)
         self.differentiable = any(spec.dtype.differentiable for spec in self.outputs)
         rules = op.rules

@@ -26,7 +26,7 @@ class State:
     """The modes of one thread; `current()` gives it."""
 
     __slots__ = (
-        "default_dtype", "generator", "grad", "inference", "journal", "meter", "origin", "weak",
+        "default_dtype", "device", "generator", "grad", "inference", "journal", "meter", "origin", "weak",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -37,6 +37,7 @@ class State:
         self.generator: Generator | None = None
         self.origin: Callable[[int], str] | None = None  # seq of a node -> "step 1, tensor y"
         self.default_dtype: DType = float32
+        self.device = "cpu"  # of results that no operand and no attribute decides
         self.weak: dict[type, Weak] = weak_kinds(float32)
 
     def set_default_dtype(self, dtype: DType) -> None:

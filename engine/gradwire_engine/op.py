@@ -108,6 +108,7 @@ class Primitive(Overload):
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places
+        self.device_place = self.signature.by_name.get("device")
         self.short: tuple[int, Callable[..., Any]] | None = None  # see quick.py
 
     def grad_name(self, attributes: dict[str, Any]) -> str:
@@ -129,10 +130,17 @@ class Primitive(Overload):
         return self.dispatch(args, kwargs)
 
     def dispatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Apply to values as their type says, or run the kernel on raw arrays."""
+        """Apply to values as their type says, or run the kernel on raw arrays.
+
+        An op without operands makes a value of the plainest type.
+        """
         if kwargs or len(args) != self.signature.arity:
             args = self.signature.complete(args, kwargs)
-        apply = value_apply(args, self.places)
+        apply = (
+            value_apply(args, self.places)
+            if self.places
+            else APPLY[min(RANK, key=RANK.__getitem__)]
+        )
         if apply is not None:
             return apply(self, args)
         return self.kernel(_namespace(self, args), *args)

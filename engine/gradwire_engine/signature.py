@@ -17,6 +17,7 @@ Dim = int
 Dims = tuple[int, ...]
 Ints = tuple[int, ...]
 Data = Any
+Device = str
 
 
 class _Required:
@@ -42,6 +43,7 @@ KINDS = {
     "bool": "bool",
     "str": "str",
     "DType": "dtype",
+    "Device": "device",
     "Data": "data",
 }
 """From the annotation in a declaration to the kind of parameter that the catalogue shows."""
@@ -224,6 +226,7 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
     "bool": lambda v: v if isinstance(v, bool) else _BAD,
     "str": lambda v: v if isinstance(v, str) else _BAD,
     "dtype": _dtype,
+    "device": lambda v: v if isinstance(v, str) else _BAD,
     "data": _hashable,
 }
 
@@ -237,6 +240,7 @@ _WANTED = {
     "float": "a number",
     "bool": "a bool",
     "str": "a string",
+    "device": "the name of a device",
     "dtype": f"a dtype ({', '.join(DTYPES)})",
 }
 
