@@ -56,6 +56,8 @@ class Overload:
         self.name = name
         self.function = function
         self.signature: Signature = read_signature(name, function, skip=skip)
+        self.positional = self.signature.positional
+        self.keywords = tuple(self.signature.by_name)[self.positional :]
         self.doc = (function.__doc__ or "").strip()
         self.__doc__ = self.doc
         self.__name__ = function.__name__
@@ -73,6 +75,8 @@ class Primitive(Overload):
     infer: the spec rule. rules: see `rule.Rules`. outputs: names of the results ("out" if one).
     exact: moves or compares elements, so halves need no detour over float32.
     view: the result shares the input's memory. fuses: elementwise, may join a fused region.
+    takes: categories of dtypes, for elementwise ops. domain: the real interval in which the op is
+    smooth, for tests of its derivative.
     random: the kernel takes the generator after xp. many: results without names, in a tuple.
     """
 
@@ -93,6 +97,8 @@ class Primitive(Overload):
         random: bool = False,
         data_dependent: bool = False,
         many: bool = False,
+        takes: tuple[int, ...] = (),
+        domain: tuple[float, float] = (-3.0, 3.0),
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.kernel = kernel
@@ -103,7 +109,7 @@ class Primitive(Overload):
         self.formula = formula
         self.exact, self.view, self.fuses = exact, view, fuses
         self.random, self.data_dependent = random, data_dependent
-        self.many = many
+        self.many, self.takes, self.domain = many, takes, domain
         self.result = _result_type(name, outputs)
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
@@ -143,7 +149,11 @@ class Primitive(Overload):
         )
         if apply is not None:
             return apply(self, args)
-        return self.kernel(_namespace(self, args), *args)
+        xp = _namespace(self, args)
+        if self.keywords:
+            named = dict(zip(self.keywords, args[self.positional :], strict=True))
+            return self.kernel(xp, *args[: self.positional], **named)
+        return self.kernel(xp, *args)
 
 
 class Composite(Overload):
@@ -163,6 +173,9 @@ class Composite(Overload):
         self.fuses = self.data_dependent = self.view = self.random = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) > self.positional:  # all in order, as `bind` gives them
+            kwargs |= zip(self.keywords, args[self.positional :], strict=False)
+            args = args[: self.positional]
         result = self.function(*args, **kwargs)
         if self.grad_name is not None and not any(result is arg for arg in args):
             rename = getattr(result, "rename_node", None)
@@ -204,10 +217,9 @@ def _result_type(name: str, outputs: tuple[str, ...]) -> Callable[[Sequence[Any]
 
 
 def grad_fn_name(name: str) -> str:
-    """torch's node name for an op's name: `log_softmax` -> LogSoftmaxBackward0."""
-    last = name.removeprefix("nn.functional.").removeprefix("special.").replace(".", "_")
-    words = [word for word in last.split("_") if word]
-    return "".join(word[0].upper() + word[1:] for word in words) + "Backward0"
+    """torch's node name for an op's name: `log_softmax` -> LogSoftmaxBackward0, `log1p` -> Log1P…"""
+    last = name.removeprefix("nn.functional.").replace(".", "_")
+    return last.title().replace("_", "") + "Backward0"
 
 
 class Op:
