@@ -1,0 +1,156 @@
+"""Products added to a tensor: beta input + alpha product, in one new array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.arithmetic import add, mul
+from gradwire_engine.ops.matmul import (
+    left_gradient,
+    need_axes,
+    outer,
+    product,
+    product_spec,
+    right_gradient,
+    same_dtype,
+    same_stack,
+)
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import INTEGER, Number, Spec
+
+
+def _added_spec(asked: str, input: Spec, found: Spec, beta: Number, alpha: Number) -> Spec:
+    same_dtype(asked, input=input, product=found)
+    if broadcast_shapes(asked, input.shape, found.shape) != found.shape:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: input is {list(input.shape)}, the product is {list(found.shape)}",
+            "input must broadcast to the product's shape",
+        )
+    if found.dtype.category <= INTEGER and (isinstance(beta, float) or isinstance(alpha, float)):
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: beta is {beta} and alpha is {alpha}, the operands are {found.dtype.name}",
+            "integer tensors take integer factors",
+        )
+    return found
+
+
+def _added(xp: Any, input: Array, found: Array, beta: Number, alpha: Number) -> Array:
+    """beta * input + alpha * found, into found; beta = 0 ignores the input, NaN and all."""
+    if alpha != 1:
+        found *= alpha
+    if beta != 0:
+        found += input if beta == 1 else xp.multiply(input, beta)
+    return found
+
+
+def _scaled(x: Any, factor: Number) -> Any:
+    return x if factor == 1 else mul(x, factor.conjugate())
+
+
+def _addmm_spec(input: Spec, mat1: Spec, mat2: Spec, beta: Number, alpha: Number) -> Spec:
+    need_axes("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
+    return _added_spec("addmm", input, product_spec("addmm", mat1, mat2), beta, alpha)
+
+
+@primitive(
+    vjp(
+        input=lambda g, beta: _scaled(g, beta),
+        mat1=lambda g, mat2, alpha, mat1_spec: _scaled(
+            left_gradient(g, mat2, mat1_spec.shape), alpha
+        ),
+        mat2=lambda g, mat1, alpha, mat2_spec: _scaled(
+            right_gradient(g, mat1, mat2_spec.shape), alpha
+        ),
+    ),
+    spec=_addmm_spec,
+    inplace=True,
+    formula="input: beta g; mat1: alpha g mat2ᴴ; mat2: alpha mat1ᴴ g",
+)
+def addmm(
+    xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """Add a product of two matrices: beta input + alpha mat1 mat2."""
+    return _added(xp, input, product(xp, mat1, mat2), beta, alpha)
+
+
+def _addmv_spec(input: Spec, mat: Spec, vec: Spec, beta: Number, alpha: Number) -> Spec:
+    need_axes("addmv", mat=(mat, 2), vec=(vec, 1))
+    return _added_spec("addmv", input, product_spec("addmv", mat, vec), beta, alpha)
+
+
+@primitive(
+    vjp(
+        input=lambda g, beta: _scaled(g, beta),
+        mat=lambda g, vec, alpha, mat_spec: _scaled(left_gradient(g, vec, mat_spec.shape), alpha),
+        vec=lambda g, mat, alpha, vec_spec: _scaled(right_gradient(g, mat, vec_spec.shape), alpha),
+    ),
+    spec=_addmv_spec,
+    inplace=True,
+    formula="input: beta g; mat: alpha g vecᴴ; vec: alpha matᴴ g",
+)
+def addmv(
+    xp: Any, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """Add a product of a matrix and a vector: beta input + alpha mat vec."""
+    return _added(xp, input, product(xp, mat, vec), beta, alpha)
+
+
+def _stacks_spec(
+    asked: str, input: Spec, batch1: Spec, batch2: Spec, beta: Number, alpha: Number
+) -> Spec:
+    need_axes(asked, batch1=(batch1, 3), batch2=(batch2, 3))
+    same_stack(asked, batch1, batch2)
+    found = product_spec(asked, batch1, batch2)
+    summed = found.with_(shape=found.shape[1:]) if asked == "addbmm" else found
+    return _added_spec(asked, input, summed, beta, alpha)
+
+
+@primitive(
+    vjp(
+        input=lambda g, beta: _scaled(g, beta),
+        batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
+        batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
+    ),
+    spec=lambda input, batch1, batch2, beta, alpha: _stacks_spec(
+        "baddbmm", input, batch1, batch2, beta, alpha
+    ),
+    inplace=True,
+    formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
+)
+def baddbmm(
+    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """Add a stack of products of matrices: beta input + alpha batch1 batch2."""
+    return _added(xp, input, product(xp, batch1, batch2), beta, alpha)
+
+
+@primitive(
+    vjp(
+        input=lambda g, beta: _scaled(g, beta),
+        batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
+        batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
+    ),
+    spec=lambda input, batch1, batch2, beta, alpha: _stacks_spec(
+        "addbmm", input, batch1, batch2, beta, alpha
+    ),
+    inplace=True,
+    formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
+)
+def addbmm(
+    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """Add a sum of products of matrices: beta input + alpha Σ batch1 batch2."""
+    return _added(xp, input, product(xp, batch1, batch2).sum(0), beta, alpha)
+
+
+@composite(grad_name="AddrBackward0", inplace=True)
+def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    """Add the products of two vectors' elements: beta input + alpha vec1 vec2ᵀ."""
+    found = outer(vec1, vec2)
+    return add(mul(input, beta), mul(found, alpha))

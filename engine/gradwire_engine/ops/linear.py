@@ -1,0 +1,74 @@
+"""The linear layer: an affine map of the last axis."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import primitive
+from gradwire_engine.ops.arithmetic import conj, mul
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.matmul import matmul, product, rows, same_dtype, turned
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Spec
+
+
+def _linear_spec(input: Spec, weight: Spec, bias: Spec | None) -> Spec:
+    if len(weight.shape) not in (1, 2) or not input.shape or input.shape[-1] != weight.shape[-1]:
+        raise error(
+            "shape_mismatch",
+            f"linear: input is {input.shape}, weight is {weight.shape}; "
+            "weight must be (out, in) or (in), with `in` the last axis of input",
+            "transpose the weight?",
+        )
+    operands = {"input": input, "weight": weight} | ({} if bias is None else {"bias": bias})
+    same_dtype("linear", **operands)
+    out = (*input.shape[:-1], *weight.shape[:-1])
+    if bias is not None and broadcast_shapes("linear, bias", out, bias.shape) != out:
+        raise error(
+            "shape_mismatch",
+            f"linear: bias is {list(bias.shape)}, the result would be {list(out)}",
+            "bias has one element for each row of weight",
+        )
+    return Spec(out, input.dtype, "")
+
+
+def _linear_node(named: dict[str, Any]) -> str:
+    axes, bias = len(named["input"].shape), named["bias"] is not None
+    if axes == 2:
+        return "AddmmBackward0" if bias else "MmBackward0"
+    return "ViewBackward0" if bias else "SqueezeBackward4" if axes == 1 else "UnsafeViewBackward0"
+
+
+def _input_gradient(g: Any, weight: Any) -> Any:
+    if weight.ndim == 1:
+        return mul(reshape(g, (*g.shape, 1)), conj(weight))
+    return matmul(g, conj(weight))
+
+
+def _weight_gradient(g: Any, input: Any, weight_spec: Spec) -> Any:
+    if len(weight_spec.shape) == 1:
+        return matmul(reshape(g, (prod(g.shape),)), rows(conj(input)))
+    return matmul(turned(rows(g)), rows(conj(input)))
+
+
+@primitive(
+    vjp(
+        input=lambda g, weight: _input_gradient(g, weight),
+        weight=lambda g, input, weight_spec: _weight_gradient(g, input, weight_spec),
+        bias=lambda g: g,
+    ),
+    spec=_linear_spec,
+    space="nn.functional.",
+    grad_name=_linear_node,
+    formula="input: g conj(weight); weight: gᵀ conj(input); bias: g summed over the batch",
+)
+def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
+    """Apply an affine map to the last axis: input weightᵀ + bias."""
+    out = product(xp, input, weight.T)
+    if bias is not None:
+        out += bias
+    return out

@@ -1,0 +1,227 @@
+"""Matrix products: BLAS on operands as they lie, transposed views included, and their gradients.
+
+A stack of matrices times one matrix is a single product of the stack's rows. Gradients are matrix
+products again: of `out = a b` they are `g bᴴ` and `aᴴ g`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive, view
+from gradwire_engine.ops.arithmetic import conj, mul
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Shape, Spec, bool_
+
+
+@view(vjp(input=lambda g: _turned_back(g)), name="turned", grad_name="TBackward0", public=False)
+def turned(xp: Any, input: Array) -> Array:
+    """View the last two axes in the other order."""
+    return input.swapaxes(-1, -2)
+
+
+def _turned_back(g: Any) -> Any:
+    return turned(g)
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of each matrix; a mere view where real."""
+    return conj(turned(x)) if x.dtype.name.startswith("complex") else turned(x)
+
+
+def rows(x: Any) -> Any:
+    """A stack of matrices, or a batch of vectors, as one matrix with all the rows."""
+    return x if x.ndim == 2 else reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _for_blas(xp: Any, x: Array) -> Array:
+    """The array, or a copy where BLAS could not read it by strides."""
+    down, across = x.strides[-2:]
+    height, width = x.shape[-2:]
+    unit = x.itemsize
+    if (across == unit and down >= width * unit) or (down == unit and across >= height * unit):
+        return x
+    return xp.ascontiguousarray(x)
+
+
+def product(xp: Any, a: Array, b: Array) -> Array:
+    """The kernel of all matrix products: vectors, matrices and broadcast stacks of matrices."""
+    if a.ndim >= 2:
+        a = _for_blas(xp, a)
+    if b.ndim >= 2:
+        b = _for_blas(xp, b)
+    if a.ndim > 2 >= b.ndim:
+        flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
+        return xp.matmul(flat, b).reshape(*a.shape[:-1], *b.shape[1:])
+    return xp.matmul(a, b)
+
+
+def same_dtype(asked: str, **operands: Spec) -> None:
+    """Matrix products don't promote; and there is none of bools."""
+    first, *others = operands.values()
+    if any(other.dtype is not first.dtype for other in others):
+        given = ", ".join(f"{name} is {spec.dtype.name}" for name, spec in operands.items())
+        raise error("dtype_mismatch", f"{asked}: {given}", "convert them to one dtype")
+    if first.dtype is bool_:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: there is no product of bool matrices",
+            "convert to an integer or floating dtype",
+            raised=NotImplementedError,
+        )
+
+
+def need_axes(asked: str, **wanted: tuple[Any, int]) -> None:
+    """Each operand, given as (operand, number of axes), has to have just that many axes."""
+    for name, (operand, ndim) in wanted.items():
+        if len(operand.shape) != ndim:
+            raise error(
+                "shape_mismatch",
+                f"{asked}: {name} must have {ndim} axes, it is {list(operand.shape)}",
+                "reshape it, or use matmul, which takes stacks of matrices",
+            )
+
+
+def _product_spec(input: Spec, other: Spec) -> Spec:
+    return product_spec("matmul", input, other)
+
+
+def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
+    """The spec of a matrix product; shape_mismatch where the inner sizes differ."""
+    a, b = input.shape, other.shape
+    if not a or not b:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: both operands need at least one axis, they are {list(a)} and {list(b)}",
+            "multiply by a number with mul",
+        )
+    same_dtype(asked, input=input, other=other)
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] != inner:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: input is {a}, other is {b}; the last axis of input ({a[-1]}) must equal "
+            f"the {'next-to-last' if len(b) > 1 else 'only'} axis of other ({inner})",
+            "transpose one?",
+        )
+    stack = broadcast_shapes(asked, a[:-2], b[:-2])
+    return Spec((*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), input.dtype, "")
+
+
+def left_gradient(g: Any, other: Any, shape: Shape) -> Any:
+    """The gradient of a product's first operand, of this shape; broadcast axes still stand."""
+    if other.ndim == 1:
+        return mul(reshape(g, (*g.shape, 1)), conj(other))
+    if len(shape) > 1:
+        return matmul(g, adjoint(other))
+    if other.ndim == 2:
+        return matmul(conj(other), g)
+    found = matmul(conj(other), reshape(g, (*g.shape, 1)))
+    return reshape(found, found.shape[:-1])
+
+
+def right_gradient(g: Any, input: Any, shape: Shape) -> Any:
+    """The gradient of a product's second operand, of this shape; broadcast axes still stand."""
+    if len(shape) == 1:
+        if input.ndim == 1:
+            return mul(g, conj(input))
+        return matmul(adjoint(rows(input)), reshape(g, (prod(g.shape),)))
+    if input.ndim == 1:
+        return mul(reshape(conj(input), (*input.shape, 1)), reshape(g, (*g.shape[:-1], 1, -1)))
+    if len(shape) == 2:
+        return matmul(adjoint(rows(input)), rows(g))
+    return matmul(adjoint(input), g)
+
+
+def _node(named: dict[str, Any]) -> str:
+    a, b = len(named["input"].shape), len(named["other"].shape)
+    if a <= 2 and b <= 2:
+        return ("DotBackward0", "SqueezeBackward4", "MvBackward0", "MmBackward0")[2 * a + b - 3]
+    return "CloneBackward0" if a == 2 and b > 2 else "UnsafeViewBackward0"
+
+
+@primitive(
+    vjp(
+        input=lambda g, other, input_spec: left_gradient(g, other, input_spec.shape),
+        other=lambda g, input, other_spec: right_gradient(g, input, other_spec.shape),
+    ),
+    spec=_product_spec,
+    aliases=("__matmul__", "linalg.matmul"),
+    grad_name=_node,
+    formula="input: g otherᴴ; other: inputᴴ g",
+)
+def matmul(xp: Any, input: Array, other: Array) -> Array:
+    """Matrix product of vectors, matrices or broadcast stacks of matrices."""
+    return product(xp, input, other)
+
+
+@composite()
+def mm(input: Array, mat2: Array) -> Array:
+    """Product of two matrices."""
+    need_axes("mm", input=(input, 2), mat2=(mat2, 2))
+    return matmul(input, mat2)
+
+
+@composite(grad_name="BmmBackward0")
+def bmm(input: Array, mat2: Array) -> Array:
+    """Products of two equally long stacks of matrices."""
+    need_axes("bmm", input=(input, 3), mat2=(mat2, 3))
+    same_stack("bmm", input, mat2)
+    return matmul(input, mat2)
+
+
+def same_stack(asked: str, a: Any, b: Any) -> None:
+    """Two stacks of matrices have to be equally long."""
+    if a.shape[0] != b.shape[0]:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: the stacks hold {a.shape[0]} and {b.shape[0]} matrices",
+            "use matmul to broadcast",
+        )
+
+
+@composite()
+def mv(input: Array, vec: Array) -> Array:
+    """Product of a matrix and a vector."""
+    need_axes("mv", input=(input, 2), vec=(vec, 1))
+    return matmul(input, vec)
+
+
+@composite()
+def dot(input: Array, tensor: Array) -> Array:
+    """Sum of the products of two vectors' elements."""
+    need_axes("dot", input=(input, 1), tensor=(tensor, 1))
+    return matmul(input, tensor)
+
+
+@composite(grad_name="VdotBackward0")
+def vdot(input: Array, other: Array) -> Array:
+    """Inner product of two vectors, the first conjugated."""
+    need_axes("vdot", input=(input, 1), other=(other, 1))
+    return matmul(conj(input), other)
+
+
+@composite(grad_name="ViewBackward0")
+def inner(input: Array, other: Array) -> Array:
+    """Sums of products over the last axis of both; a plain product where one is 0-d."""
+    if input.ndim == 0 or other.ndim == 0:
+        return mul(input, other)
+    if input.shape[-1] != other.shape[-1]:
+        raise error(
+            "shape_mismatch",
+            f"inner: the last axes of {list(input.shape)} and {list(other.shape)} must be equal",
+        )
+    found = matmul(rows(input), turned(rows(other)))
+    return reshape(found, (*input.shape[:-1], *other.shape[:-1]))
+
+
+@composite(aliases=("ger",))
+def outer(input: Array, vec2: Array) -> Array:
+    """The matrix of all products of two vectors' elements."""
+    need_axes("outer", input=(input, 1), vec2=(vec2, 1))
+    return mul(reshape(input, (input.shape[0], 1)), vec2)
