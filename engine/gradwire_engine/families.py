@@ -13,14 +13,26 @@ from typing import Any
 
 from gradwire_engine.arrays import backend, phantom_of
 from gradwire_engine.catalogue import enter
+from gradwire_engine.errors import error
 from gradwire_engine.mode import local
 from gradwire_engine.op import Composite, Inferred, Primitive
 from gradwire_engine.promote import Weak, broadcast_shapes, result_type
 from gradwire_engine.signature import axes
-from gradwire_engine.spec import FLOAT, DType, Spec, bool_, dtype_of
+from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, DType, Spec, bool_, dtype_of
 
 Rules = dict[str, Callable[..., Any]] | None
 Kernel = Callable[..., Any]
+
+
+ANY = (BOOL, INTEGER, FLOAT, COMPLEX)
+NUMERIC = (INTEGER, FLOAT, COMPLEX)
+REAL = (BOOL, INTEGER, FLOAT)
+REAL_NUMERIC = (INTEGER, FLOAT)
+WHOLE = (BOOL, INTEGER)
+INEXACT = (FLOAT, COMPLEX)
+"""Categories of dtypes that an elementwise op takes."""
+
+_CATEGORY_NAMES = ("bool", "integer", "floating", "complex")
 
 
 def floating(dtype: DType) -> DType:
@@ -52,6 +64,9 @@ def elementwise(
     unpromoted: tuple[str, ...] = (),
     inplace: bool = True,
     exact: bool = False,
+    takes: tuple[int, ...] = ANY,
+    check: Callable[[dict[str, Any]], None] | None = None,
+    public: bool = True,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
     """An op on each element: operands broadcast and are promoted to one dtype.
@@ -59,31 +74,48 @@ def elementwise(
     compute: from the promoted dtype to the one the kernel works in (`floating` for sin).
     result: from that to the result's (`to_bool` for comparisons, `real_of` for abs).
     unpromoted: operands that broadcast but keep their dtype (the condition of where).
+    takes: categories that the promoted dtype may have. check: raises when arguments don't fit.
+    domain: the real interval in which the op is smooth, for tests of its derivative.
     """
 
     def infer(op: str, operands: tuple[str, ...], named: dict[str, Any]) -> Inferred:
         specs = {n: named[n] for n in operands if named[n] is not None}
         shape = broadcast_shapes(op, *(s.shape for s in specs.values()))
-        dtype = compute(result_type(s for n, s in specs.items() if n not in unpromoted))
+        promoted = result_type(s for n, s in specs.items() if n not in unpromoted)
+        _check_category(op, promoted, takes)
+        if check is not None:
+            check(named)
+        dtype = compute(promoted)
         return Inferred(Spec(shape, result(dtype), ""), dtype, kept=unpromoted)
 
     def declare(kernel: Kernel) -> Primitive:
-        public = _name(kernel, name, space)
+        called = _name(kernel, name, space)
         made = Primitive(
-            public,
+            called,
             kernel,
-            lambda named: infer(public, operands, named),
+            lambda named: infer(called, operands, named),
             rules,
             family="elementwise",
             fuses=True,
             exact=exact,
+            takes=takes,
             **facts,
         )
         operands = tuple(made.signature.parameters[i].name for i in made.places)
-        enter(made, aliases, inplace=inplace)
+        if public:
+            enter(made, aliases, inplace=inplace)
         return made
 
     return declare
+
+
+def _check_category(op: str, dtype: DType, takes: tuple[int, ...]) -> None:
+    if dtype.category not in takes:
+        raise error(
+            "dtype_mismatch",
+            f"{op}: not defined for {dtype.name}",
+            f"it takes {', '.join(_CATEGORY_NAMES[c] for c in takes)} tensors; convert first",
+        )
 
 
 def reduction(

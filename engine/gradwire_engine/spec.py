@@ -17,13 +17,14 @@ Number = bool | int | float | complex
 class DType:
     """One of the twelve element types, named as in torch; a singleton, compared by identity."""
 
-    __slots__ = ("category", "itemsize", "name", "numpy")
+    __slots__ = ("category", "itemsize", "kind", "name", "numpy")
 
     def __init__(self, name: str, numpy_dtype: object, category: int) -> None:
         self.name = name
         self.numpy = np.dtype(numpy_dtype)  # type: ignore[call-overload]
         self.category = category
         self.itemsize: int = self.numpy.itemsize
+        self.kind: str = self.numpy.kind  # so that `x.dtype.kind` reads alike on arrays and tensors
 
     @property
     def is_floating_point(self) -> bool:
