@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from benchmarks import machine, report
 from benchmarks.figures import Figure, UnavailableError
@@ -49,15 +49,17 @@ def measure(cases: Sequence[str], settings: Settings, console: Console) -> list[
     with Progress(*columns, console=console, transient=True) as progress:
         for case in cases:
             task = progress.add_task(case)
-            harness = Harness(
-                settings, lambda what, c=case, t=task: progress.update(t, description=f"{c}: {what}")
-            )
+            harness = Harness(settings, _ticker(progress, task, case))
             try:
                 found += import_module(f"benchmarks.cases.{case}").figures(harness)
             except UnavailableError as problem:
                 found.append(Figure(case.replace("_", " "), float("nan"), None, str(problem)))
             progress.update(task, description=case, total=1, completed=1)
     return found
+
+
+def _ticker(progress: Progress, task: TaskID, case: str) -> Callable[[str], None]:
+    return lambda what: progress.update(task, description=f"{case}: {what}")
 
 
 def _settings(options: argparse.Namespace) -> Settings:

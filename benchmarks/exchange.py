@@ -49,7 +49,7 @@ def client_core() -> int:
 
 @contextmanager
 def served(name: str, reply: tuple[str, bytes] | None = None) -> Iterator[Server]:
-    """One of the servers on the servers' core; `reply` is what the bare route sends, with its type."""
+    """One of the servers, on the servers' core. reply: what the bare route sends, type first."""
     port = free_port()
     with TemporaryDirectory() as folder:
         extra = None
@@ -63,7 +63,7 @@ def served(name: str, reply: tuple[str, bytes] | None = None) -> Iterator[Server
 
 @contextmanager
 def sides(questions: Sequence[str], count: int) -> Iterator[dict[str, Side]]:
-    """A side for each question, its server up; the bare route replies with what gradwire replied."""
+    """A side for each question, its server up; the bare route replies as gradwire replied."""
     with ExitStack() as stack:
         found: dict[str, Side] = {}
         answer: tuple[str, bytes] | None = None

@@ -25,7 +25,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """"reached", "short" or "not measured"."""
+        """One of the words reached, short, not measured."""
         if self.measured is None:
             return "not measured"
         middle = self.measured.middle

@@ -16,14 +16,17 @@ THEIRS = ("tesseract-core", "umbridge")
 
 def header(threads: int) -> list[str]:
     """Lines for the top of the report."""
-    return [
+    machine = (
         f"Machine: {_processor()}, {len(os.sched_getaffinity(0))} cores, {_memory()} GiB, "
-        f"{platform.system()} {platform.release()}, Python {platform.python_version()}.",
-        f"Versions: {', '.join(f'{n} {v}' for n, v in _versions().items())}.",
+        f"{platform.system()} {platform.release()}, Python {platform.python_version()}."
+    )
+    versions = f"Versions: {', '.join(f'{n} {v}' for n, v in _versions().items())}."
+    pools = (
         f"Threads: OpenBLAS and torch are limited to {threads} each where a side is one process; "
         "where a server and its client take part each has one core and one thread, and so has "
-        "what it is compared with.",
-    ]
+        "what it is compared with."
+    )
+    return [machine, versions, pools]
 
 
 def _processor() -> str:
@@ -52,7 +55,5 @@ def _rivals() -> dict[str, str]:
     if not python.exists():
         return dict.fromkeys(THEIRS, "not installed")
     ask = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    done = subprocess.run(
-        [python, "-c", ask, *THEIRS], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([python, "-c", ask, *THEIRS], capture_output=True, text=True, check=True)
     return dict(zip(THEIRS, done.stdout.split(), strict=True))

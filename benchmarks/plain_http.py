@@ -17,10 +17,7 @@ class Connection:
 
     def exchange(self, request: bytes) -> tuple[bytes, bytes]:
         """Send a request; the reply's head and body. A reply that isn't 2xx is a RuntimeError."""
-        self._socket.sendall(request)
-        received = bytearray()
-        while (end := received.find(b"\r\n\r\n")) < 0:
-            self._receive(received)
+        received, end = self._send(request)
         length = content_length(received, end)
         if len(received) < end + 4 + length:
             self._fill(received, end + 4 + length)
@@ -29,11 +26,25 @@ class Connection:
             raise RuntimeError(f"{head.decode(errors='replace')}\n{body[:500]!r}")
         return head, body
 
-    def _receive(self, received: bytearray) -> None:
-        count = self._socket.recv_into(self._spare)
-        if not count:
-            raise RuntimeError(f"the server hung up after {bytes(received[:200])!r}")
-        received += memoryview(self._spare)[:count]
+    def drain(self, request: bytes) -> int:
+        """Send a request and throw its reply away as it comes; the length of the body."""
+        received, end = self._send(request)
+        if received[9:10] != b"2":
+            raise RuntimeError(bytes(received[:500]).decode(errors="replace"))
+        length = content_length(received, end)
+        left = end + 4 + length - len(received)
+        while left > 0:
+            left -= self._counted(self._socket.recv_into(self._spare))
+        return length
+
+    def _send(self, request: bytes) -> tuple[bytearray, int]:
+        """What came until the head was whole, and where the head ends."""
+        self._socket.sendall(request)
+        received = bytearray()
+        while (end := received.find(b"\r\n\r\n")) < 0:
+            count = self._counted(self._socket.recv_into(self._spare))
+            received += memoryview(self._spare)[:count]
+        return received, end
 
     def _fill(self, received: bytearray, size: int) -> None:
         """Read the rest straight into its place."""
@@ -41,10 +52,12 @@ class Connection:
         received.extend(bytes(size - have))
         view = memoryview(received)
         while have < size:
-            count = self._socket.recv_into(view[have:])
-            if not count:
-                raise RuntimeError(f"the server hung up after {have} of {size} bytes")
-            have += count
+            have += self._counted(self._socket.recv_into(view[have:]))
+
+    def _counted(self, count: int) -> int:
+        if not count:
+            raise RuntimeError("the server hung up")
+        return count
 
     def close(self) -> None:
         self._socket.close()

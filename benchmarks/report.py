@@ -30,8 +30,9 @@ def markdown(header: Sequence[str], figures: Sequence[Figure]) -> str:
     lines = [
         "# What it costs",
         "",
-        "`make bench` wrote this. Every figure is a ratio from one run: both sides in fresh processes,",
-        "taking turns, warmed up. Measured is the median over the rounds, with the quartiles.",
+        "`make bench` wrote this. Every figure is a ratio from one run: both sides in fresh",
+        "processes, taking turns, warmed up. Measured is the median over the rounds, with the",
+        "quartiles.",
         "",
         *(f"- {line}" for line in header),
         "",

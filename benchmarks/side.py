@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+PATIENCE = 30.0  # seconds for a side to end
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -48,7 +49,11 @@ class Worker:
             text=True,
         )
         order = {"target": side.target, "arguments": side.arguments}
-        self._ask(order | {"cores": side.cores or all_cores()})
+        try:
+            self._ask(order | {"cores": side.cores or all_cores()})
+        except BaseException:
+            self.close()
+            raise
 
     def measure(self, seconds: float) -> dict[str, Any]:
         """Measure for about `seconds`; what the case reports."""
@@ -75,6 +80,11 @@ class Worker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=30)
+        self.close()
+
+    def close(self) -> None:
+        """End the process, which reads its orders until the pipe is closed."""
+        with self._process as process:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(timeout=PATIENCE)

@@ -58,7 +58,8 @@ def block(lib: Library) -> Step:
         return lib.tensor(source.normal(*shape, scale=0.05), requires_grad=True)
 
     wq, wk, wv, wo = (weight(width, width) for _ in range(4))
-    w1, b1, w2, b2 = weight(4 * width, width), weight(4 * width), weight(width, 4 * width), weight(width)
+    w1, b1 = weight(4 * width, width), weight(4 * width)
+    w2, b2 = weight(width, 4 * width), weight(width)
     g1, h1, g2, h2 = (weight(width) for _ in range(4))
     parameters = [wq, wk, wv, wo, w1, b1, w2, b2, g1, h1, g2, h2]
 

@@ -108,8 +108,6 @@ def _added(found: dict[str, Measured]) -> Figure:
     def mean(pick: Callable[[Spread], float]) -> float:
         return prod(max(pick(r) - 1, 1e-3) for r in ratios.values()) ** (1 / len(ratios))
 
-    spread = Spread(
-        mean(lambda r: r.middle), mean(lambda r: r.low), mean(lambda r: r.high)
-    )
+    spread = Spread(mean(lambda r: r.middle), mean(lambda r: r.low), mean(lambda r: r.high))
     name = "recorded op less the bare NumPy call, 8×8 / that call (geometric mean)"
     return Figure(name, 3, spread, "; ".join(parts))

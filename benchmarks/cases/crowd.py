@@ -87,7 +87,9 @@ def _slowest(one: Measured, all_: Measured) -> Figure:
     slow = [float(np.percentile(r["times"], 99)) for r in all_.replies]
     ratio = [s / (CLIENTS * m) for s, m in zip(slow, one.medians, strict=True)]
     note = f"p99 {duration(median(slow))}, one client's p50 {duration(one.seconds)}"
-    return Figure(f"{CLIENTS} clients: p99 / ({CLIENTS} × one client's p50)", 3, Spread.of(ratio), note)
+    return Figure(
+        f"{CLIENTS} clients: p99 / ({CLIENTS} × one client's p50)", 3, Spread.of(ratio), note
+    )
 
 
 def _lost(all_: Measured) -> Figure:

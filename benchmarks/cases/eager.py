@@ -33,6 +33,4 @@ def _figure(harness: Harness, workload: str) -> Figure:
     found = harness.take_turns(sides)
     engine, torch = found["engine"], found["torch"]
     note = f"{duration(engine.seconds)} against {duration(torch.seconds)}"
-    return Figure(
-        f"eager {workload} / torch eager", LIMITS[workload], engine.over(torch), note
-    )
+    return Figure(f"eager {workload} / torch eager", LIMITS[workload], engine.over(torch), note)

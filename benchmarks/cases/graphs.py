@@ -32,7 +32,7 @@ class Graphs:
         self._start = self._engine.tensor(np.ones((8, 8), np.float32), requires_grad=True)
         self._factor = self._engine.tensor(np.ones((8, 8), np.float32))
 
-    def measure(self, seconds: float) -> dict[str, Any]:
+    def measure(self, seconds: float) -> dict[str, Any]:  # noqa: ARG002 - one build takes its time
         """Seconds and bytes per node of one build and walk, however long that takes.
 
         Bytes are right the first time only: later the allocator has room to spare.
@@ -65,9 +65,7 @@ def figures(harness: Harness) -> Sequence[Figure]:
     """The largest over the smallest of the three sizes."""
     sizes = [harness.settings.sized(n, 10) for n in SIZES]
     sides = {
-        str(n): Side(
-            "benchmarks.cases.graphs:Graphs", {"nodes": n, "total": sizes[-1]}, threads=1
-        )
+        str(n): Side("benchmarks.cases.graphs:Graphs", {"nodes": n, "total": sizes[-1]}, threads=1)
         for n in sizes
     }
     found = harness.take_turns(sides, rounds=min(harness.settings.rounds, 7))

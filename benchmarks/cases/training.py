@@ -30,7 +30,7 @@ def _batch(source: Source) -> dict[str, np.ndarray[Any, Any]]:
     return {"x": source.normal(128, 784), "y": source.labels(128, 10)}
 
 
-def in_process() -> Callable[[], object]:
+def in_process() -> Callable[[], float]:
     """torch: batch, forward, loss, backward, update, zero."""
     import torch
     from torch.nn import functional
@@ -46,6 +46,7 @@ def in_process() -> Callable[[], object]:
         loss.backward()  # type: ignore[no-untyped-call]
         with torch.no_grad():
             for w in weights.values():
+                assert w.grad is not None
                 w.sub_(w.grad, alpha=RATE)
                 w.grad = None
         return loss.item()
@@ -53,7 +54,7 @@ def in_process() -> Callable[[], object]:
     return step
 
 
-def over_rest(port: int) -> Callable[[], object]:
+def over_rest(port: int) -> Callable[[], float]:
     """One request a step: the batch goes up as binary, the loss comes back."""
     source = Source()
     connection = Connection(port)

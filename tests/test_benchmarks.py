@@ -1,0 +1,152 @@
+"""The benchmarks run, and judge rightly. Nothing here depends on how fast anything is."""
+
+from __future__ import annotations
+
+import io
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks import report
+from benchmarks.__main__ import CASES, QUICK, main, measure
+from benchmarks.exchange import client_side, served
+from benchmarks.figures import Figure, duration
+from benchmarks.harness import Harness, Measured, Spread
+from benchmarks.libraries import LIBRARIES
+from benchmarks.messages import QUESTIONS, WrongAnswerError, gradwire
+from benchmarks.plain_http import Connection, get, post
+from benchmarks.servers import RIVALS, running
+from benchmarks.side import Side, Worker
+from benchmarks.workloads import WORKLOADS
+from rich.console import Console
+
+NEEDS_TORCH = {"eager", "training"}
+NEEDS_RIVALS = {"small_gradient", "million"}
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch isn't installed")
+
+
+def case(name: str) -> Any:
+    missing = [
+        (name in NEEDS_TORCH and find_spec("torch") is None, "torch isn't installed"),
+        (name in NEEDS_RIVALS and not RIVALS.exists(), "`make bench` installs the rivals"),
+    ]
+    marks = [pytest.mark.skipif(absent, reason=why) for absent, why in missing]
+    return pytest.param(name, marks=[*marks, pytest.mark.slow])
+
+
+@pytest.mark.parametrize("name", [case(name) for name in CASES])
+def test_a_case_measures_all_its_figures(name: str) -> None:
+    figures = measure([name], QUICK, Console(file=io.StringIO()))
+    assert figures
+    for figure in figures:
+        assert figure.measured is not None, figure.note
+        assert figure.measured.middle >= 0
+        assert figure.note
+
+
+@needs_torch
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_workload_gives_the_same_on_both_libraries(workload: str) -> None:
+    found = {}
+    for name, library in LIBRARIES.items():
+        lib = library()
+        loss, gradients = WORKLOADS[workload](lib)()
+        found[name] = [lib.numpy(t) for t in (loss, *gradients)]
+    for ours, theirs in zip(found["engine"], found["torch"], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+def test_verdicts() -> None:
+    def verdict(middle: float, at_least: bool) -> str:
+        return Figure("f", 2.0, Spread(middle, 0, 9), at_least=at_least).verdict
+
+    assert verdict(2.0, at_least=False) == "reached"
+    assert verdict(2.1, at_least=False) == "short"
+    assert verdict(2.0, at_least=True) == "reached"
+    assert verdict(1.9, at_least=True) == "short"
+    assert Figure("f", 2.0, None, "why").verdict == "not measured"
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    slow, fast = Measured([2.0, 4.0, 8.0], [], {}), Measured([1.0, 2.0, 4.0], [], {})
+    assert slow.over(fast) == Spread(2.0, 2.0, 2.0)
+    assert Spread.of([1.0, 2.0, 3.0, 4.0, 5.0]) == Spread(3.0, 2.0, 4.0)
+    assert Spread.of([7.0]) == Spread(7.0, 7.0, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.0, "2 s"), (0.0123, "12.3 ms"), (4.5e-5, "45 µs"), (1.25e-7, "125 ns")],
+)
+def test_durations_have_a_fitting_unit(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_the_page_has_a_row_for_each_figure() -> None:
+    figures = [
+        Figure("first", 1.5, Spread(1.234, 1.1, 1.3), "1 µs against 2 µs"),
+        Figure("second", 2.0, None, "no | server", at_least=True),
+    ]
+    page = report.markdown(["a machine"], figures)
+    assert "- a machine" in page
+    assert "| first | ≤ 1.5 | 1.23 (1.1 to 1.3) | reached | 1 µs against 2 µs |" in page
+    assert "| second | ≥ 2 | – | not measured | no / server |" in page
+
+
+def test_sides_take_turns_and_every_round_counts() -> None:
+    side = Side("benchmarks.cases.calls:bare", {"op": "mul"})
+    found = Harness(QUICK).take_turns({"a": side, "b": side})
+    assert {len(m.medians) for m in found.values()} == {QUICK.rounds}
+    assert all(t > 0 for m in found.values() for reply in m.replies for t in reply["times"])
+
+
+def test_a_side_that_fails_is_not_taken_for_a_fast_one() -> None:
+    with pytest.raises(RuntimeError, match="exit status 1"), Worker(Side("benchmarks.none:x")):
+        pass
+
+
+def test_the_plain_client_reads_small_and_large_replies() -> None:
+    body = bytes(range(256)) * 20_000
+    with served("bare", ("application/octet-stream", body)) as server:
+        connection = Connection(server.port)
+        assert connection.exchange(post("/", b"{}"))[1] == body
+        assert connection.exchange(post("/up", body))[1] == b""
+        assert connection.drain(get("/down")) == len(body)
+        with pytest.raises(RuntimeError, match="404"):
+            connection.exchange(get("/nowhere"))
+        assert server.peak_bytes() > len(body)
+        connection.close()
+
+
+def test_a_wrong_answer_is_not_measured() -> None:
+    question = gradwire(3)
+    wrong = b'{"grads": {"x": {"data": [0, 0, 0]}}}'
+    with pytest.raises(WrongAnswerError, match="gradwire"):
+        question.check(wrong)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_is_a_whole_request(name: str) -> None:
+    head, _, body = QUESTIONS[name](3).request.partition(b"\r\n\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+    assert head.startswith(b"POST /")
+
+
+def test_a_server_that_ends_at_once_is_reported_with_its_last_words() -> None:
+    module = import_module("benchmarks.figures")
+    command = ["python3", "-c", "raise SystemExit('no such thing')"]
+    with pytest.raises(module.UnavailableError, match="no such thing"), running(command, 1):
+        pass
+
+
+def test_the_command_line_names_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "small_gradient" in capsys.readouterr().out
+
+
+def test_clients_run_on_the_clients_core() -> None:
+    assert len(client_side("m:f", {}).cores) == 1
