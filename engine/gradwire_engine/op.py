@@ -12,6 +12,8 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.errors import error
 from gradwire_engine.rule import Rules
@@ -150,6 +152,8 @@ class Primitive(Overload):
         if apply is not None:
             return apply(self, args)
         xp = _namespace(self, args)
+        if xp is None:  # numbers alone, as in a rule's log(2): a number again
+            return self.function(NAMESPACE_OF[np.ndarray], *map(np.asarray, args)).item()
         if self.keywords:
             named = dict(zip(self.keywords, args[self.positional :], strict=True))
             return self.kernel(xp, *args[: self.positional], **named)
@@ -205,6 +209,8 @@ def _namespace(op: Primitive, args: Sequence[Any]) -> Any:
             found = NAMESPACE_OF.get(type(item))
             if found is not None:
                 return found
+    if len(op.places) == len(args) and all(isinstance(a, int | float | complex) for a in args):
+        return None
     raise TypeError(f"{op.name}: no array among the operands {[type(a).__name__ for a in args]}")
 
 
