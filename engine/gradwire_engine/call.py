@@ -15,6 +15,7 @@ import numpy as np
 
 from gradwire_engine.arrays import backend, phantom_of
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred, Primitive
 from gradwire_engine.promote import Weak
 from gradwire_engine.random import running
@@ -334,7 +335,13 @@ def _phantoms(call: Call) -> Callable[..., Any]:
             f"{call.op.name}: the result's shape depends on data, which is not known here",
         )
     found = tuple(map(phantom_of, call.outputs))
-    return lambda *arrays: found[0] if call.single else found
+
+    def give(*arrays: Any) -> Any:
+        if call.op.fallible:
+            local.state.fallible = True
+        return found[0] if call.single else found
+
+    return give
 
 
 class Finisher:

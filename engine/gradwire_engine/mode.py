@@ -26,12 +26,13 @@ class State:
     """The modes of one thread; `current()` gives it."""
 
     __slots__ = (
-        "default_dtype", "device", "generator", "grad", "inference", "journal", "meter", "origin", "weak",
+        "default_dtype", "fallible", "device", "generator", "grad", "inference", "journal", "meter", "origin", "weak",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
+        self.fallible = False  # set when an op ran on shapes alone whose elements may make it fail
         self.journal: Journal | None = None
         self.meter: Meter | None = None
         self.generator: Generator | None = None

@@ -79,6 +79,7 @@ class Primitive(Overload):
     view: the result shares the input's memory. fuses: elementwise, may join a fused region.
     takes: categories of dtypes, for elementwise ops. domain: the real interval in which the op is
     smooth, for tests of its derivative.
+    fallible: elements can make it fail (an index out of range, a singular matrix).
     random: the kernel takes the generator after xp. many: results without names, in a tuple.
     """
 
@@ -98,6 +99,7 @@ class Primitive(Overload):
         fuses: bool = False,
         random: bool = False,
         data_dependent: bool = False,
+        fallible: bool = False,
         many: bool = False,
         takes: tuple[int, ...] = (),
         domain: tuple[float, float] = (-3.0, 3.0),
@@ -111,6 +113,7 @@ class Primitive(Overload):
         self.formula = formula
         self.exact, self.view, self.fuses = exact, view, fuses
         self.random, self.data_dependent = random, data_dependent
+        self.fallible = fallible
         self.many, self.takes, self.domain = many, takes, domain
         self.result = _result_type(name, outputs)
         self._grad_name = grad_name or grad_fn_name(name)

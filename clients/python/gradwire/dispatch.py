@@ -30,16 +30,18 @@ def call(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     step: dict[str, Any] = {"op": op.name, "args": [wire(a) for a in args]}
     if kwargs:
         step["kwargs"] = {k: wire(v) for k, v in kwargs.items()}
-    with mode.using(device="meta"):
+    state = mode.current()
+    with mode.using(device="meta", fallible=False):
         try:
             result = op(*map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
         except GradwireError as problem:
             if problem.code != "data_dependent_shape":
                 raise
             return _ask(session, op, step)
+        fallible = state.fallible
     del device
     found = _adopt(session, step, result, (*args, *kwargs.values()))
-    if op.raises_on_values:
+    if fallible:
         session.flush()
     return found.requires_grad_() if requires_grad else found
 
