@@ -118,7 +118,7 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         return None, ()
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
-    versions = tuple([s.storage.version if type(s) is Tensor else 0 for s in saved])
+    versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
     for item in saved:
         if type(item) is Tensor and item.flags & INFERENCE:
             raise error(
@@ -137,7 +137,7 @@ def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:
     for index, (array, spec) in enumerate(zip(arrays, call.outputs, strict=True)):
         if call.op.data_dependent:  # its spec was an upper bound
             spec = spec.with_(shape=tuple(array.shape))
-        outputs.append(Tensor(Storage(array), spec, _edge(call, node, index, spec)))
+        outputs.append(Tensor(array, spec, _edge(call, node, index, spec)))
     if state.inference:
         for output in outputs:
             output.flags = INFERENCE
@@ -161,7 +161,7 @@ def save_outputs(node: Node, outputs: list[Tensor]) -> None:
             for place, saved in zip(places, node.saved, strict=True)
         ]
     )
-    node.versions = tuple([s.storage.version if type(s) is Tensor else 0 for s in node.saved])
+    node.versions = tuple([s.version if type(s) is Tensor else 0 for s in node.saved])
 
 
 def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
@@ -176,9 +176,8 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
         view = View((*chain, (call, index)), base, creation, version)
         view.array, view.source = array, source.storage.array
         spec = call.outputs[index]
-        made = Tensor(source.storage, spec, _edge(call, node, index, spec))
-        made.view = view
-        made.flags = source.flags & INFERENCE
+        made = Tensor.sharing(source.storage, spec, _edge(call, node, index, spec), view)
+        made.flags |= source.flags & INFERENCE
         views.append(made)
     return views[0] if call.single else call.op.result(views)
 

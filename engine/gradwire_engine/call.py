@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import backend, phantom_of
+from gradwire_engine.direct import direct
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred, Primitive
@@ -261,6 +262,7 @@ def _bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     if call.device == "meta" and not op.view:
         return _phantoms(call)
     leading = op.places == tuple(range(len(op.places))) and not any(s.many for s in call.spans)
+    base: Callable[..., Any]
     kernel: Callable[..., Any] = partial(op.kernel, xp)
     if op.random:
         kernel = partial(_with_generator, op.kernel, xp, call.device)
@@ -270,6 +272,8 @@ def _bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
         base = partial(_regroup, kernel, call.spans, call.attributes)
     if op.view:
         return base
+    if leading and not op.random and op.family == "elementwise":
+        base = direct(op.kernel, xp, len(call.inputs), call.attributes) or base
     casts = [
         _cast(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
         for s in call.spans

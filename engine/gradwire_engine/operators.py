@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.catalogue import resolve
+from gradwire_engine import quick
+from gradwire_engine.catalogue import CATALOGUE, resolve
+from gradwire_engine.op import Primitive
 from gradwire_engine.tensor import Tensor
 
 OPERATORS = {
@@ -27,7 +29,8 @@ UNARY = {"__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not", "__pos
 
 def _forward(name: str) -> Any:
     op = resolve(name)
-    return lambda self, other: op(self, other)
+    short = getattr(op.overloads[0], "short", None) if len(op.overloads) == 1 else None
+    return short[1] if short else lambda self, other: op(self, other)
 
 
 def _reflected(name: str) -> Any:
@@ -41,7 +44,11 @@ def _unary(name: str) -> Any:
 
 
 def install() -> None:
-    """Give tensors their operators, once the catalogue is filled."""
+    """Give ops their short way and tensors their operators, once the catalogue is filled."""
+    for op in CATALOGUE.values():
+        for overload in op.overloads:
+            if isinstance(overload, Primitive):
+                quick.install(overload)
     for table, make in ((OPERATORS, _forward), (REFLECTED, _reflected), (UNARY, _unary)):
         for method, name in table.items():
             setattr(Tensor, method, make(name))

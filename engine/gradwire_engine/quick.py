@@ -10,38 +10,45 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire_engine.arrays import NAMESPACE_OF
-from gradwire_engine.call import CACHE_SIZE, Call, Recipe
+from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
 from gradwire_engine.promote import Weak
 from gradwire_engine.signature import REQUIRED
 from gradwire_engine.spec import FLOAT
 from gradwire_engine.tape import Node, next_seq
-from gradwire_engine.tensor import Storage, Tensor
+from gradwire_engine.tensor import Tensor
 
-NOTHING, FIRST, SECOND, FIRST_SECOND, SECOND_FIRST, RESULT, OTHER = range(7)
-"""What a recipe saves: the patterns that the short way knows, and all others."""
+NOTHING, FIRST, SECOND, BOTH, SWAPPED, RESULT, OTHER, NO_GRADIENT = range(8)
+"""What a recipe saves: the patterns that the short way knows, all others, and no recipe at all."""
 
-_KEEP = {(): NOTHING, (0,): FIRST, (1,): SECOND, (0, 1): FIRST_SECOND, (1, 0): SECOND_FIRST}
+ZERO, ZERO_ZERO = (0,), (0, 0)
+"""The versions of tensors that nobody wrote to."""
+
+_KEEP = {(): NOTHING, (0,): FIRST, (1,): SECOND, (0, 1): BOTH, (1, 0): SWAPPED, (~0,): RESULT}
 
 
 class Quick:
-    """A call of the short way, with its recipes by which operands require grad (as bits)."""
+    """A call of the short way, with what it saves where the first, the second or both need it."""
 
-    __slots__ = ("call", "recipes", "spec")
+    __slots__ = ("both", "call", "first", "second", "spec")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.spec = call.outputs[0]
-        self.recipes = [_recipe(call, bits) for bits in range(2 ** len(call.inputs))]
+        several = len(call.inputs) == 2
+        self.first = _recipe(call, (True, False) if several else (True,))
+        self.second = _recipe(call, (False, True)) if several else self.first
+        self.both = _recipe(call, (True, True)) if several else self.first
 
 
-def _recipe(call: Call, bits: int) -> tuple[Recipe | None, int]:
-    needs = tuple(bool(bits >> i & 1) for i in range(len(call.inputs)))
-    if not any(needs) or not all(call.ruled) or not call.differentiable:
+def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:
+    if not call.differentiable or not any(n and r for n, r in zip(needs, call.ruled, strict=True)):
+        return None, NO_GRADIENT
+    if not all(call.ruled):
         return None, OTHER
     recipe = call.recipe(needs)
-    return recipe, RESULT if recipe.saved == (~0,) else _KEEP.get(recipe.saved, OTHER)
+    return recipe, _KEEP.get(recipe.saved, OTHER)
 
 
 def _suits(op: Primitive, operands: int) -> bool:
@@ -99,55 +106,54 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
         return made
 
     def binary(a: Any, b: Any) -> Any:  # noqa: C901
-        if type(a) is not Tensor or a.view is not None or a.flags:
+        if type(a) is not Tensor or a.flags:
             return long(a, b)
-        sa = a.storage
-        sb: Any
         if type(b) is Tensor:
-            if b.view is not None or b.flags:
+            if b.flags:
                 return long(a, b)
             quick = get((a.spec, b.spec))
-            sb, eb = b.storage, b._edge
+            other = b._array if b._storage is None else b._storage.array
+            eb = b._edge
         else:
             quick = get((a.spec, type(b)))
-            sb, eb = _number(b), None
-        state = local.state
-        if quick is None or state.inference:
+            other, eb = b, None
+        if quick is None:
             return long(a, b)
+        state = local.state
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
-        storage = Storage(quick.call.run(sa.array, sb.array))
+        sa = a._storage
+        array = quick.call.run(a._array if sa is None else sa.array, other)
         ea = a._edge
         if not state.grad or (ea is None and eb is None):
-            return Tensor(storage, quick.spec, None)
-        recipe, keep = quick.recipes[(ea is not None) + 2 * (eb is not None)]
-        if recipe is None:
-            return long(a, b)
-        if keep == SECOND_FIRST:
-            node = Node(recipe, (ea, eb), (b, a), (sb.version, sa.version), next_seq())
+            return long(a, b) if state.inference else Tensor(array, quick.spec, None)
+        if ea is None:
+            recipe, keep = quick.second
+        elif eb is None:
+            recipe, keep = quick.first
+        else:
+            recipe, keep = quick.both
+        saved: tuple[Any, ...]
+        versions: tuple[int, ...]
+        if keep == SWAPPED:
+            saved, versions = (b, a), ZERO_ZERO
         elif keep == NOTHING:
-            node = Node(recipe, (ea, eb), (), (), next_seq())
+            return Tensor(array, quick.spec, Node(recipe, (ea, eb), (), (), next_seq()))
         elif keep == SECOND:
-            node = Node(recipe, (ea, eb), (b,), (sb.version,), next_seq())
+            saved, versions = (b,), ZERO
         elif keep == FIRST:
-            node = Node(recipe, (ea, eb), (a,), (sa.version,), next_seq())
-        elif keep == FIRST_SECOND:
-            node = Node(recipe, (ea, eb), (a, b), (sa.version, sb.version), next_seq())
+            saved, versions = (a,), ZERO
+        elif keep == BOTH:
+            saved, versions = (a, b), ZERO_ZERO
+        elif keep == NO_GRADIENT:
+            return Tensor(array, quick.spec, None)
         else:
             return long(a, b)
-        return Tensor(storage, quick.spec, node)
+        if sa is not None or (type(b) is Tensor and b._storage is not None):
+            versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
+        return Tensor(array, quick.spec, Node(recipe, (ea, eb), saved, versions, next_seq()))
 
     return binary
-
-
-class _number:
-    """A Python number in the place of a storage."""
-
-    __slots__ = ("array",)
-    version = 0
-
-    def __init__(self, value: Any) -> None:
-        self.array = value
 
 
 def _unary(op: Primitive, rest: tuple[Any, ...]) -> Callable[[Any], Any]:  # noqa: C901
@@ -164,27 +170,32 @@ def _unary(op: Primitive, rest: tuple[Any, ...]) -> Callable[[Any], Any]:  # noq
         if type(a) is not Tensor:
             xp = NAMESPACE_OF.get(type(a))
             return long(a) if xp is None else kernel(xp, a, *rest)
-        quick = get(a.spec)
-        state = local.state
-        if quick is None or a.view is not None or a.flags or state.inference:
+        if a.flags:
             return long(a)
+        quick = get(a.spec)
+        if quick is None:
+            return long(a)
+        state = local.state
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
-        storage = Storage(quick.call.run(a.storage.array))
+        array = quick.call.run(a._array if a._storage is None else a._storage.array)
         edge = a._edge
         if edge is None or not state.grad:
-            return Tensor(storage, quick.spec, None)
-        recipe, keep = quick.recipes[1]
-        if recipe is None:
-            return Tensor(storage, quick.spec, None)
+            return long(a) if state.inference else Tensor(array, quick.spec, None)
+        recipe, keep = quick.first
         if keep == NOTHING:
             node = Node(recipe, (edge,), (), (), next_seq())
         elif keep == FIRST:
-            node = Node(recipe, (edge,), (a,), (a.storage.version,), next_seq())
+            node = Node(recipe, (edge,), (a,), (a.version,), next_seq())
         elif keep == RESULT:
-            node = Node(recipe, (edge,), (Tensor(storage, quick.spec, None),), (0,), next_seq())
+            made = Tensor(array, quick.spec, None)
+            node = Node(recipe, (edge,), (made.alias(None),), ZERO, next_seq())
+            made._edge = node
+            return made
+        elif keep == NO_GRADIENT:
+            return Tensor(array, quick.spec, None)
         else:
             return long(a)
-        return Tensor(storage, quick.spec, node)
+        return Tensor(array, quick.spec, node)
 
     return unary

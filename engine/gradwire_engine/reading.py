@@ -47,9 +47,9 @@ def ones(spec: Spec) -> Tensor:
 
 def _filled(spec: Spec, value: int) -> Tensor:
     if spec.device == "meta":
-        return Tensor(Storage(phantom_of(spec)), spec, None)
+        return Tensor(phantom_of(spec), spec, None)
     xp = backend(spec.device).xp
-    return Tensor(Storage(xp.full(spec.shape, value, spec.dtype.numpy)), spec, None)
+    return Tensor(xp.full(spec.shape, value, spec.dtype.numpy), spec, None)
 
 
 def add_pending(pending: Pending, edge: Edge, g: Any) -> None:
@@ -82,13 +82,13 @@ def _modified(node: Node) -> GradwireError:
     for place, saved, version in zip(
         node.recipe.saved, node.saved, node.versions or (), strict=True
     ):
-        if type(saved) is Tensor and saved.storage.version != version:
+        if type(saved) is Tensor and saved.version != version:
             which = f"operand {place}" if place >= 0 else f"result {~place}"
             break
     return error(
         "modified_in_place",
         f"backward: {which} ({saved.spec}), saved by {node.describe()}, "
-        f"was modified in place: it is at version {saved.storage.version}, "
+        f"was modified in place: it is at version {saved.version}, "
         f"expected version {version}",
         "clone() it before the in-place op, or use the op that is not in place",
     )
@@ -102,7 +102,10 @@ def _raw_values(node: Node) -> list[Any]:
     values = []
     for saved, version in zip(node.saved, versions, strict=True):
         if type(saved) is Tensor:
-            storage = saved.storage
+            storage = saved._storage
+            if storage is None:
+                values.append(saved._array)
+                continue
             if storage.version != version:
                 raise _modified(node)
             values.append(storage.array if saved.view is None else saved.array)
@@ -244,7 +247,7 @@ def _fit_recorded(g: Any, spec: Spec) -> Any:
 def _tensor_raw(g: Any, spec: Spec) -> Tensor:
     """A cotangent as the tensor that is handed out, row-major."""
     xp = backend(spec.device).xp
-    return Tensor(Storage(xp.ascontiguousarray(g) if g.shape else xp.asarray(g)), spec, None)
+    return Tensor(xp.ascontiguousarray(g) if g.shape else xp.asarray(g), spec, None)
 
 
 def _array(tensor: Tensor) -> Any:

@@ -25,6 +25,8 @@ INFERENCE = 1
 """Flag of a tensor made in inference mode."""
 RETAINS = 2
 """Flag of a non-leaf that keeps its gradient."""
+VIEW = 4
+"""Flag of a tensor that sees a storage through views."""
 
 
 class Storage:
@@ -77,10 +79,11 @@ class View:
 class Tensor:
     """A tensor of the engine. `_edge` is where it was made: None, a leaf's edge, or a node's."""
 
-    __slots__ = ("__weakref__", "_edge", "flags", "grad", "spec", "storage", "view")
+    __slots__ = ("__weakref__", "_array", "_edge", "_storage", "flags", "grad", "spec", "view")
 
-    def __init__(self, storage: Storage, spec: Spec, edge: Edge | None) -> None:
-        self.storage = storage
+    def __init__(self, array: Any, spec: Spec, edge: Edge | None) -> None:
+        self._array = array  # until somebody asks for the storage
+        self._storage: Storage | None = None
         self.spec = spec
         self._edge = edge
         self.view: View | None = None
@@ -95,7 +98,7 @@ class Tensor:
         elif isinstance(array, np.generic):
             array = np.asarray(array)
         spec = Spec(tuple(array.shape), dtype_of(array.dtype), device)
-        made = cls(Storage(array), spec, None)
+        made = cls(array, spec, None)
         if local.state.inference:
             made.flags = INFERENCE
         if requires_grad:
@@ -104,10 +107,32 @@ class Tensor:
 
     # what it is
 
+    @classmethod
+    def sharing(cls, storage: Storage, spec: Spec, edge: Edge | None, view: View | None) -> Tensor:
+        """A tensor over a storage that others use too."""
+        made = cls(None, spec, edge)
+        made._storage = storage
+        if view is not None:
+            made.view = view
+            made.flags = VIEW
+        return made
+
+    @property
+    def storage(self) -> Storage:
+        """What views share; made when first asked for, since most tensors never need it."""
+        found = self._storage
+        if found is None:
+            found = self._storage = Storage(self._array)
+            self._array = None
+        return found
+
     @property
     def array(self) -> Any:
         """The elements, as an array of the backend; not to be written."""
-        return self.storage.array if self.view is None else self.view.read(self.storage.array)
+        storage = self._storage
+        if storage is None:
+            return self._array
+        return storage.array if self.view is None else self.view.read(storage.array)
 
     @property
     def shape(self) -> Shape:
@@ -133,7 +158,7 @@ class Tensor:
     @property
     def version(self) -> int:
         """How often the storage was written; views share it."""
-        return self.storage.version
+        return 0 if self._storage is None else self._storage.version
 
     @property
     def is_inference(self) -> bool:
@@ -228,10 +253,11 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same storage and version counter, without history."""
-        found = Tensor(self.storage, self.spec, None)
-        if self.view is not None:
-            found.view = View(self.view.chain, None, "detached", self.storage.version)
-        found.flags = self.flags & INFERENCE
+        view = self.view
+        if view is not None:
+            view = View(view.chain, None, "detached", self.storage.version)
+        found = Tensor.sharing(self.storage, self.spec, None, view)
+        found.flags |= self.flags & INFERENCE
         return found
 
     def alias(self, edge: Edge | None) -> Tensor:
