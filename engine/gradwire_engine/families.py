@@ -29,6 +29,7 @@ NUMERIC = (INTEGER, FLOAT, COMPLEX)
 REAL = (BOOL, INTEGER, FLOAT)
 REAL_NUMERIC = (INTEGER, FLOAT)
 WHOLE = (BOOL, INTEGER)
+FLOAT_ONLY = (FLOAT,)
 INEXACT = (FLOAT, COMPLEX)
 """Categories of dtypes that an elementwise op takes."""
 
@@ -126,11 +127,17 @@ def reduction(
     aliases: tuple[str, ...] = (),
     compute: Callable[[DType], DType] = _same,
     result: Callable[[DType], DType] = _same,
+    outputs: tuple[str, ...] = ("out",),
+    results: tuple[Callable[[DType], DType], ...] | None = None,
+    takes: tuple[int, ...] = ANY,
+    nonempty: bool = False,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
     """An op that folds the axes in its attribute `dim` (None: all), kept as 1 with `keepdim`.
 
     A `dtype` attribute, where there is one, is the dtype it computes in and gives.
+    results: where there are several outputs, for each what `result` is for one.
+    takes: categories of dtypes it is defined for. nonempty: nothing can be said of no elements.
     """
 
     def declare(kernel: Kernel) -> Primitive:
@@ -141,15 +148,30 @@ def reduction(
             spec = Spec((), spec.dtype, "") if isinstance(spec, Weak) else spec
             dims = (dims,) if isinstance(dims, int) else dims
             shape = reduced_shape(public, spec.shape, dims, named.get("keepdim", False))
+            if nonempty:
+                _check_nonempty(public, spec.shape, dims)
             dtype = named.get("dtype") or compute(spec.dtype)
-            out = Spec(shape, result(dtype), "")
-            return Inferred(out, dtype)
+            _check_category(public, dtype, takes)
+            if results is None:
+                return Inferred(Spec(shape, result(dtype), ""), dtype)
+            return Inferred(tuple(Spec(shape, to(dtype), "") for to in results), dtype)
 
-        made = Primitive(public, kernel, infer, rules, family="reduction", **facts)
+        made = Primitive(public, kernel, infer, rules, family="reduction", outputs=outputs, **facts)
         enter(made, aliases)
         return made
 
     return declare
+
+
+def _check_nonempty(op: str, shape: tuple[int, ...], dims: tuple[int, ...] | None) -> None:
+    gone = range(len(shape)) if dims is None else dims
+    if any(shape[dim] == 0 for dim in gone if shape):
+        raise error(
+            "invalid_argument",
+            f"{op}: there is no element to reduce in a tensor of shape {list(shape)}",
+            "reduce over axes that have elements",
+            raised=RuntimeError if dims is None else IndexError,
+        )
 
 
 def reduced_shape(
