@@ -184,10 +184,9 @@ class Composite(Overload):
             kwargs |= zip(self.keywords, args[self.positional :], strict=False)
             args = args[: self.positional]
         result = self.function(*args, **kwargs)
-        if self.grad_name is not None and not any(result is arg for arg in args):
-            rename = getattr(result, "rename_node", None)
-            if rename is not None:
-                rename(self.grad_name)
+        if self.grad_name is not None and type(result) in APPLY:
+            if not any(result is arg for arg in args):
+                result.rename_node(self.grad_name)
         return result
 
 

@@ -100,17 +100,15 @@ def _raw_values(node: Node) -> list[Any]:
     if versions is None:
         raise _freed(node)
     values = []
-    for saved, version in zip(node.saved, versions, strict=True):
-        if type(saved) is Tensor:
-            storage = saved._storage
-            if storage is None:
-                values.append(saved._array)
-                continue
-            if storage.version != version:
-                raise _modified(node)
+    for saved, version in zip(node.saved, versions):  # noqa: B905 (hot, and made together)
+        if type(saved) is not Tensor:
+            values.append(saved)
+        elif (storage := saved._storage) is None:
+            values.append(saved._array)
+        elif storage.version == version:
             values.append(storage.array if saved.view is None else saved.array)
         else:
-            values.append(saved)
+            raise _modified(node)
     return values
 
 
@@ -122,17 +120,16 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
     edges = node.edges
     for step in recipe.steps:
         edge = edges[step.target]
-        if useful is not None and not wanted_here(edge, useful):
+        if useful is not None and (edge.node if type(edge) is Output else edge) not in useful:
             continue
         places = step.arguments
-        count = len(places)
-        if count == 1:
-            part = step.function(g, values[places[0]])
-        elif count:
-            part = step.function(g, *[values[i] for i in places])
-        else:
+        if not places:
             part = step.function(g)
-        if part.shape != step.shape or part.dtype != step.dtype:
+        elif len(places) == 1:
+            part = step.function(g, values[places[0]])
+        else:
+            part = step.function(g, *[values[i] for i in places])
+        if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
             part = _fit_raw(part, recipe.call.inputs[step.target])
         if type(edge) is Output:
             add_pending(pending, edge, part)

@@ -33,7 +33,8 @@ def walk(
     """
     wanted = None if captures is None else {edge_key(e) for e in captures}
     order = _reachable([edge for edge, _ in roots])
-    useful = None if wanted is None else _leading_to(order, wanted)
+    captured = {key[0] if type(key) is tuple else key for key in wanted or ()}
+    useful = None if wanted is None else _leading_to(order, captured)
     pending: Pending = {}
     for edge, g in roots:
         add_pending(pending, edge, g)
@@ -46,8 +47,8 @@ def walk(
         if g is None or (useful is not None and node not in useful):
             continue
         recipe = node.recipe
-        if wanted is not None:
-            _capture(node, g, recipe, wanted, found)
+        if node in captured:
+            _capture(node, g, recipe, wanted or set(), found)
         if node.extra is not None and node.extra.retains:
             _retain(node, g, recipe, retained)
         step(node, recipe, g, pending, useful)
@@ -87,9 +88,9 @@ def _reachable(starts: list[Edge]) -> list[Node]:
     return nodes
 
 
-def _leading_to(nodes: list[Node], wanted: set[Any]) -> Useful:
+def _leading_to(nodes: list[Node], captured: set[Any]) -> Useful:
     """The captured nodes and leaves, and all nodes on a way to one of them."""
-    useful: set[Any] = {key[0] if type(key) is tuple else key for key in wanted}
+    useful = set(captured)
     for node in reversed(nodes):
         for edge in node.edges:
             if (edge.node if type(edge) is Output else edge) in useful:
