@@ -1,0 +1,67 @@
+"""The command line: `gradwire serve`, `ops`, `run`, `graph`. What a command needs, it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Autograd as a service.", no_args_is_help=True, add_completion=False,
+    pretty_exceptions_enable=False,
+)  # fmt: skip
+
+Server = Annotated[
+    str | None, typer.Option("--server", help="The URL of a server; without it the file runs here.")
+]
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
+    uds: Annotated[str | None, typer.Option(help="A Unix socket to listen on instead.")] = None,
+    log: Annotated[str | None, typer.Option(help="json, text or none.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads that compute.")] = None,
+    body_bytes: Annotated[int | None, typer.Option(help="The largest body.")] = None,
+    session_bytes: Annotated[int | None, typer.Option(help="What a session may hold.")] = None,
+    server_bytes: Annotated[int | None, typer.Option(help="What all of them may hold.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="How long a request may compute.")] = None,
+    without_keys: Annotated[
+        bool | None, typer.Option("--without-keys", help="Let other machines in without keys.")
+    ] = None,
+) -> None:
+    """Run the server until SIGTERM or Ctrl-C. Everything else is set by GRADWIRE_* variables."""
+    from gradwire_service.http.serve import serve as run_server
+
+    given = {
+        "host": host, "port": port, "uds": uds, "log": log, "workers": workers,
+        "body_bytes": body_bytes, "session_bytes": session_bytes, "server_bytes": server_bytes,
+        "seconds": seconds, "without_keys": without_keys,
+    }  # fmt: skip
+    _settled(lambda: run_server({k: v for k, v in given.items() if v is not None}))
+
+
+@app.command()
+def ops(name: Annotated[str | None, typer.Argument(help="One op, in full.")] = None) -> None:
+    """List the ops of the catalogue, or say all of one."""
+    from gradwire_service.commands.ops import show
+
+    _settled(lambda: show(name))
+
+
+def _settled(work: Callable[[], None]) -> None:
+    """Run it; what goes wrong is one message, not a traceback."""
+    from gradwire_engine.errors import GradwireError
+
+    try:
+        work()
+    except GradwireError as problem:
+        typer.secho(f"{problem.code}: {problem}", fg="red", err=True)
+        raise typer.Exit(1) from None
+
+
+def main() -> None:
+    """The `gradwire` command."""
+    app()

@@ -1,0 +1,1 @@
+"""What the commands of `gradwire` do, each imported when it is called."""

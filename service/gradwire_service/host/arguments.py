@@ -1,0 +1,201 @@
+"""Arguments from JSON: what a value means follows from the kind of the parameter it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.op import Op
+from gradwire_engine.signature import Mismatch, Parameter, Signature
+from gradwire_engine.spec import DType
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host import literals
+from gradwire_service.host.elements import Array
+from gradwire_service.host.memory import Meter
+
+WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+"""The numbers that JSON lacks."""
+
+_NUMBERS = (bool, int, float)
+
+
+class Reader:
+    """Reads the arguments of a session's requests: finds names, makes literals into tensors."""
+
+    __slots__ = ("_arrays", "_default", "_device", "_find", "_meter")
+
+    def __init__(
+        self,
+        find: Callable[[str], Tensor],
+        arrays: Mapping[str, Array],
+        default: DType,
+        device: str,
+        meter: Meter | None,
+    ) -> None:
+        self._find = find
+        self._arrays = arrays
+        self._default = default
+        self._device = device
+        self._meter = meter
+
+    def literal(
+        self,
+        value: object,
+        *,
+        dtype: DType | None = None,
+        default: DType | None = None,
+        prefer_default: bool = False,
+    ) -> Tensor:
+        """A tensor of a literal, on the session's device."""
+        array = literals.decode(
+            value,
+            dtype=dtype,
+            default=default or self._default,
+            prefer_default=prefer_default,
+            binaries=self._arrays,
+            limits=self._meter,
+        )
+        return Tensor.of(self._released(array), device=self._device)
+
+    def _released(self, array: Array) -> Array:
+        """A copy of what is only a small part of the body, which it would keep in memory."""
+        if self._arrays and 2 * array.nbytes < sum(a.nbytes for a in self._arrays.values()):
+            return array.copy()
+        return array
+
+    def cotangent(self, value: object, output: Tensor) -> Tensor | None:
+        """A gradient that the request brings: a name, a literal like the output, or null."""
+        if value is None:
+            return None
+        if type(value) is str and value not in WORDS:
+            return self._find(value)
+        dtype = output.dtype
+        return self.literal(
+            value, default=dtype if dtype.is_floating_point else None, prefer_default=True
+        )
+
+    def bind(
+        self, op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The first overload that these arguments fit, and its arguments in order.
+
+        Raises tensor_not_found where only a missing name stands in the way, else invalid_argument.
+        """
+        missing: GradwireError | None = None
+        reasons: list[str] = []
+        for overload in op.overloads:
+            try:
+                return overload, self._bind(overload.signature, args, kwargs)
+            except Mismatch as mismatch:
+                reasons.append(str(mismatch))
+            except GradwireError as problem:
+                if problem.code != "tensor_not_found":
+                    raise
+                missing = missing or problem
+        if missing is not None:
+            raise missing
+        wanted = " or ".join(f"{op.name}{o.signature}" for o in op.overloads)
+        raise error(
+            "invalid_argument",
+            f"{op.name}: {'; '.join(dict.fromkeys(reasons))}",
+            f"the signature is {wanted}",
+            raised=TypeError,
+        )
+
+    def _bind(
+        self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        parameters = signature.parameters
+        given = [
+            self.value(parameters[i], arg) if i < len(parameters) else arg
+            for i, arg in enumerate(args)
+        ]
+        named = {}
+        for name, value in kwargs.items():
+            place = signature.by_name.get(name)
+            named[name] = value if place is None else self.value(parameters[place], value)
+        return signature.bind(given, named)
+
+    def value(self, parameter: Parameter, value: Any) -> Any:
+        """One argument; what can't be meant stays as it is, for the signature to refuse."""
+        kind = parameter.kind
+        if kind == "tensor":
+            return self._tensor(value)
+        read = _READ.get(kind)
+        return value if read is None or value is None else read(self, value)
+
+    def _tensor(self, value: Any) -> Any:
+        """A tensor slot: a name, a weak number, or a literal."""
+        kind = type(value)
+        if kind is str:
+            return WORDS[value] if value in WORDS else self._find(value)
+        if kind in _NUMBERS or value is None:
+            return value
+        number = complex_number(value)
+        return self.literal(value) if number is None else number
+
+    def _tensors(self, value: Any) -> Any:
+        return [self._tensor(item) for item in value] if type(value) is list else value
+
+    def _index(self, value: Any) -> Any:
+        """What stands between brackets: one item, or {"index": [...]} for several axes."""
+        if type(value) is dict and value.keys() == {"index"} and type(value["index"]) is list:
+            return tuple([self._axis(item) for item in value["index"]])
+        return self._axis(value)
+
+    def _axis(self, value: Any) -> Any:
+        if value is None or type(value) in (bool, int):
+            return value
+        if value == "...":
+            return Ellipsis
+        if type(value) is dict and value.keys() == {"slice"}:
+            return slice(*self._bounds(value["slice"]))
+        if type(value) is list:
+            names = any(type(item) is str for item in value)
+            return [self._axis(item) for item in value] if names else self._places(value)
+        if type(value) in (str, dict):
+            return self._tensor(value)
+        raise Mismatch(
+            'an index is an int, a tensor, a list, null, "...", a slice or an object with index'
+        )
+
+    def _places(self, value: list[Any]) -> Tensor:
+        """A list of places: integers also where it is empty."""
+        return self.literal(value if value else {"dtype": "int64", "data": []})
+
+    def _bounds(self, value: Any) -> list[int | None]:
+        """Start, stop and step, what is left out being null."""
+        if type(value) is not list or len(value) > 3:
+            raise Mismatch("a slice is a list [start, stop, step] of ints and nulls")
+        if not all(item is None or type(item) is int for item in value):
+            raise Mismatch("the bounds of a slice are ints or null")
+        return [*value, None, None, None][:3]
+
+    def _number(self, value: Any) -> Any:
+        if type(value) is str:
+            return WORDS.get(value, value)
+        number = complex_number(value)
+        return value if number is None else number
+
+
+def complex_number(value: Any) -> complex | None:
+    """The number that {"complex": [re, im]} stands for; None for anything else."""
+    if type(value) is not dict or value.keys() != {"complex"}:
+        return None
+    parts = value["complex"]
+    if type(parts) is not list or len(parts) != 2:
+        return None
+    found = [WORDS.get(p, p) if type(p) is str else p for p in parts]
+    if not all(type(p) in (int, float) for p in found):
+        return None
+    return complex(*found)
+
+
+_READ: dict[str, Callable[[Reader, Any], Any]] = {
+    "tensors": Reader._tensors,
+    "index": Reader._index,
+    "float": Reader._number,
+    "number": Reader._number,
+}
+"""How the value of a parameter is read, by its kind; of the other kinds it is as JSON has it."""

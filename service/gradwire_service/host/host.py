@@ -1,0 +1,170 @@
+"""The host: sessions and what is asked of them, on plain objects. HTTP, the embedded SDK and others are its doors."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from secrets import token_hex
+from types import MappingProxyType
+
+import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
+from gradwire_engine.arrays import backend
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.spec import DTYPES
+from gradwire_service.host.elements import Array
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.memory import Ledger
+from gradwire_service.host.protocol import SessionCreate, SessionPatch
+from gradwire_service.host.reply import Reply
+from gradwire_service.host.run import RunRequest, run
+from gradwire_service.host.sessions import Session, timestamp
+
+_NONE: Mapping[str, Array] = MappingProxyType({})
+
+
+class Host:
+    """All sessions of one process."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.ledger = Ledger(self.limits.server_bytes)
+        self._sessions: dict[str, Session] = {}
+        self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def handle(
+        self, session_id: str, request: RunRequest, arrays: Mapping[str, Array] = _NONE
+    ) -> Reply:
+        """Run the steps of a request in a session and answer it; all or nothing."""
+        return self.run(self.session(session_id), request, arrays)
+
+    def run(
+        self,
+        session: Session,
+        request: RunRequest,
+        arrays: Mapping[str, Array] = _NONE,
+        allowance: int | None = None,
+    ) -> Reply:
+        """The same for a session at hand; `allowance` as for `run.run`."""
+        with session.use():
+            self.check_open(session)
+            return run(session, request, arrays, self.limits.seconds, allowance)
+
+    def check_open(self, session: Session) -> None:
+        """Refuse a session that was closed while the request waited for it."""
+        if session.closed:
+            raise self._absent(session.id)
+
+    # sessions
+
+    def create(self, asked: SessionCreate) -> Session:
+        """A new, empty session."""
+        backend(asked.device)
+        self._check_ttl(asked.ttl_seconds)
+        self._check_memory(asked.memory_limit_bytes)
+        self.expire()
+        key = f"s_{token_hex(12)}"
+        session = Session(key, asked, DTYPES[asked.dtype], self.limits, self.ledger)
+        self._enter(session)
+        return session
+
+    def _enter(self, session: Session) -> None:
+        with self._lock:
+            if len(self._sessions) >= self.limits.sessions:
+                raise error(
+                    "limit_exceeded",
+                    f"there are {len(self._sessions)} sessions, and the limit is "
+                    f"{self.limits.sessions}",
+                    "delete sessions that are no longer needed",
+                )
+            self._sessions[session.id] = session
+
+    def session(self, session_id: str) -> Session:
+        """The session with this id; session_closed, session_expired or session_not_found."""
+        found = self._sessions.get(session_id)
+        if found is not None and not found.expired:
+            return found
+        if found is not None:
+            self._expire(found)
+        raise self._absent(session_id)
+
+    def _absent(self, session_id: str) -> GradwireError:
+        _, code, detail = self._gone.get(session_id, (0.0, "", ""))
+        if code:
+            return error(code, detail, "POST /v1/sessions makes a new one")
+        return error(
+            "session_not_found",
+            f"there is no session {session_id[:64]!r}",
+            "POST /v1/sessions makes one",
+        )
+
+    def patch(self, session: Session, asked: SessionPatch) -> None:
+        """Change what the request names."""
+        self._check_ttl(asked.ttl_seconds)
+        self._check_memory(asked.memory_limit_bytes)
+        given = asked.model_fields_set
+        if "label" in given:
+            session.label = asked.label
+        if "ttl_seconds" in given:
+            session.ttl = asked.ttl_seconds or self.limits.ttl_seconds
+        if "memory_limit_bytes" in given:
+            session.meter.limit = asked.memory_limit_bytes or self.limits.session_bytes
+
+    def delete(self, session: Session) -> None:
+        """Close a session and give back what it held."""
+        self._remove(session, "session_closed", "was closed")
+
+    def sessions(self) -> list[Session]:
+        """All sessions, oldest first."""
+        self.expire()
+        return list(self._sessions.values())
+
+    def expire(self) -> None:
+        """Close the sessions that nobody used for their time to live."""
+        for session in list(self._sessions.values()):
+            if session.expired:
+                self._expire(session)
+
+    def _expire(self, session: Session) -> None:
+        self._remove(
+            session, "session_expired", f"expired {session.ttl:g} seconds after its last request"
+        )
+
+    def _remove(self, session: Session, code: str, what: str) -> None:
+        with self._lock:
+            if self._sessions.pop(session.id, None) is None:
+                return
+            at = timestamp(time.time())
+            self._gone[session.id] = time.monotonic(), code, f"session {session.id} {what}, at {at}"
+            self._forget_old()
+        session.close()
+
+    def _forget_old(self) -> None:
+        oldest = time.monotonic() - self.limits.remembered_seconds
+        while self._gone and (
+            len(self._gone) > self.limits.remembered or next(iter(self._gone.values()))[0] < oldest
+        ):
+            self._gone.popitem(last=False)
+
+    def stop(self) -> None:
+        """End what runs at its next op: the process is about to end."""
+        for session in list(self._sessions.values()):
+            session.meter.deadline = 0.0
+
+    def _check_ttl(self, seconds: float | None) -> None:
+        if seconds is not None and seconds > self.limits.longest_ttl_seconds:
+            raise error(
+                "limit_exceeded",
+                f"ttl_seconds is {seconds:g}, and the limit is {self.limits.longest_ttl_seconds:g}",
+                "ask for less; every request starts the time anew",
+            )
+
+    def _check_memory(self, nbytes: int | None) -> None:
+        if nbytes is not None and nbytes > self.limits.session_bytes:
+            raise error(
+                "limit_exceeded",
+                f"memory_limit_bytes is {nbytes}, and a session may hold {self.limits.session_bytes}",
+                "ask for less",
+            )

@@ -1,0 +1,49 @@
+"""Which step of which request made a node, for error texts: "step 1, tensor y"."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection
+from operator import itemgetter
+
+from gradwire_engine.tape import next_seq
+
+_first = itemgetter(0)
+
+
+class Origins:
+    """Marks in the order of creation: all nodes from one mark to the next were made by its step."""
+
+    __slots__ = ("_marks",)
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[int, int, str | None]] = []
+
+    def mark(self, step: int, out: object) -> None:
+        """Nodes made from now on belong to this step, which writes `out`."""
+        name = out if type(out) is str and out[0] != "%" else None
+        self._marks.append((next_seq(), step, name))
+
+    def where(self, seq: int) -> str:
+        """The step that made the node with this number, in words; empty if nobody knows."""
+        place = bisect_right(self._marks, seq, key=_first)
+        if not place:
+            return ""
+        _, step, name = self._marks[place - 1]
+        return f"step {step}" if name is None else f"step {step}, tensor {name}"
+
+    def step(self, seq: int) -> int | None:
+        """The number of that step."""
+        place = bisect_right(self._marks, seq, key=_first)
+        return self._marks[place - 1][1] if place else None
+
+    def keep(self, seqs: Collection[int]) -> None:
+        """Forget the marks that no node of these belongs to."""
+        places = {bisect_right(self._marks, seq, key=_first) - 1 for seq in seqs}
+        self._marks = [mark for place, mark in enumerate(self._marks) if place in places]
+
+    def copy(self) -> Origins:
+        """The same marks for a fork."""
+        other = Origins()
+        other._marks = list(self._marks)
+        return other

@@ -1,0 +1,182 @@
+"""A session: names for tensors, random state, limits; and the errors of names that aren't there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.journal import drop, put
+from gradwire_engine.random import Generator
+from gradwire_engine.spec import DType
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.memory import Ledger, Meter
+from gradwire_service.host.origins import Origins
+from gradwire_service.host.protocol import SessionCreate
+from gradwire_service.host.protocol.names import GRAD
+from gradwire_service.host.reply import Reply, TensorReply
+
+
+class Session:
+    """Everything that one session is. Whoever uses it holds it by `use`."""
+
+    def __init__(
+        self, key: str, asked: SessionCreate, dtype: DType, limits: Limits, ledger: Ledger
+    ) -> None:
+        self.id = key
+        self.label = asked.label
+        self.device = asked.device
+        self.dtype = dtype
+        self.ttl = asked.ttl_seconds or limits.ttl_seconds
+        self.limits = limits
+        self.tensors: dict[str, Tensor] = {}
+        self.generator = Generator(asked.seed)
+        self.meter = Meter(
+            self.tensors.values, asked.memory_limit_bytes or limits.session_bytes, ledger
+        )
+        self.origins = Origins()
+        self.created = time.time()
+        self.last_use = time.time()
+        self.users = 0
+        self.closed = False
+        self._used_at = time.monotonic()
+        self._lock = threading.RLock()
+
+    # who uses it, and until when
+
+    @contextmanager
+    def use(self) -> Iterator[Session]:
+        """Hold the session: one user at a time, and it can't expire meanwhile."""
+        self.users += 1
+        try:
+            with self._lock:
+                yield self
+        finally:
+            self.users -= 1
+            self.touch()
+
+    def touch(self) -> None:
+        """A request came or ended: the time to live begins anew."""
+        self._used_at = time.monotonic()
+        self.last_use = time.time()
+
+    @property
+    def expired(self) -> bool:
+        return not self.users and time.monotonic() > self._used_at + self.ttl
+
+    @property
+    def expires(self) -> float:
+        """Seconds since 1970 at which it expires if nothing comes."""
+        return self.last_use + self.ttl
+
+    def close(self) -> None:
+        """Let go of everything; a request that still waits for the session finds it empty."""
+        self.closed = True
+        with self._lock:
+            self.tensors.clear()
+            self.meter.forget()
+
+    # names
+
+    def find(self, name: str) -> Tensor:
+        """The tensor of a name, or the gradient of one by `x.grad`; tensor_not_found otherwise."""
+        found = self.tensors.get(name)
+        return self._gradient(name) if found is None else found
+
+    def _gradient(self, name: str) -> Tensor:
+        owner = self.tensors.get(name.removesuffix(GRAD))
+        if owner is None or not name.endswith(GRAD):
+            raise self.missing(name)
+        if owner.grad is None:
+            raise error(
+                "tensor_not_found",
+                f"tensor {name[: -len(GRAD)]!r} has no gradient",
+                "run backward first, on something that depends on it; or set_grad",
+            )
+        return owner.grad
+
+    def missing(self, name: str) -> GradwireError:
+        """The error of a name that stands for nothing here."""
+        near = get_close_matches(name, self.tensors, n=3) if len(self.tensors) <= 1000 else []
+        hint = f"did you mean {' or '.join(near)}?" if near else "make it by a step before this one"
+        return error("tensor_not_found", f"there is no tensor called {name[:140]!r}", hint)
+
+    def bind(self, name: str, tensor: Tensor) -> None:
+        """Make the name stand for this tensor, undone with the running transaction."""
+        if len(self.tensors) >= self.limits.names and name not in self.tensors:
+            raise error(
+                "limit_exceeded",
+                f"{name!r} would be name {len(self.tensors) + 1} of the session, and the limit is "
+                f"{self.limits.names}",
+                "free names that are no longer needed",
+            )
+        put(self.tensors, name, tensor)
+
+    def unbind(self, name: str) -> None:
+        """Forget a name, if it is there."""
+        drop(self.tensors, name)
+
+    # replies
+
+    def reply(self, name: str, *, data: bool = True) -> TensorReply | None:
+        """What a name stands for, as a reply shows it; None for an absent gradient."""
+        found = self.tensors.get(name)
+        if found is None:
+            owner = self.tensors.get(name.removesuffix(GRAD))
+            if owner is None or not name.endswith(GRAD):
+                raise self.missing(name)
+            found = owner.grad
+        return None if found is None else shown(name, found, data=data)
+
+    def describe(self) -> Reply:
+        """The session as a resource, bytes counted exactly."""
+        held = self.meter.count()
+        return {
+            "id": self.id,
+            "label": self.label,
+            "device": self.device,
+            "dtype": self.dtype.name,
+            "created": timestamp(self.created),
+            "last_use": timestamp(self.last_use),
+            "expires": timestamp(self.expires),
+            "ttl_seconds": self.ttl,
+            "memory_limit_bytes": self.meter.limit,
+            "detect_anomaly": False,
+            "tensors": len(self.tensors),
+            "nodes": held.nodes,
+            "bytes": {
+                "values": held.values,
+                "saved": held.saved,
+                "grads": held.grads,
+                "total": held.total,
+                "peak": self.meter.peak,
+            },
+        }
+
+
+def shown(name: str | None, tensor: Tensor, *, data: bool = True) -> TensorReply:
+    """A tensor as a reply shows it; `data` says whether its elements are wanted."""
+    edge: Any = tensor.edge
+    node = None if edge is None else tensor.grad_fn
+    return TensorReply(
+        name,
+        tensor.spec.dtype,
+        tensor.spec.shape,
+        tensor.spec.device,
+        edge is not None,
+        node is None,
+        None if node is None else node.name(),
+        tensor.storage.version,
+        tensor.numpy() if data else None,
+    )
+
+
+def timestamp(seconds: float) -> str:
+    """Seconds since 1970 as RFC 3339 writes them, in UTC."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"

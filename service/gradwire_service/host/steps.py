@@ -1,0 +1,278 @@
+"""What each kind of step does to a session. Each step is checked by its model before it comes here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from gradwire_engine import backward as reverse
+from gradwire_engine.catalogue import inplace_twin, resolve
+from gradwire_engine.errors import error
+from gradwire_engine.inplace import write
+from gradwire_engine.journal import assign
+from gradwire_engine.mode import no_grad
+from gradwire_engine.reading import zeros
+from gradwire_engine.spec import DTYPES
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host.arguments import WORDS, Reader
+from gradwire_service.host.elements import Array
+from gradwire_service.host.protocol import (
+    BackwardFields,
+    BackwardStep,
+    BindStep,
+    DetachStep,
+    FreeStep,
+    GradFields,
+    GradStep,
+    OpStep,
+    RequiresGradStep,
+    RetainGradStep,
+    SeedStep,
+    SetGradStep,
+    StepPart,
+    TensorStep,
+    ZeroGradStep,
+)
+from gradwire_service.host.sessions import Session
+
+_LONGEST = 128
+
+
+class Steps:
+    """Does the steps of one request in one session."""
+
+    __slots__ = ("absent", "reader", "session", "temporaries")
+
+    def __init__(self, session: Session, arrays: Mapping[str, Array]) -> None:
+        self.session = session
+        self.reader = Reader(session.find, arrays, session.dtype, session.device, session.meter)
+        self.temporaries: list[str] = []
+        self.absent: set[str] = set()
+
+    def do(self, index: int, step: StepPart) -> None:
+        """Do one step; `index` is its number in the request."""
+        session = self.session
+        session.meter.tick()
+        session.origins.mark(index, getattr(step, "out", None))
+        _DO[type(step)](self, step)
+
+    def bind(self, name: str, tensor: Tensor) -> None:
+        """Give a result its name."""
+        if name[0] == "%":
+            self.temporaries.append(name)
+        if self.absent:
+            self.absent.discard(name)
+        self.session.bind(name, tensor)
+
+    def tensor(self, step: TensorStep) -> None:
+        made = self.reader.literal(
+            step.value,
+            dtype=None if step.dtype is None else DTYPES[step.dtype],
+            prefer_default=step.requires_grad,
+        )
+        if step.requires_grad:
+            made.requires_grad_()
+        self.bind(step.tensor, made)
+
+    def op(self, step: OpStep) -> None:
+        name = step.op
+        if name[-1] == "_" and (name[-2:] != "__" or name == "__setitem__"):
+            self._op_in_place(step)
+            return
+        overload, values = self.reader.bind(resolve(name), step.args, step.kwargs)
+        self._name_results(step, overload(*values))
+
+    def _op_in_place(self, step: OpStep) -> None:
+        if step.out is not None:
+            raise error(
+                "invalid_request",
+                f"{step.op}: it writes to its first tensor, and out is {step.out!r}",
+                "leave out away, or use the op without the underscore",
+            )
+        twin = inplace_twin(step.op)
+        op = resolve(step.op) if twin is None else twin
+        overload, values = self.reader.bind(op, step.args, step.kwargs)
+        target = values[0]
+        if type(target) is not Tensor or not step.args or type(step.args[0]) is not str:
+            raise error(
+                "invalid_argument",
+                f"{step.op}: the first argument has to name the tensor that is written",
+                "name a tensor",
+                raised=TypeError,
+            )
+        result = overload(*values)
+        if twin is not None:
+            write(step.op, target, result)
+
+    def _name_results(self, step: OpStep, result: Any) -> None:
+        out = step.out
+        if type(out) is str:
+            if type(result) is Tensor:
+                self.bind(out, result)
+            else:
+                self._bind_all([f"{out}.{i}" for i in range(len(result))], result)
+        elif out is not None:
+            results = (result,) if type(result) is Tensor else result
+            if len(out) != len(results):
+                raise error(
+                    "invalid_argument",
+                    f"{step.op}: it gives {len(results)} results, out names {len(out)}",
+                    "give one name or null for each, or one name p for p.0, p.1, …",
+                )
+            self._bind_all(cast(Sequence[str | None], out), results)
+
+    def _bind_all(self, names: Sequence[str | None], results: Sequence[Tensor]) -> None:
+        for name, result in zip(names, results, strict=True):
+            if name is None:
+                continue
+            if len(name) > _LONGEST:
+                raise error(
+                    "invalid_request",
+                    f"out: {name[:20]}… gets longer than {_LONGEST} characters",
+                    "use a shorter name",
+                )
+            self.bind(name, result)
+
+    def grad(self, step: GradStep) -> None:
+        gradients = self.gradients(step.grad)
+        if step.out is not None:
+            self.name_gradients(step.out, gradients)
+
+    def name_gradients(
+        self, names: Sequence[str | None], gradients: Sequence[Tensor | None]
+    ) -> None:
+        """Bind gradients to names; a name whose gradient is absent then stands for nothing."""
+        if len(names) != len(gradients):
+            raise error(
+                "invalid_request",
+                f"out: {len(names)} names for {len(gradients)} inputs",
+                "give a name or null for each input",
+            )
+        for name, gradient in zip(names, gradients, strict=True):
+            if name is not None and gradient is not None:
+                self.bind(name, gradient)
+            elif name is not None:
+                self.session.unbind(name)
+                self.absent.add(name)
+
+    def gradients(self, asked: GradFields) -> list[Tensor | None]:
+        """What a grad step, or a request of its own, asks for; in the order of inputs."""
+        find = self.session.find
+        outputs = [find(name) for name in asked.outputs]
+        inputs = [find(name) for name in asked.inputs]
+        return reverse.grad(
+            outputs,
+            inputs,
+            self._cotangents("grad_outputs", asked.grad_outputs, outputs),
+            asked.retain_graph,
+            asked.create_graph,
+            asked.allow_unused,
+            asked.materialize_grads,
+            names=asked.inputs,
+        )
+
+    def backward(self, step: BackwardStep) -> None:
+        self.run_backward(step.backward)
+
+    def run_backward(self, asked: BackwardFields) -> None:
+        """Accumulate gradients, for a step or a request of its own."""
+        find = self.session.find
+        tensors = [find(name) for name in asked.tensors]
+        reverse.backward(
+            tensors,
+            self._cotangents("grad_tensors", asked.grad_tensors, tensors),
+            asked.retain_graph,
+            asked.create_graph,
+            None if asked.inputs is None else [find(name) for name in asked.inputs],
+            names=asked.inputs,
+        )
+
+    def _cotangents(
+        self, field: str, given: list[Any] | None, outputs: list[Tensor]
+    ) -> list[Tensor | None] | None:
+        if given is None:
+            return None
+        if len(given) != len(outputs):
+            raise error(
+                "invalid_argument",
+                f"{field}: {len(given)} for {len(outputs)} outputs",
+                "give one for each output, null standing for 1 at a scalar",
+            )
+        return [self.reader.cotangent(g, x) for g, x in zip(given, outputs, strict=True)]
+
+    def zero_grad(self, step: ZeroGradStep) -> None:
+        tensors = self.session.tensors
+        names = list(tensors) if step.zero_grad == "all" else step.zero_grad
+        for name in names:
+            tensor = tensors.get(name)
+            if tensor is None:
+                raise self.session.missing(name)
+            if tensor.grad is not None:
+                _clear(tensor, tensor.grad, step.set_to_none)
+
+    def set_grad(self, step: SetGradStep) -> None:
+        owner = self.session.find(step.set_grad)
+        value = step.value
+        if value is None:
+            owner.set_grad(None)
+        elif type(value) is str and value not in WORDS:
+            owner.set_grad(self.session.find(value))
+        else:
+            dtype = owner.dtype
+            default = dtype if dtype.is_floating_point else None
+            owner.set_grad(self.reader.literal(value, default=default, prefer_default=True))
+
+    def requires_grad(self, step: RequiresGradStep) -> None:
+        self.session.find(step.requires_grad).requires_grad_(step.value)
+
+    def retain_grad(self, step: RetainGradStep) -> None:
+        self.session.find(step.retain_grad).retain_grad()
+
+    def detach(self, step: DetachStep) -> None:
+        self.bind(step.out, self.session.find(step.detach).detach())
+
+    def seed(self, step: SeedStep) -> None:
+        self.session.generator.restart(step.seed)
+
+    def free(self, step: FreeStep) -> None:
+        for name in step.free:
+            if name not in self.session.tensors:
+                raise self.session.missing(name)
+            self.session.unbind(name)
+
+    def another_name(self, step: BindStep) -> None:
+        self.bind(step.out, self.session.find(step.bind))
+
+    def drop_temporaries(self) -> None:
+        """Forget what nested expressions of source text were called."""
+        for name in self.temporaries:
+            self.session.unbind(name)
+        self.temporaries.clear()
+
+
+def _clear(tensor: Tensor, grad: Tensor, set_to_none: bool) -> None:
+    """As torch's zero_grad: away with the gradient, or zeros in the same one without history."""
+    if set_to_none:
+        tensor.set_grad(None)
+        return
+    if grad.requires_grad:
+        grad = grad.detach()
+        assign(tensor, "grad", grad)
+    with no_grad():
+        write("zero_", grad, zeros(grad.spec))
+
+
+_DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
+    TensorStep: Steps.tensor,
+    OpStep: Steps.op,
+    GradStep: Steps.grad,
+    BackwardStep: Steps.backward,
+    ZeroGradStep: Steps.zero_grad,
+    SetGradStep: Steps.set_grad,
+    RequiresGradStep: Steps.requires_grad,
+    RetainGradStep: Steps.retain_grad,
+    DetachStep: Steps.detach,
+    SeedStep: Steps.seed,
+    FreeStep: Steps.free,
+    BindStep: Steps.another_name,
+}

@@ -1,0 +1,141 @@
+"""One request as a route sees it, and the answer it gives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_service.http.codec import Buffer, Written, decompress
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope
+
+    from gradwire_service.http.service import Service
+
+_TOKEN = 200
+
+
+class Answer(NamedTuple):
+    """What is sent back: a status, the media type, buffers to be sent in turn, more headers."""
+
+    status: int = 200
+    media_type: str | None = None
+    buffers: Sequence[Buffer] = ()
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def answer(written: Written, status: int = 200, *headers: tuple[bytes, bytes]) -> Answer:
+    """An answer of a reply that was written."""
+    return Answer(status, written.media_type, written.buffers, headers)
+
+
+class Hangup(Exception):
+    """The client went away while its request was read."""
+
+
+class Call:
+    """A request: path parameters, query, headers, body."""
+
+    __slots__ = ("_headers", "_query", "closing", "path", "receive", "request_id", "scope",
+                 "service", "session_id")  # fmt: skip
+
+    def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.service = service
+        self.request_id = request_id
+        self.path: dict[str, str] = {}
+        self.session_id: str | None = None
+        self.closing = False
+        self._query: dict[str, str] | None = None
+        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+
+    def header(self, name: bytes) -> str | None:
+        """A header by its lower-case name."""
+        value = self._headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query's parameters, the last of equal names."""
+        if self._query is None:
+            text = self.scope["query_string"]
+            self._query = dict(parse_qsl(text.decode("latin-1"), True)) if text else {}
+        return self._query
+
+    def option(self, name: str, allowed: tuple[str, ...], default: str) -> str:
+        """A query parameter that is one of a few words."""
+        found = self.query.get(name, default) if self.scope["query_string"] else default
+        if found not in allowed:
+            raise error(
+                "invalid_request",
+                f"?{name}={found[:_TOKEN]} is not one of its values",
+                f"one of {', '.join(allowed)}",
+            )
+        return found
+
+    async def body(self) -> Buffer:
+        """The whole body, without its Content-Encoding; refused as soon as it passes the limit."""
+        limit = self.service.host.limits.body_bytes
+        if (self._length() or 0) > limit:
+            raise self._too_large(limit)
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise Hangup
+        data: Buffer = message.get("body", b"")
+        if message.get("more_body"):
+            data = await self._rest(data, limit)
+        elif len(data) > limit:
+            raise self._too_large(limit)
+        encoding = self._headers.get(b"content-encoding")
+        if encoding is None:
+            return data
+        return decompress(data, encoding.decode("latin-1"), limit)
+
+    async def _rest(self, first: Buffer, limit: int) -> Buffer:
+        """All pieces in one buffer, allocated once where the length is known."""
+        buffer = bytearray(self._length() or 0)
+        position = len(first)
+        buffer[:position] = first
+        more = True
+        while more:
+            piece, more = await self._piece()
+            end = position + len(piece)
+            if end > limit:
+                raise self._too_large(limit)
+            buffer[position:end] = piece
+            position = end
+        return buffer
+
+    async def _piece(self) -> tuple[bytes, bool]:
+        try:
+            async with asyncio.timeout(self.service.host.limits.body_seconds):
+                message = await self.receive()
+        except TimeoutError:
+            self.closing = True
+            raise error(
+                "request_timeout",
+                "the body stopped: nothing came for "
+                f"{self.service.host.limits.body_seconds:g} seconds",
+                "send the whole body at once",
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise Hangup
+        return message.get("body", b""), message.get("more_body", False)
+
+    def _length(self) -> int | None:
+        text = self._headers.get(b"content-length", b"")
+        return int(text) if text.isdigit() else None
+
+    def _too_large(self, limit: int) -> GradwireError:
+        self.closing = True
+        length = self._length()
+        size = f"{length} bytes" if length else "more"
+        return error(
+            "payload_too_large",
+            f"the body has {size}, and the limit is {limit} bytes",
+            "send less in one request; GET /v1/info says the limits",
+        )

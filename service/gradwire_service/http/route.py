@@ -1,0 +1,44 @@
+"""Routes: documented for OpenAPI as FastAPI's are, answered without what FastAPI does per request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from gradwire_service.http.call import Answer, Call
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+class Route(APIRoute):
+    """A route whose handler gets the request as a Call and gives an Answer."""
+
+    def __init__(self, path: str, method: str, handler: Handler, **documentation: Any) -> None:
+        async def endpoint() -> None:
+            """Stands for the handler where FastAPI looks for parameters: it has none of FastAPI's."""
+
+        super().__init__(
+            path,
+            endpoint,
+            methods=[method],
+            name=handler.__name__,
+            operation_id=handler.__name__,
+            response_model=None,
+            description=handler.__doc__,
+            **documentation,
+        )
+        self.handler = handler
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; the door sends what stands in the scope."""
+        if scope["method"] not in self.methods:
+            raise HTTPException(405)
+        call: Call = scope["gradwire.call"]
+        call.path = scope["path_params"]
+        scope["gradwire.answer"] = await self.handler(call)

@@ -1,0 +1,26 @@
+"""What the server says of itself: health, metrics."""
+
+from __future__ import annotations
+
+from gradwire_engine.errors import error
+from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.codec import JSON
+from gradwire_service.http.metrics import exposition
+
+
+async def live(call: Call) -> Answer:
+    """Whether the process answers at all."""
+    return Answer(200, JSON, [b'{"status":"live"}'])
+
+
+async def ready(call: Call) -> Answer:
+    """Whether requests are taken; 503 while the server shuts down."""
+    if call.service.draining:
+        raise error("shutting_down", "the server is shutting down", "send requests elsewhere")
+    return Answer(200, JSON, [b'{"status":"ready"}'])
+
+
+async def metrics(call: Call) -> Answer:
+    """Counts and durations, as Prometheus reads them."""
+    text, media_type = exposition(call.service)
+    return Answer(200, media_type, [text])

@@ -1,0 +1,167 @@
+"""The service as one ASGI app: FastAPI's routes behind a single door.
+
+The door gives each request its id, counts and logs it, and makes a problem document of whatever
+goes wrong behind it. It stands in the place of a stack of middleware, which costs more than a small
+gradient.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from hashlib import sha256
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from gradwire_engine.errors import CODES, GradwireError, error
+from gradwire_service.host.executor import Executor
+from gradwire_service.host.host import Host
+from gradwire_service.http import problem
+from gradwire_service.http.call import Answer, Call, Hangup
+from gradwire_service.http.log import Log
+from gradwire_service.http.metrics import Metrics
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
+_PIECE = 2**18
+
+
+class Service(FastAPI):
+    """The app. `host` has the sessions, `executor` runs their work."""
+
+    def __init__(
+        self, host: Host, executor: Executor, log: Log, keys: Collection[str] = (), **fields: Any
+    ) -> None:
+        super().__init__(**fields)
+        self.host = host
+        self.executor = executor
+        self.log = log
+        self.keys = frozenset(map(_digest, keys))
+        self.metrics = Metrics()
+        self.draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or hand lifespan events to FastAPI."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        began = time.perf_counter()
+        call = Call(scope, receive, self, _request_id(scope))
+        scope["app"], scope["gradwire.call"] = self, call
+        try:
+            found = await self._answer(call, send)
+        except Hangup:
+            return
+        if found is not None:
+            await _send(found, call, send)
+        seconds = time.perf_counter() - began
+        self._note(call, 200 if found is None else found.status, seconds)
+
+    async def _answer(self, call: Call, send: Send) -> Answer | None:
+        """What the route answers, or the problem; None where FastAPI has sent its own page."""
+        scope = call.scope
+        try:
+            if self.draining or self.keys:
+                self._admit(call)
+            await self.router.app(scope, call.receive, send)
+            found: Answer | None = scope.get("gradwire.answer")
+        except GradwireError as raised:
+            return _problem(raised, call)
+        except HTTPException:
+            return self._no_route(call)
+        except Hangup:
+            raise
+        except Exception as raised:
+            self.log.failure(call.request_id, scope["path"], raised)
+            return _problem(problem.internal(call.request_id), call)
+        return found
+
+    def _admit(self, call: Call) -> None:
+        """Refuse work while the server ends, and strangers where keys are configured."""
+        path = call.scope["path"]
+        if not path.startswith("/v1/"):
+            return
+        if self.draining:
+            raise error("shutting_down", "the server is shutting down", "try again soon")
+        scheme, _, key = (call.header(b"authorization") or "").partition(" ")
+        if self.keys and (scheme.lower() != "bearer" or _digest(key) not in self.keys):
+            raise error(
+                "unauthorized",
+                "the request has no key that this server knows",
+                "send the header Authorization: Bearer KEY",
+            )
+
+    def _no_route(self, call: Call) -> Answer:
+        scope = call.scope
+        allowed = {
+            method
+            for route in self.router.routes
+            if route.matches(scope)[0] is not Match.NONE
+            for method in getattr(route, "methods", None) or ()
+        }
+        raised = problem.no_route(scope["method"], scope["path"], allowed)
+        headers = ((b"allow", ", ".join(sorted(allowed)).encode()),) if allowed else ()
+        return _problem(raised, call, headers)
+
+    def _note(self, call: Call, status: int, seconds: float) -> None:
+        route = call.scope.get("route")
+        path = getattr(route, "path", "(none)")
+        method = call.scope["method"]
+        self.metrics.request(method, path, status, seconds)
+        self.log.request(call, method, path, status, seconds)
+
+
+def _digest(key: str) -> bytes:
+    """Keys are compared by hash, so that how long it takes says nothing of them."""
+    return sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def _request_id(scope: Scope) -> str:
+    """The caller's id if it has one that is fit for a log, else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return str(value.decode("ascii"))
+    return f"r_{token_hex(8)}"
+
+
+def _problem(
+    raised: GradwireError, call: Call, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> Answer:
+    if raised.code in problem.RETRY:
+        headers = (*headers, (b"retry-after", b"%d" % problem.RETRY[raised.code]))
+    body = problem.encoded(raised, call.request_id)
+    return Answer(CODES[raised.code].status, problem.PROBLEM_JSON, [body], headers)
+
+
+async def _send(found: Answer, call: Call, send: Send) -> None:
+    headers = [(b"x-request-id", call.request_id.encode("ascii")), *found.headers]
+    buffers = found.buffers
+    if found.status != 204:
+        length = sum(map(len, buffers))
+        headers.append((b"content-length", b"%d" % length))
+        if found.media_type is not None:
+            headers.append((b"content-type", found.media_type.encode("ascii")))
+    if call.closing:
+        headers.append((b"connection", b"close"))
+    with suppress(OSError):  # nobody listens any more
+        await send({"type": "http.response.start", "status": found.status, "headers": headers})
+        if len(buffers) == 1 and len(buffers[0]) <= _PIECE:
+            await send({"type": "http.response.body", "body": buffers[0]})
+            return
+        for buffer in buffers:
+            view = memoryview(buffer)
+            for start in range(0, len(view), _PIECE):
+                await send(_part(view[start : start + _PIECE]))
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _part(piece: memoryview) -> Message:
+    return {"type": "http.response.body", "body": piece, "more_body": True}

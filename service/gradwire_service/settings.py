@@ -1,0 +1,65 @@
+"""Settings: every limit, and how the server listens; from GRADWIRE_* in the environment."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from gradwire_engine.errors import error
+from gradwire_service.host.limits import Limits
+
+
+class Settings(BaseSettings, Limits):
+    """The limits of the service, and how it is reached."""
+
+    model_config = SettingsConfigDict(env_prefix="GRADWIRE_", frozen=True, extra="ignore")
+
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="The port; 0 takes a free one.")
+    uds: str | None = Field(None, description="A Unix socket to listen on instead.")
+    log: Literal["json", "text", "none"] = Field("json", description="How requests are logged.")
+    workers: int = Field(4, gt=0, le=256, description="Threads that compute.")
+    keys: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Keys that clients must have, separated by commas."
+    )
+    without_keys: bool = Field(
+        False, description="Let other machines in without keys, where the network keeps them out."
+    )
+    shutdown_seconds: float = Field(
+        20.0, gt=0, description="How long requests under way may take after SIGTERM."
+    )
+
+    @field_validator("keys", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(key for key in map(str.strip, value.split(",")) if key)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits alone, as the host wants them."""
+        return Limits(**{name: getattr(self, name) for name in Limits.model_fields})
+
+    def check_address(self) -> None:
+        """Refuse to listen where other machines can reach it and nobody asks for a key."""
+        if self.uds or self.keys or self.without_keys or _is_loopback(self.host):
+            return
+        raise error(
+            "forbidden",
+            f"{self.host} can be reached from other machines, and no keys are configured",
+            "set GRADWIRE_KEYS; or listen on 127.0.0.1; or, where the network keeps strangers "
+            "out, pass --without-keys",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
