@@ -1,0 +1,184 @@
+"""Views of all parts at once: split, chunk, unbind and what is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, view
+from gradwire_engine.ops.join import cat, stack
+from gradwire_engine.ops.views import slice_
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dim, Ints, axis
+
+
+def _axis(asked: str, dim: int, shape: tuple[int, ...]) -> int:
+    if not shape:
+        raise error("invalid_argument", f"{asked}: the tensor has no axes", "reshape it to (1,)")
+    return axis(asked, dim, len(shape))
+
+
+def _pieces(input: Array, sizes: Ints, dim: int) -> list[Array]:
+    """Consecutive parts of an axis, of these sizes."""
+    found, start = [], 0
+    for size in sizes:
+        found.append(input[(slice(None),) * dim + (slice(start, start + size),)])
+        start += size
+    return found
+
+
+def _even(asked: str, length: int, size: int) -> Ints:
+    """Sizes of pieces of one size, the last of which may be smaller."""
+    if size < 0 or (not size and length):
+        raise error(
+            "invalid_argument",
+            f"{asked}: pieces of size {size} of an axis of size {length}",
+            "the size must be positive",
+        )
+    if not length:
+        return (0,)
+    return tuple(min(size, length - start) for start in range(0, length, size))
+
+
+@view(
+    vjp(input=lambda g, dim: cat(g, dim)),
+    many=True,
+    grad_name="SplitBackward0",
+    formula="the pieces' gradients, joined",
+)
+def split(xp: Any, input: Array, split_size_or_sections: int, dim: Dim = 0) -> Any:
+    """Cut an axis into pieces of one size, or of the sizes in a list."""
+    place = _axis("split", dim, input.shape)
+    return _pieces(input, _even("split", input.shape[place], split_size_or_sections), place)
+
+
+@view(
+    vjp(input=lambda g, dim: cat(g, dim)),
+    name="split",
+    many=True,
+    grad_name="SplitWithSizesBackward0",
+)
+def _split_sizes(xp: Any, input: Array, split_size_or_sections: Ints, dim: Dim = 0) -> Any:
+    """Cut an axis into pieces of these sizes."""
+    return _cut(input, split_size_or_sections, dim)
+
+
+def _cut(input: Array, sizes: Ints, dim: int) -> list[Array]:
+    place = _axis("split_with_sizes", dim, input.shape)
+    length = input.shape[place]
+    if sum(sizes) != length or any(n < 0 for n in sizes):
+        raise error(
+            "invalid_argument",
+            f"split_with_sizes: the sizes {list(sizes)} don't add up to {length}, "
+            f"the size of dim {place} of {list(input.shape)}",
+            "give sizes >= 0 with that sum",
+        )
+    return _pieces(input, sizes, place)
+
+
+@view(vjp(input=lambda g, dim: cat(g, dim)), many=True, formula="the pieces' gradients, joined")
+def split_with_sizes(xp: Any, input: Array, split_sizes: Ints, dim: Dim = 0) -> Any:
+    """Cut an axis into pieces of these sizes."""
+    return _cut(input, split_sizes, dim)
+
+
+@composite()
+def chunk(input: Array, chunks: int, dim: int = 0) -> Any:
+    """Cut an axis into so many pieces of one size, the last of which may be smaller or missing."""
+    place = _axis("chunk", dim, input.shape)
+    if chunks < 1:
+        raise error("invalid_argument", f"chunk: {chunks} chunks", "ask for at least one")
+    size = -(-input.shape[place] // chunks)
+    if not size:
+        return _split_sizes(input, (0,) * chunks, place)
+    return split(input, size, place)
+
+
+def _between(length: int, cuts: Ints) -> list[tuple[int, int]]:
+    """Where pieces start and end that are cut at these places, as slices would be."""
+    ends = [*cuts, length]
+    return [(0 if i == 0 else cuts[i - 1], end) for i, end in enumerate(ends)]
+
+
+@composite()
+def tensor_split(input: Array, indices_or_sections: int, dim: int = 0) -> Any:
+    """Cut an axis into so many pieces as equal as can be, or at the places in a list."""
+    sections, place = indices_or_sections, _axis("tensor_split", dim, input.shape)
+    if sections < 1:
+        raise error(
+            "invalid_argument", f"tensor_split: {sections} sections", "ask for at least one"
+        )
+    size, more = divmod(input.shape[place], sections)
+    cuts = tuple(size * i + min(i, more) for i in range(1, sections))
+    return _tensor_split_at(input, cuts, place)
+
+
+@composite(name="tensor_split")
+def _tensor_split_at(input: Array, indices_or_sections: Ints, dim: int = 0) -> Any:
+    """Cut an axis at these places."""
+    place = _axis("tensor_split", dim, input.shape)
+    ranges = _between(input.shape[place], indices_or_sections)
+    return tuple(slice_(input, place, start, end, 1) for start, end in ranges)
+
+
+def _split_along(asked: str, input: Array, where: int | Ints, dim: int, least: int) -> Any:
+    if input.ndim < least:
+        raise error(
+            "invalid_argument",
+            f"{asked}: takes a tensor with at least {least} axes, this one has {input.ndim}",
+            "reshape it",
+        )
+    if isinstance(where, tuple):
+        return _tensor_split_at(input, where, dim)
+    if where < 1 or input.shape[dim] % where:
+        raise error(
+            "invalid_argument",
+            f"{asked}: an axis of size {input.shape[dim]} in {where} equal pieces",
+            "the number of pieces must divide the size; tensor_split allows a rest",
+        )
+    return tensor_split(input, where, dim)
+
+
+@composite()
+def hsplit(input: Array, indices_or_sections: int) -> Any:
+    """Cut into equal pieces, or at places, along the second axis (the only one of a vector)."""
+    return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
+
+
+@composite(name="hsplit")
+def _hsplit_at(input: Array, indices_or_sections: Ints) -> Any:
+    """Cut at these places along the second axis."""
+    return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
+
+
+@composite()
+def vsplit(input: Array, indices_or_sections: int) -> Any:
+    """Cut into equal pieces, or at places, along the first axis."""
+    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+
+
+@composite(name="vsplit")
+def _vsplit_at(input: Array, indices_or_sections: Ints) -> Any:
+    """Cut at these places along the first axis."""
+    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+
+
+@composite()
+def dsplit(input: Array, indices_or_sections: int) -> Any:
+    """Cut into equal pieces, or at places, along the third axis."""
+    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+
+
+@composite(name="dsplit")
+def _dsplit_at(input: Array, indices_or_sections: Ints) -> Any:
+    """Cut at these places along the third axis."""
+    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+
+
+@view(vjp(input=lambda g, dim: stack(g, dim)), many=True, formula="the slices' gradients, stacked")
+def unbind(xp: Any, input: Array, dim: Dim = 0) -> Any:
+    """All slices along an axis, which is dropped."""
+    place = _axis("unbind", dim, input.shape)
+    before = (slice(None),) * place
+    return [input[(*before, i, ...)] for i in range(input.shape[place])]
