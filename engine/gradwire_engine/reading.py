@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import backend, phantom_of
-from gradwire_engine.call import Call, Recipe
+from gradwire_engine.call import Call, Recipe, Step
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
@@ -113,6 +113,9 @@ def _raw_values(node: Node) -> list[Any]:
 
 
 def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
+    if recipe.simple:
+        _simple_step(node, recipe.steps[0], g, pending)
+        return
     values = _raw_values(node) if recipe.saved else ()
     if not recipe.plain:
         _general_step(node, recipe, g, pending, useful, values, _RAW)
@@ -122,13 +125,7 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
         edge = edges[step.target]
         if useful is not None and (edge.node if type(edge) is Output else edge) not in useful:
             continue
-        places = step.arguments
-        if not places:
-            part = step.function(g)
-        elif len(places) == 1:
-            part = step.function(g, values[places[0]])
-        else:
-            part = step.function(g, *[values[i] for i in places])
+        part = step.function(g, *[values[i] for i in step.arguments])
         if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
             part = _fit_raw(part, recipe.call.inputs[step.target])
         if type(edge) is Output:
@@ -136,6 +133,26 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
         else:
             old = pending.get(edge)
             pending[edge] = part if old is None else old + part
+
+
+def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
+    """The same for the commonest node: one rule, which needs at most one saved value."""
+    if not step.arguments:
+        part = step.function(g)
+    else:
+        saved = node.saved[0] if node.saved else None
+        if type(saved) is Tensor and saved._storage is None:
+            part = step.function(g, saved._array)
+        else:
+            part = step.function(g, _raw_values(node)[0])
+    if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
+        part = _fit_raw(part, node.recipe.call.inputs[step.target])
+    edge = node.edges[step.target]
+    if type(edge) is Output:
+        add_pending(pending, edge, part)
+    else:
+        old = pending.get(edge)
+        pending[edge] = part if old is None else old + part
 
 
 def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
