@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gradwire_engine.collector import paused
 from gradwire_engine.mode import local
 
 _MISSING = object()
@@ -66,7 +67,7 @@ def drop(mapping: dict[Any, Any], key: Any) -> None:
 def transaction() -> Iterator[Journal]:
     """Run a block all or nothing: if it raises, every journalled write of it is undone.
 
-    Nested blocks undo their own part only.
+    Nested blocks undo their own part only. The cycle collector rests meanwhile.
     """
     state = local.state
     outer = state.journal
@@ -74,7 +75,8 @@ def transaction() -> Iterator[Journal]:
     mark = len(journal.entries)
     state.journal = journal
     try:
-        yield journal
+        with paused():
+            yield journal
     except BaseException:
         journal.rollback(mark)
         raise
