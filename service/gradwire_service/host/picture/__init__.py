@@ -1,0 +1,14 @@
+"""Pictures of a graph that is plain data: DOT, Mermaid and SVG, with no other program needed.
+
+Each of the three takes a `GraphData` and answers with text; a graph of more nodes than the format
+can show is refused with limit_exceeded.
+"""
+
+from __future__ import annotations
+
+from gradwire_service.host.picture.data import EdgeData, GraphData, Kind, NodeData
+from gradwire_service.host.picture.dot import to_dot
+from gradwire_service.host.picture.mermaid import to_mermaid
+from gradwire_service.host.picture.svg import to_svg
+
+__all__ = ["EdgeData", "GraphData", "Kind", "NodeData", "to_dot", "to_mermaid", "to_svg"]

@@ -1,0 +1,80 @@
+"""What the kinds of nodes look like: told apart by form as well as by colour."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradwire_service.host.picture.data import Kind
+from gradwire_service.host.picture.layout import Box
+
+
+class Style(NamedTuple):
+    """Words for the legend, fill and line colours, DOT's attributes and Mermaid's brackets."""
+
+    one: str
+    many: str
+    fill: str
+    line: str
+    dot: str
+    mermaid: tuple[str, str]
+
+
+STYLES: dict[Kind, Style] = {
+    "leaf": Style(
+        "leaf", "leaves", "#dbeafe", "#1d4ed8", 'shape=box, style="rounded,filled"', ("([", "])")
+    ),
+    "constant": Style(
+        "constant", "constants", "#f1f5f9", "#64748b",
+        'shape=parallelogram, style="dashed,filled"', ("[/", "/]"),
+    ),
+    "op": Style("op", "ops", "#ffffff", "#334155", "shape=box, style=filled", ("[", "]")),
+    "gradient": Style(
+        "gradient", "gradients", "#ffedd5", "#c2410c", "shape=hexagon, style=filled", ("{{", "}}")
+    ),
+    "output": Style(
+        "output", "outputs", "#dcfce7", "#15803d",
+        "shape=box, style=filled, peripheries=2", ("[[", "]]"),
+    ),
+}  # fmt: skip
+
+
+def outline(kind: Kind, box: Box) -> str:
+    """The shape of a node."""
+    style = STYLES[kind]
+    paint = f'fill="{style.fill}" stroke="{style.line}" stroke-width="1.6"'
+    if kind == "constant":
+        return f'<polygon points="{_slanted(box)}" {paint} stroke-dasharray="4 3"/>'
+    if kind == "gradient":
+        return f'<polygon points="{_hexagon(box)}" {paint}/>'
+    radius = box.height / 2 if kind == "leaf" else 5
+    inner = _rectangle(box, 3, radius, f'fill="none" stroke="{style.line}"')
+    return _rectangle(box, 0, radius, paint) + (inner if kind == "output" else "")
+
+
+def _rectangle(box: Box, inset: float, radius: float, paint: str) -> str:
+    x, y = box.x - box.width / 2 + inset, box.y - box.height / 2 + inset
+    width, height = box.width - 2 * inset, box.height - 2 * inset
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
+        f'rx="{max(radius - inset, 1):.1f}" {paint}/>'
+    )
+
+
+def _slanted(box: Box) -> str:
+    slant = min(8.0, box.height / 4)
+    left, right = box.x - box.width / 2, box.x + box.width / 2
+    top, bottom = box.y - box.height / 2, box.y + box.height / 2
+    return (
+        f"{left + slant:.1f},{top:.1f} {right:.1f},{top:.1f} "
+        f"{right - slant:.1f},{bottom:.1f} {left:.1f},{bottom:.1f}"
+    )
+
+
+def _hexagon(box: Box) -> str:
+    cut = min(12.0, box.height / 2)
+    left, right = box.x - box.width / 2, box.x + box.width / 2
+    top, bottom = box.y - box.height / 2, box.y + box.height / 2
+    return (
+        f"{left + cut:.1f},{top:.1f} {right - cut:.1f},{top:.1f} {right:.1f},{box.y:.1f} "
+        f"{right - cut:.1f},{bottom:.1f} {left + cut:.1f},{bottom:.1f} {left:.1f},{box.y:.1f}"
+    )
