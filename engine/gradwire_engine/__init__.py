@@ -1,1 +1,7 @@
 """The autograd engine: ops, tensors, the graph they build and the walk back over it."""
+
+from gradwire_engine import apply as apply
+from gradwire_engine import ops as ops
+from gradwire_engine.operators import install
+
+install()

@@ -1,25 +1,31 @@
 """The ops, family by family; importing this package fills the catalogue."""
 
-from gradwire_engine.ops import (
-    advanced,
-    axes,
-    creation,
-    grids,
-    index,
-    join,
-    sequences,
-    split,
-    views,
-)
-
-__all__ = [
-    "advanced",
-    "axes",
-    "creation",
-    "grids",
-    "index",
-    "join",
-    "sequences",
-    "split",
-    "views",
-]
+from gradwire_engine.ops import activation as activation
+from gradwire_engine.ops import addmm as addmm
+from gradwire_engine.ops import advanced as advanced
+from gradwire_engine.ops import arithmetic as arithmetic
+from gradwire_engine.ops import axes as axes
+from gradwire_engine.ops import bitwise as bitwise
+from gradwire_engine.ops import cast as cast
+from gradwire_engine.ops import choose as choose
+from gradwire_engine.ops import compare as compare
+from gradwire_engine.ops import complex as complex
+from gradwire_engine.ops import creation as creation
+from gradwire_engine.ops import expand as expand
+from gradwire_engine.ops import exponential as exponential
+from gradwire_engine.ops import grids as grids
+from gradwire_engine.ops import index as index
+from gradwire_engine.ops import join as join
+from gradwire_engine.ops import linear as linear
+from gradwire_engine.ops import logical as logical
+from gradwire_engine.ops import matmul as matmul
+from gradwire_engine.ops import power as power
+from gradwire_engine.ops import reflected as reflected
+from gradwire_engine.ops import rounding as rounding
+from gradwire_engine.ops import sequences as sequences
+from gradwire_engine.ops import sign as sign
+from gradwire_engine.ops import smooth as smooth
+from gradwire_engine.ops import special as special
+from gradwire_engine.ops import split as split
+from gradwire_engine.ops import trigonometric as trigonometric
+from gradwire_engine.ops import views as views

@@ -1,19 +1,67 @@
-"""Arithmetic on elements."""
+"""Arithmetic on elements: sums, products, quotients, conjugates."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import elementwise
+from gradwire_engine.errors import error
+from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, floating
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import Number
+from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number
+
+
+def is_complex(value: Any) -> bool:
+    """Whether an array, a tensor or a number is complex."""
+    dtype = getattr(value, "dtype", None)
+    return type(value) is complex if dtype is None else dtype.kind == "c"
+
+
+@elementwise(vjp(input=lambda g: conj(g)), name="conj_kernel", public=False, exact=True)
+def _conjugate(xp: Any, input: Array) -> Array:
+    """The complex conjugate of each element, as a fresh array."""
+    return xp.conjugate(input)
+
+
+@composite(name="conj", aliases=("resolve_conj",), grad_name="ConjBackward0")
+def _conj(input: Array) -> Array:
+    """The complex conjugate of each element; the tensor itself where real."""
+    return conj(input)
+
+
+def conj(value: Any) -> Any:
+    """conj for rules, which must not pay for it where everything is real."""
+    try:
+        real = value.dtype.kind != "c"
+    except AttributeError:  # a Python number
+        return value.conjugate()
+    return value if real else _conjugate(value)
+
+
+@composite(grad_name="ConjPhysicalBackward0", inplace=True)
+def conj_physical(input: Array) -> Array:
+    """The complex conjugate of each element; the tensor itself where real."""
+    return conj(input)
+
+
+def _scales(named: dict[str, Any]) -> None:
+    """An alpha of a higher category than the result's is refused, as in torch."""
+    category = max(named["input"].dtype.category, named["other"].dtype.category)
+    alpha = named["alpha"]
+    kind = {bool: BOOL, int: INTEGER, float: FLOAT, complex: COMPLEX}[type(alpha)]
+    if kind > max(category, INTEGER) or (kind == BOOL and category != BOOL):
+        raise error(
+            "dtype_mismatch",
+            f"alpha is {alpha!r}, but the operands are {named['input']} and {named['other']}",
+            "alpha must not be of a higher category (bool, integer, floating, complex)",
+        )
 
 
 @elementwise(
-    vjp(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * alpha),
+    vjp(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj(alpha)),
     aliases=("__add__", "__radd__"),
-    formula="input: g; other: alpha g",
+    check=_scales,
+    formula="input: g; other: conj(alpha) g",
 )
 def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Add other, times alpha, to input."""
@@ -21,13 +69,28 @@ def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -alpha),
+    vjp(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha)),
     aliases=("subtract", "__sub__"),
-    formula="input: g; other: -alpha g",
+    takes=NUMERIC,
+    check=_scales,
+    formula="input: g; other: -conj(alpha) g",
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract other, times alpha, from input."""
     return xp.subtract(input, other if alpha == 1 else xp.multiply(other, alpha))
+
+
+@elementwise(
+    vjp(input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha), other=lambda g: g),
+    aliases=("__rsub__",),
+    takes=NUMERIC,
+    check=_scales,
+    grad_name=lambda named: f"RsubBackward{int(not hasattr(named['other'], 'device'))}",
+    formula="input: -conj(alpha) g; other: g",
+)
+def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
+    """Subtract input, times alpha, from other."""
+    return xp.subtract(other, input if alpha == 1 else xp.multiply(input, alpha))
 
 
 @elementwise(
@@ -41,14 +104,117 @@ def mul(xp: Any, input: Array, other: Array) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g: -g), aliases=("negative", "__neg__"), formula="-g"
+    vjp(
+        input=lambda g, other: g / conj(other),
+        other=lambda g, other, out: -g * conj(out / other),
+    ),
+    aliases=("divide", "true_divide", "__div__", "__truediv__"),
+    compute=floating,
+    domain=(0.4, 3.0),
+    formula="input: g / conj(other); other: -g conj(out / other)",
+)
+def div(xp: Any, input: Array, other: Array) -> Array:
+    """Divide input by other; ints give floats."""
+    return xp.divide(input, other)
+
+
+@elementwise(
+    vjp(input=lambda g: -g),
+    aliases=("negative", "__neg__"),
+    takes=NUMERIC,
+    formula="-g",
 )
 def neg(xp: Any, input: Array) -> Array:
     """Negate each element."""
     return xp.negative(input)
 
 
-@elementwise(vjp(input=lambda g: conj(g)), grad_name="ConjBackward0", formula="conj(g)", exact=True)
-def conj(xp: Any, input: Array) -> Array:
-    """The complex conjugate of each element; the same numbers where real."""
-    return xp.conjugate(input) if input.dtype.kind == "c" else input
+@composite(aliases=("__pos__",))
+def positive(input: Array) -> Array:
+    """The tensor itself; not defined for bools."""
+    if input.dtype.kind == "b":
+        raise error("dtype_mismatch", "positive: not defined for bool", "convert it first")
+    return input
+
+
+@elementwise(
+    vjp(input=lambda g, out: -g * conj(out * out)),
+    compute=floating,
+    domain=(0.4, 3.0),
+    formula="-g conj(out²)",
+)
+def reciprocal(xp: Any, input: Array) -> Array:
+    """One over each element."""
+    return xp.divide(1, input)
+
+
+@elementwise(
+    vjp(
+        input=lambda g: g,
+        tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
+        tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
+    ),
+    takes=NUMERIC,
+    formula="input: g; tensor1: g conj(value tensor2); tensor2: g conj(value tensor1)",
+)
+def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    """Add the product of two tensors, times value, to input."""
+    product = xp.multiply(tensor1, tensor2)
+    return xp.add(input, product if value == 1 else xp.multiply(product, value))
+
+
+@elementwise(
+    vjp(
+        input=lambda g: g,
+        tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+        tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
+    ),
+    takes=INEXACT,
+    domain=(0.4, 3.0),
+    formula="input: g; tensor1: g conj(value / tensor2); "
+    "tensor2: -g conj(value tensor1 / tensor2²)",
+)
+def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    """Add the quotient of two tensors, times value, to input."""
+    quotient = xp.divide(tensor1, tensor2)
+    return xp.add(input, quotient if value == 1 else xp.multiply(quotient, value))
+
+
+def nearer_end(weight: Any) -> Any:
+    """Whether lerp is better counted from `end`: it is exact at both ends then."""
+    return abs(weight) >= 0.5
+
+
+@elementwise(
+    vjp(
+        input=lambda g, weight: g * conj(1 - weight),
+        end=lambda g, weight: g * conj(weight),
+    ),
+    takes=INEXACT,
+    grad_name="LerpBackward0",
+    formula="input: g conj(1 - weight); end: g conj(weight)",
+)
+def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
+    """Go from input to end by a weight: input + weight (end - input)."""
+    way = xp.subtract(end, input)
+    if nearer_end(weight):
+        return xp.subtract(end, xp.multiply(way, 1 - weight))
+    return xp.add(input, xp.multiply(way, weight))
+
+
+@elementwise(
+    vjp(
+        input=lambda g, weight: g * conj(1 - weight),
+        end=lambda g, weight: g * conj(weight),
+        weight=lambda g, input, end: g * conj(end - input),
+    ),
+    name="lerp",
+    takes=INEXACT,
+    grad_name="LerpBackward1",
+    formula="input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
+)
+def lerp_by_tensor(xp: Any, input: Array, end: Array, weight: Array) -> Array:
+    """Go from input to end by a weight each: input + weight (end - input)."""
+    way = xp.subtract(end, input)
+    far = xp.subtract(end, xp.multiply(way, xp.subtract(1, weight)))
+    return xp.where(nearer_end(weight), far, xp.add(input, xp.multiply(way, weight)))

@@ -1,0 +1,196 @@
+"""Activations with a bend: linear on both sides of a point or two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Number
+
+NN = "nn.functional."
+
+
+@elementwise(
+    vjp(input=lambda g, out: gate(g, out, 0)),
+    space=NN,
+    takes=REAL_NUMERIC,
+    domain=(0.1, 3.0),
+    formula="g where out > 0",
+)
+def relu(xp: Any, input: Array) -> Array:
+    """Each element where it is positive, else 0."""
+    return xp.maximum(input, 0)
+
+
+@elementwise(
+    vjp(grad_output=lambda g, input, threshold: gate(g, input, threshold)),
+    name="threshold_backward",
+    public=False,
+)
+def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
+    """The gradient where input is above a threshold, else 0."""
+    return xp.where(xp.greater(input, threshold), grad_output, 0)
+
+
+@elementwise(
+    vjp(input=lambda g, input, threshold: gate(g, input, threshold)),
+    space=NN,
+    takes=REAL_NUMERIC,
+    formula="g where input > threshold",
+)
+def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
+    """Each element where it is above a threshold, else a value."""
+    return xp.where(xp.less_equal(input, threshold), input.dtype.type(value), input)
+
+
+def _between(g: Any, input: Any, low: Number, high: Number) -> Any:
+    return where((input > low) & (input < high), g, 0)
+
+
+def _limited(xp: Any, input: Array, low: Number, high: Number) -> Array:
+    kind = int if input.dtype.kind in "iu" else float
+    return xp.minimum(xp.maximum(input, kind(low)), kind(high))
+
+
+@elementwise(
+    vjp(input=lambda g, input, min_val, max_val: _between(g, input, min_val, max_val)),
+    space=NN,
+    takes=REAL_NUMERIC,
+    formula="g where min_val < input < max_val",
+)
+def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+    """Each element limited to between min_val and max_val."""
+    return _limited(xp, input, min_val, max_val)
+
+
+@elementwise(
+    vjp(input=lambda g, input: _between(g, input, 0, 6)),
+    space=NN,
+    takes=REAL_NUMERIC,
+    grad_name="HardtanhBackward0",
+    domain=(0.1, 5.0),
+    formula="g where 0 < input < 6",
+)
+def relu6(xp: Any, input: Array) -> Array:
+    """Each element limited to between 0 and 6."""
+    return _limited(xp, input, 0, 6)
+
+
+@elementwise(
+    vjp(input=lambda g, input, negative_slope: where(input > 0, g, g * negative_slope)),
+    space=NN,
+    takes=FLOAT_ONLY,
+    formula="g where input > 0, else g negative_slope",
+)
+def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
+    """Each element where it is positive, else a small part of it."""
+    scaled = xp.multiply(input, negative_slope)
+    if 0 <= negative_slope <= 1:
+        return xp.maximum(input, scaled)
+    return xp.where(xp.greater(input, 0), input, scaled)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, weight: where(input > 0, g, g * weight),
+        weight=lambda g, input: where(input > 0, 0, g * input),
+    ),
+    name="prelu_kernel",
+    takes=FLOAT_ONLY,
+    public=False,
+)
+def _prelu(xp: Any, input: Array, weight: Array) -> Array:
+    """Each element where it is positive, else times a weight of the same shape."""
+    return xp.where(xp.greater(input, 0), input, xp.multiply(input, weight))
+
+
+@composite(space=NN)
+def prelu(input: Array, weight: Array) -> Array:
+    """Each element where it is positive, else times a learned weight: one, or one per channel."""
+    channels = input.shape[1] if len(input.shape) > 1 else 1
+    size = weight.shape[0] if len(weight.shape) == 1 else 1
+    if len(weight.shape) > 1 or size not in (1, channels):
+        raise error(
+            "shape_mismatch",
+            f"prelu: the weight has shape {list(weight.shape)}, input {list(input.shape)} has "
+            f"{channels} channel(s)",
+            "give one weight, or one for each channel (axis 1)",
+        )
+    if input.dtype != weight.dtype:
+        raise error(
+            "dtype_mismatch",
+            f"prelu: the input is {input.dtype}, the weight {weight.dtype}",
+            "convert one of them",
+        )
+    if len(weight.shape) == 1 and len(input.shape) > 1:
+        weight = reshape(weight, (1, size, *(1 for _ in input.shape[2:])))
+    return _prelu(input, weight)
+
+
+@elementwise(
+    vjp(input=lambda g, input: _between(g / 6, input, -3, 3)),
+    space=NN,
+    takes=FLOAT_ONLY,
+    domain=(-2.8, 2.8),
+    formula="g / 6 where -3 < input < 3",
+)
+def hardsigmoid(xp: Any, input: Array) -> Array:
+    """A sigmoid of straight lines: 0 up to -3, 1 from 3 on."""
+    return xp.divide(_limited(xp, xp.add(input, 3), 0, 6), 6)
+
+
+def _by_hardswish(g: Any, input: Any) -> Any:
+    return where(input >= 3, g, where(input > -3, g * (input / 3 + 0.5), 0))
+
+
+@elementwise(
+    vjp(input=lambda g, input: _by_hardswish(g, input)),
+    space=NN,
+    takes=FLOAT_ONLY,
+    domain=(-2.8, 2.8),
+    formula="0 up to -3, g from 3 on, g (input / 3 + 1/2) between",
+)
+def hardswish(xp: Any, input: Array) -> Array:
+    """x times hardsigmoid of x."""
+    return xp.divide(xp.multiply(input, _limited(xp, xp.add(input, 3), 0, 6)), 6)
+
+
+def _outside(g: Any, input: Any, lambd: Number) -> Any:
+    return where((input >= -lambd) & (input <= lambd), 0, g)
+
+
+@elementwise(
+    vjp(input=lambda g, input, lambd: _outside(g, input, lambd)),
+    space=NN,
+    takes=FLOAT_ONLY,
+    formula="g where |input| > lambd",
+)
+def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
+    """Each element that is farther than lambd from 0, else 0."""
+    return xp.where(xp.less_equal(xp.abs(input), lambd), 0, input)
+
+
+def _no_less_than_zero(named: dict[str, Any]) -> None:
+    if named["lambd"] < 0:
+        raise error(
+            "invalid_argument",
+            f"softshrink: lambd is {named['lambd']}",
+            "it must be 0 or more",
+        )
+
+
+@elementwise(
+    vjp(input=lambda g, input, lambd: _outside(g, input, lambd)),
+    space=NN,
+    takes=FLOAT_ONLY,
+    check=_no_less_than_zero,
+    formula="g where |input| > lambd",
+)
+def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
+    """Each element moved by lambd towards 0, at most to 0."""
+    return xp.subtract(input, xp.minimum(xp.maximum(input, -lambd), lambd))

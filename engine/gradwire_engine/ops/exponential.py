@@ -1,0 +1,233 @@
+"""Exponentials, logarithms, roots, and what is made of them."""
+
+from __future__ import annotations
+
+from math import log as log_of_number
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import FLOAT_ONLY, INEXACT, REAL, elementwise, floating
+from gradwire_engine.ops.arithmetic import conj
+from gradwire_engine.ops.choose import where
+from gradwire_engine.promote import Weak
+from gradwire_engine.rule import vjp
+from gradwire_engine.sweeps import swept
+
+LN2, LN10 = log_of_number(2), log_of_number(10)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g * conj(out)),
+    compute=floating,
+    formula="g conj(out)",
+)
+def exp(xp: Any, input: Array) -> Array:
+    """e to the power of each element."""
+    return xp.exp(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g * conj(out * LN2)),
+    aliases=("special.exp2",),
+    compute=floating,
+    formula="g conj(out ln 2)",
+)
+def exp2(xp: Any, input: Array) -> Array:
+    """2 to the power of each element."""
+    return xp.exp(xp.multiply(input, LN2)) if input.dtype.kind == "c" else xp.exp2(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g * conj(out + 1)),
+    aliases=("special.expm1",),
+    compute=floating,
+    formula="g conj(out + 1)",
+)
+def expm1(xp: Any, input: Array) -> Array:
+    """e to the power of each element, less 1, exact near 0."""
+    return xp.expm1(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / conj(input)),
+    compute=floating,
+    domain=(0.2, 3.0),
+    formula="g / conj(input)",
+)
+def log(xp: Any, input: Array) -> Array:
+    """The natural logarithm of each element."""
+    return xp.log(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / conj(input * LN2)),
+    compute=floating,
+    domain=(0.2, 3.0),
+    formula="g / conj(input ln 2)",
+)
+def log2(xp: Any, input: Array) -> Array:
+    """The logarithm to base 2 of each element."""
+    return xp.log2(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / conj(input * LN10)),
+    compute=floating,
+    domain=(0.2, 3.0),
+    formula="g / conj(input ln 10)",
+)
+def log10(xp: Any, input: Array) -> Array:
+    """The logarithm to base 10 of each element."""
+    return xp.log10(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / conj(input + 1)),
+    aliases=("special.log1p",),
+    compute=floating,
+    domain=(-0.8, 3.0),
+    formula="g / conj(input + 1)",
+)
+def log1p(xp: Any, input: Array) -> Array:
+    """The natural logarithm of 1 plus each element, exact near 0."""
+    return xp.log1p(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g / conj(out * 2)),
+    compute=floating,
+    domain=(0.2, 3.0),
+    formula="g / conj(2 out)",
+)
+def sqrt(xp: Any, input: Array) -> Array:
+    """The square root of each element."""
+    return xp.sqrt(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g * conj(out * out * out * -0.5)),
+    compute=floating,
+    domain=(0.3, 3.0),
+    formula="-g conj(out³) / 2",
+)
+def rsqrt(xp: Any, input: Array) -> Array:
+    """One over the square root of each element."""
+    return xp.divide(1, xp.sqrt(input))
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, out: g * conj(exp(input - out)),
+        other=lambda g, other, out: g * conj(exp(other - out)),
+    ),
+    takes=INEXACT,
+    inplace=False,
+    formula="input: g conj(exp(input - out)); other: g conj(exp(other - out))",
+)
+def logaddexp(xp: Any, input: Array, other: Array) -> Array:
+    """log(exp(input) + exp(other)) without overflow."""
+    return _log_add_exp(xp, input, other) if _complex(input) else xp.logaddexp(input, other)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, out: g * exp2(input - out),
+        other=lambda g, other, out: g * exp2(other - out),
+    ),
+    takes=FLOAT_ONLY,
+    inplace=False,
+    formula="input: g 2^(input - out); other: g 2^(other - out)",
+)
+def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
+    """log2(2^input + 2^other) without overflow."""
+    return xp.logaddexp2(input, other)
+
+
+def _complex(array: Any) -> bool:
+    return array.dtype.kind == "c"
+
+
+def _log_add_exp(xp: Any, a: Array, b: Array) -> Array:
+    """The larger real part taken out of the sum."""
+    swap = xp.less(a.real, b.real)
+    top, low = xp.where(swap, b, a), xp.where(swap, a, b)
+    out = xp.add(top, xp.log1p(xp.exp(xp.subtract(low, top))))
+    return xp.where(xp.equal(top.real, -xp.inf), top, out)
+
+
+@elementwise(
+    vjp(input=lambda g, out: sigmoid_backward(g, out)),
+    aliases=("special.expit", "nn.functional.sigmoid"),
+    compute=floating,
+    formula="g conj(out (1 - out))",
+)
+@swept
+def sigmoid(xp: Any, input: Array) -> Array:
+    """1 / (1 + exp(-x)), which maps every number to between 0 and 1."""
+    out = xp.negative(input)
+    xp.exp(out, out=out)
+    out += 1
+    return xp.divide(1, out, out=out)
+
+
+@elementwise(
+    vjp(
+        grad_output=lambda g, output: sigmoid_backward(g, conj(output)),
+        output=lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2),
+    ),
+    public=False,
+)
+@swept
+def sigmoid_backward(xp: Any, grad_output: Array, output: Array) -> Array:
+    """The gradient that goes through sigmoid."""
+    out = xp.subtract(1, output)
+    out *= output
+    if out.dtype.kind == "c":
+        xp.conjugate(out, out=out)
+    out *= grad_output
+    return out
+
+
+def _by_probability(g: Any, input: Any, eps: float | None) -> Any:
+    low = 0.0 if eps is None else eps
+    inside = (input >= low) & (input <= 1 - low)
+    return where(inside, g / (input * (1 - input)), float("nan") if eps is None else 0.0)
+
+
+@elementwise(
+    vjp(input=lambda g, input, eps: _by_probability(g, input, eps)),
+    aliases=("special.logit",),
+    takes=REAL,
+    compute=floating,
+    domain=(0.2, 0.8),
+    formula="g / (input (1 - input)); 0 where eps limits, NaN outside 0..1",
+)
+def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
+    """log(x / (1 - x)), the inverse of sigmoid; x is first limited to eps..1 - eps if given."""
+    if eps is not None:
+        input = xp.minimum(xp.maximum(input, eps), 1 - eps)
+    return xp.log(xp.divide(input, xp.subtract(1, input)))
+
+
+def _xlogy_name(named: dict[str, Any]) -> str:
+    if isinstance(named["other"], Weak):
+        return "XlogyBackward2"
+    return f"XlogyBackward{int(isinstance(named['input'], Weak))}"
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: g * where((input == 0) & (other <= 0), 0, log(other)),
+        other=lambda g, input, other: g * (input / other),
+    ),
+    aliases=("special.xlogy",),
+    takes=REAL,
+    compute=floating,
+    domain=(0.2, 3.0),
+    grad_name=_xlogy_name,
+    formula="input: g log other; other: g input / other",
+)
+def xlogy(xp: Any, input: Array, other: Array) -> Array:
+    """input log(other), which is 0 where input is 0, unless other is NaN."""
+    out = xp.multiply(input, xp.log(other))
+    return xp.where(xp.logical_and(xp.equal(input, 0), xp.equal(other, other)), 0, out)

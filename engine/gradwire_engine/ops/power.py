@@ -1,0 +1,105 @@
+"""Powers, and their edge cases as in torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import NUMERIC, composite, elementwise
+from gradwire_engine.ops.arithmetic import conj, is_complex
+from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.choose import where, zero_of
+from gradwire_engine.ops.complex import real
+from gradwire_engine.ops.exponential import log
+from gradwire_engine.promote import Weak
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import complex128, float64
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | complex)
+
+
+def _by_base(g: Any, input: Any, exponent: Any) -> Any:
+    """The gradient for the base: nothing where the exponent is zero."""
+    if not _is_number(exponent):
+        return where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1)))
+    if exponent == 0:
+        return zero_of(g)
+    if exponent == 1:
+        return g
+    return g * conj(exponent * (input if exponent == 2 else input ** (exponent - 1)))
+
+
+def _by_exponent(g: Any, input: Any, exponent: Any, out: Any) -> Any:
+    """The gradient for the exponent: nothing where the base is zero and the power finite."""
+    limit = (input == 0) & (real(exponent) >= 0)
+    return where(limit, 0, g * conj(out * log(input)))
+
+
+def _name(named: dict[str, Any]) -> str:
+    if isinstance(named["exponent"], Weak):
+        return "PowBackward0"
+    return "PowBackward2" if isinstance(named["input"], Weak) else "PowBackward1"
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, exponent: _by_base(g, input, exponent),
+        exponent=lambda g, input, exponent, out: _by_exponent(g, input, exponent, out),
+    ),
+    aliases=("__pow__",),
+    takes=NUMERIC,
+    grad_name=_name,
+    domain=(0.3, 2.5),
+    formula="input: g conj(exponent input^(exponent - 1)); exponent: g conj(out log input)",
+)
+def pow(xp: Any, input: Array, exponent: Array) -> Array:
+    """Raise input to the power of exponent."""
+    shortcut = None if getattr(exponent, "shape", ()) else _SHORTCUTS.get(_value(exponent))
+    if shortcut is not None:
+        return shortcut(xp, input)
+    if getattr(input, "dtype", exponent.dtype).kind in "iu" and getattr(exponent, "shape", ()):
+        return _whole_power(xp, input, exponent)
+    return xp.power(input, exponent)
+
+
+def _value(exponent: Any) -> Any:
+    return exponent if type(exponent) in (int, float) else None
+
+
+_SHORTCUTS = {
+    2: lambda xp, x: xp.multiply(x, x),
+    3: lambda xp, x: xp.multiply(xp.multiply(x, x), x),
+    0.5: lambda xp, x: xp.sqrt(x),
+    -1: lambda xp, x: xp.divide(1, x),
+    -2: lambda xp, x: xp.divide(1, xp.multiply(x, x)),
+}
+"""Powers that products and roots give faster, as torch does."""
+
+
+def _whole_power(xp: Any, input: Array, exponent: Array) -> Array:
+    """Powers of integers: 1, -1 and 0 have negative ones, all others give 0 there."""
+    below = xp.less(exponent, 0)
+    sign = xp.subtract(1, xp.multiply(2, xp.bitwise_and(exponent, 1)))
+    inverse = xp.where(xp.equal(input, -1), sign, xp.where(xp.equal(input, 1), 1, 0))
+    return xp.where(below, inverse, xp.power(input, xp.where(below, 0, exponent)))
+
+
+@composite(inplace=True)
+def square(input: Array) -> Array:
+    """The square of each element."""
+    return pow(input, 2)
+
+
+@composite(inplace=True)
+def float_power(input: Array, exponent: Array) -> Array:
+    """Raise input to the power of exponent, in float64 or complex128."""
+    wide = complex128 if is_complex(input) or is_complex(exponent) else float64
+    return pow(_widened(input, wide), _widened(exponent, wide))
+
+
+def _widened(value: Any, dtype: Any) -> Any:
+    if _is_number(value):
+        return complex(value) if dtype is complex128 else float(value)
+    return value if value.dtype is dtype else to_dtype(value, dtype)

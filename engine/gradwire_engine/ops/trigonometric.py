@@ -1,0 +1,233 @@
+"""Trigonometric and hyperbolic functions, with their inverses."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import FLOAT_ONLY, REAL, elementwise, floating
+from gradwire_engine.ops.arithmetic import conj, is_complex
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.exponential import rsqrt
+from gradwire_engine.rule import vjp
+from gradwire_engine.sweeps import swept
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * conj(cos(input))),
+    compute=floating,
+    formula="g conj(cos(input))",
+)
+def sin(xp: Any, input: Array) -> Array:
+    """The sine of each element, in radians."""
+    return xp.sin(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: -g * conj(sin(input))),
+    compute=floating,
+    formula="-g conj(sin(input))",
+)
+def cos(xp: Any, input: Array) -> Array:
+    """The cosine of each element, in radians."""
+    return xp.cos(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g * conj(out * out + 1)),
+    compute=floating,
+    domain=(-1.0, 1.0),
+    formula="g conj(out² + 1)",
+)
+def tan(xp: Any, input: Array) -> Array:
+    """The tangent of each element, in radians."""
+    return xp.tan(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * conj(rsqrt(1 - input * input))),
+    aliases=("arcsin",),
+    compute=floating,
+    domain=(-0.8, 0.8),
+    formula="g / conj(sqrt(1 - input²))",
+)
+def asin(xp: Any, input: Array) -> Array:
+    """The angle, from -π/2 to π/2, whose sine each element is."""
+    return xp.arcsin(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: -g * conj(rsqrt(1 - input * input))),
+    aliases=("arccos",),
+    compute=floating,
+    domain=(-0.8, 0.8),
+    formula="-g / conj(sqrt(1 - input²))",
+)
+def acos(xp: Any, input: Array) -> Array:
+    """The angle, from 0 to π, whose cosine each element is."""
+    return xp.arccos(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / conj(input * input + 1)),
+    aliases=("arctan",),
+    compute=floating,
+    domain=(-0.8, 0.8),
+    formula="g / conj(input² + 1)",
+)
+def atan(xp: Any, input: Array) -> Array:
+    """The angle, from -π/2 to π/2, whose tangent each element is."""
+    return xp.arctan(input)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: g * (other / (input * input + other * other)),
+        other=lambda g, input, other: g * (-input / (input * input + other * other)),
+    ),
+    aliases=("arctan2",),
+    takes=REAL,
+    compute=floating,
+    domain=(0.3, 3.0),
+    formula="input: g other / (input² + other²); other: -g input / (input² + other²)",
+)
+def atan2(xp: Any, input: Array, other: Array) -> Array:
+    """The angle of the point (other, input) in the plane, in radians from -π to π."""
+    return xp.arctan2(input, other)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, out: g * (input / out),
+        other=lambda g, other, out: g * (other / out),
+    ),
+    takes=FLOAT_ONLY,
+    formula="input: g input / out; other: g other / out",
+    domain=(0.3, 3.0),
+)
+def hypot(xp: Any, input: Array, other: Array) -> Array:
+    """sqrt(input² + other²) without overflow."""
+    return xp.hypot(input, other)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * conj(cosh(input))),
+    compute=floating,
+    formula="g conj(cosh(input))",
+)
+def sinh(xp: Any, input: Array) -> Array:
+    """The hyperbolic sine of each element."""
+    return xp.sinh(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * conj(sinh(input))),
+    compute=floating,
+    formula="g conj(sinh(input))",
+)
+def cosh(xp: Any, input: Array) -> Array:
+    """The hyperbolic cosine of each element."""
+    return xp.cosh(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: tanh_backward(g, out)),
+    aliases=("nn.functional.tanh",),
+    compute=floating,
+    domain=(-1.2, 1.2),
+    formula="g conj(1 - out²)",
+)
+def tanh(xp: Any, input: Array) -> Array:
+    """The hyperbolic tangent of each element."""
+    return xp.tanh(input)
+
+
+@elementwise(
+    vjp(
+        grad_output=lambda g, output: tanh_backward(g, conj(output)),
+        output=lambda g, grad_output, output: conj(g) * grad_output * conj(output * -2),
+    ),
+    public=False,
+)
+@swept
+def tanh_backward(xp: Any, grad_output: Array, output: Array) -> Array:
+    """The gradient that goes through tanh."""
+    out = xp.multiply(output, output)
+    xp.subtract(1, out, out=out)
+    if out.dtype.kind == "c":
+        xp.conjugate(out, out=out)
+    out *= grad_output
+    return out
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * conj(rsqrt(input * input + 1))),
+    aliases=("arcsinh",),
+    compute=floating,
+    domain=(-0.8, 0.8),
+    formula="g / conj(sqrt(input² + 1))",
+)
+def asinh(xp: Any, input: Array) -> Array:
+    """The number whose hyperbolic sine each element is."""
+    return xp.arcsinh(input)
+
+
+def _by_cosh(g: Any, input: Any) -> Any:
+    if is_complex(input):  # two roots keep to the function's branch
+        return g * conj(rsqrt(input + 1) * rsqrt(input - 1))
+    return g * rsqrt(input * input - 1)
+
+
+@elementwise(
+    vjp(input=lambda g, input: _by_cosh(g, input)),
+    aliases=("arccosh",),
+    compute=floating,
+    domain=(1.3, 3.0),
+    formula="g / conj(sqrt(input² - 1))",
+)
+def acosh(xp: Any, input: Array) -> Array:
+    """The number, 0 or more, whose hyperbolic cosine each element is."""
+    return xp.arccosh(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / conj(1 - input * input)),
+    aliases=("arctanh",),
+    compute=floating,
+    domain=(-0.8, 0.8),
+    formula="g / conj(1 - input²)",
+)
+def atanh(xp: Any, input: Array) -> Array:
+    """The number whose hyperbolic tangent each element is."""
+    return xp.arctanh(input)
+
+
+def _by_sinc(g: Any, input: Any) -> Any:
+    x = input * pi
+    slope = (x * cos(x) - sin(x)) / (x * input)
+    return where(input == 0, 0, g * conj(slope))
+
+
+@elementwise(
+    vjp(input=lambda g, input: _by_sinc(g, input)),
+    aliases=("special.sinc",),
+    compute=floating,
+    domain=(0.3, 2.0),
+    formula="g conj((cos(π input) - out) / input), 0 at 0",
+)
+def sinc(xp: Any, input: Array) -> Array:
+    """sin(πx) / (πx), which is 1 at 0."""
+    return xp.sinc(input)
+
+
+@elementwise(vjp(input=lambda g: g * (pi / 180)), takes=REAL, compute=floating, formula="g π / 180")
+def deg2rad(xp: Any, input: Array) -> Array:
+    """Degrees as radians."""
+    return xp.multiply(input, pi / 180)
+
+
+@elementwise(vjp(input=lambda g: g * (180 / pi)), takes=REAL, compute=floating, formula="g 180 / π")
+def rad2deg(xp: Any, input: Array) -> Array:
+    """Radians as degrees."""
+    return xp.multiply(input, 180 / pi)
