@@ -120,8 +120,15 @@ class Signature:
         return tuple(map(_convert, self.parameters, values))
 
     def _gather(self, args: Sequence[Any]) -> Sequence[Any]:
-        """`permute(x, 1, 0)` means `permute(x, (1, 0))`: ints in a row fill a last list slot."""
+        """`permute(x, 1, 0)` means `permute(x, (1, 0))`: ints in a row fill a last list slot.
+
+        So do tensors: `meshgrid(x, y)` means `meshgrid([x, y])`.
+        """
         last = self.positional - 1
+        if last >= 0 and self.parameters[last].kind == "tensors":
+            loose = args[last:]
+            if loose and all(map(_is_tensor, loose)):
+                return [*args[:last], tuple(loose)]
         if (
             len(args) > last >= 0
             and self.parameters[last].kind in ("ints", "dims")
