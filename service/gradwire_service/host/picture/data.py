@@ -10,7 +10,7 @@ from gradwire_engine.errors import error
 Kind = Literal["leaf", "constant", "op", "gradient", "output"]
 KINDS: tuple[Kind, ...] = ("leaf", "constant", "op", "gradient", "output")
 
-MAX_LABEL = 28
+MAX_LABEL, MAX_LINE = 28, 200
 # What XML can't carry, not even escaped.
 _CONTROL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -59,7 +59,7 @@ def words(node: NodeData) -> Words:
         lines.append(node["grad_fn"])
     if node["step"] is not None:
         lines.append(f"step {node['step']}")
-    tooltip = clean("\n".join(dict.fromkeys(lines)))
+    tooltip = clean("\n".join(line[:MAX_LINE] for line in dict.fromkeys(lines)))
     return Words(_short(clean(title)), _short(clean(name)), _short(clean(small)), tooltip)
 
 

@@ -8,12 +8,12 @@ from xml.sax.saxutils import escape
 
 from gradwire_service.host.picture.data import (
     KINDS,
-    EdgeData,
     GraphData,
     Kind,
     NodeData,
     Words,
     backward,
+    clean,
     indexed,
     limit,
     words,
@@ -49,7 +49,9 @@ def to_svg(graph: GraphData) -> str:
     width = max(layout.width, legend_width) + 2 * _MARGIN
     height = layout.height + 2 * _MARGIN + _LEGEND
     left = (width - layout.width) / 2
-    drawn = [_edge(*one) for one in zip(edges, layout.routes, flows, strict=True)]
+    large = {node["id"]: one.large for node, one in zip(nodes, said, strict=True)}
+    names = [f"{large[edge['from']]} → {large[edge['to']]} ({edge['operand']})" for edge in edges]
+    drawn = [_edge(*one) for one in zip(names, layout.routes, flows, strict=True)]
     drawn += [_node(*one) for one in zip(nodes, said, layout.boxes, strict=True)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" '
@@ -70,10 +72,10 @@ def _size(said: Words) -> Point:
 def _node(node: NodeData, said: Words, box: Box) -> str:
     lines = [("l", said.large), ("n", said.name), ("s", said.small)]
     texts = "".join(
-        f'<text class="{style}" x="{box.x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+        f'<text class="{style}" x="{box.x:.1f}" y="{y:.1f}">{_text(text)}</text>'
         for y, (style, text) in _stacked(box, [line for line in lines if line[1]])
     )
-    return f"<g><title>{escape(said.tooltip)}</title>{outline(node['kind'], box)}{texts}</g>"
+    return f"<g><title>{_text(said.tooltip)}</title>{outline(node['kind'], box)}{texts}</g>"
 
 
 def _stacked(box: Box, lines: list[tuple[str, str]]) -> list[tuple[float, tuple[str, str]]]:
@@ -81,18 +83,21 @@ def _stacked(box: Box, lines: list[tuple[str, str]]) -> list[tuple[float, tuple[
     return [(first + index * _LINE, line) for index, line in enumerate(lines)]
 
 
-def _edge(edge: EdgeData, route: list[Point], flows: bool) -> str:
+def _edge(name: str, route: list[Point], flows: bool) -> str:
     style, colour = ("e g", "#c2410c") if flows else ("e", "#64748b")
     (x, y), above = route[-1], route[-2][1]
     back = y - _ARROW if above <= y else y + _ARROW
     last = min(above, back) if above <= y else max(above, back)
     points = [*route[:-2], (x, last), (x, back)]
     tip = f"M{x - 4:.1f} {back:.1f}L{x:.1f} {y:.1f}L{x + 4:.1f} {back:.1f}Z"
-    title = escape(f"{edge['from']} → {edge['to']} ({edge['operand']})")
     return (
-        f'<g><title>{title}</title><path class="{style}" d="{_curve(points)}"/>'
+        f'<g><title>{_text(name)}</title><path class="{style}" d="{_curve(points)}"/>'
         f'<path fill="{colour}" d="{tip}"/></g>'
     )
+
+
+def _text(text: str) -> str:
+    return escape(clean(text))
 
 
 def _curve(points: list[Point]) -> str:
