@@ -172,6 +172,13 @@ def test_pictures_are_bounded(write: Callable[[GraphData], str], most: int) -> N
     assert "?tensor=z" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(("write", "most"), [(to_svg, svg.MAX_EDGES), (to_dot, dot.MAX_EDGES)])
+def test_edges_are_bounded(write: Callable[[GraphData], str], most: int) -> None:
+    graph: GraphData = {"nodes": [node("a"), node("b")], "edges": [edge("a", "b")] * (most + 1)}
+    with pytest.raises(GradwireError, match=f"{most + 1} edges"):
+        write(graph)
+
+
 def test_a_graph_of_too_many_long_edges_is_refused() -> None:
     graph = chain(400)
     graph["edges"] += [edge(f"n{k}", "n399") for k in range(390)]

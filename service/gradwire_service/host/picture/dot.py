@@ -14,12 +14,13 @@ from gradwire_service.host.picture.data import (
 )
 from gradwire_service.host.picture.shapes import STYLES
 
-MAX_NODES = 20_000
+MAX_NODES, MAX_EDGES = 20_000, 100_000
 
 
 def to_dot(graph: GraphData) -> str:
-    """Write a graph in DOT; more nodes than `MAX_NODES` are refused with limit_exceeded."""
+    """Write a graph in DOT; above `MAX_NODES` or `MAX_EDGES` it is refused with limit_exceeded."""
     limit("nodes", len(graph["nodes"]), MAX_NODES)
+    limit("edges", len(graph["edges"]), MAX_EDGES)
     return "\n".join(
         [
             "digraph gradwire {",

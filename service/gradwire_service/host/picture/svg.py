@@ -21,7 +21,7 @@ from gradwire_service.host.picture.data import (
 from gradwire_service.host.picture.layout import Box, Point, laid_out
 from gradwire_service.host.picture.shapes import STYLES, outline
 
-MAX_NODES = 600
+MAX_NODES, MAX_EDGES = 600, 3_000
 _MARGIN, _LEGEND = 28.0, 64.0
 _LARGE, _SMALL, _LINE = 8.4, 6.7, 15.0
 _PADDING = 16.0
@@ -39,9 +39,10 @@ text{text-anchor:middle;font-family:Inter,"Segoe UI",Helvetica,Arial,sans-serif;
 
 
 def to_svg(graph: GraphData) -> str:
-    """Draw a graph; more nodes than `MAX_NODES` are refused with limit_exceeded."""
+    """Draw a graph; above `MAX_NODES` or `MAX_EDGES` it is refused with limit_exceeded."""
     nodes, edges = graph["nodes"], graph["edges"]
     limit("nodes", len(nodes), MAX_NODES)
+    limit("edges", len(edges), MAX_EDGES)
     said = [words(node) for node in nodes]
     flows = backward(graph)
     layout = laid_out([_size(one) for one in said], indexed(graph), [*map(int, flows)])
