@@ -1,6 +1,8 @@
-"""Exit 0 when the server in this container is ready. The image has no curl, and needs none."""
+"""Exit 0 when the server on this port (8000 without one) of this container is ready.
 
-import os
+The image has no curl, and needs none.
+"""
+
 import sys
 from http.client import HTTPConnection, HTTPException
 
@@ -19,4 +21,4 @@ def ready(port: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(not ready(int(os.environ.get("GRADWIRE_PORT", "8000"))))
+    sys.exit(not ready(int(sys.argv[1]) if sys.argv[1:] else 8000))

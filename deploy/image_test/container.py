@@ -67,6 +67,7 @@ class Container:
 
     image: Image
     command: list[str]
+    variables: dict[str, str] = field(default_factory=dict)
     pid: int = 0
     outer: "subprocess.Popen[bytes]" = field(init=False)
 
@@ -91,7 +92,8 @@ class Container:
             f"--setuid={uid}",
             f"--setgid={gid}",
         ]
-        variables = [f"{name}={value}" for name, value in self.image.environment.items()]
+        environment = self.image.environment | self.variables
+        variables = [f"{name}={value}" for name, value in environment.items()]
         return ["unshare", *place, "env", "-i", *variables, *command]
 
     def _first_child(self) -> int:

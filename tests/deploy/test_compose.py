@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gradwire_service.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 OURS = ["gradwire", "gradwire-cuda"]
@@ -71,6 +73,27 @@ def test_the_health_check_is_the_images(compose: dict[str, Any], name: str) -> N
     assert check["test"] == ["CMD", *json.loads(found["command"])]
     options = dict(re.findall(r"--([\w-]+)=(\S+)", found["options"]))
     assert options == {k.replace("_", "-"): str(v) for k, v in check.items() if k != "test"}
+
+
+def defaults(variables: dict[str, Any]) -> dict[str, str]:
+    """The variables as compose hands them on where the user sets nothing."""
+    return {name: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", str(v)) for name, v in variables.items()}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_its_variables_are_settings_and_fit_the_memory_limit(
+    compose: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service: Service = compose["services"][name]
+    for variable, value in defaults(service["environment"]).items():
+        monkeypatch.setenv(variable, value)
+        field = variable.removeprefix("GRADWIRE_").lower()
+        assert field in Settings.model_fields or variable == "OPENBLAS_NUM_THREADS"
+    settings = Settings(host="0.0.0.0")
+    settings.check_address()
+    assert settings.keys == ()
+    memory = defaults(service["deploy"]["resources"]["limits"])["memory"]
+    assert settings.server_bytes <= 0.75 * int(memory.removesuffix("g")) * 2**30
 
 
 def test_profiles(compose: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """The image's health check against servers that are well, unwell, silent, and not there."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -40,8 +39,7 @@ def answering(reply: bytes | None) -> Iterator[int]:
 
 
 def check(port: int) -> int:
-    environment = {**os.environ, "GRADWIRE_PORT": str(port)}
-    return subprocess.run([sys.executable, "-I", SCRIPT], env=environment).returncode
+    return subprocess.run([sys.executable, "-I", SCRIPT, str(port)]).returncode
 
 
 @pytest.mark.parametrize(
