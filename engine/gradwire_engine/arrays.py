@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,18 @@ Array = Any
 
 
 class Namespace:
-    """`xp`: the functions of an array library, and its SciPy twins by attribute when asked for."""
+    """`xp`: the functions of an array library, and its SciPy twins by attribute when asked for.
+
+    What the library itself imports only when asked for stays so.
+    """
 
     def __init__(self, module: Any, twins: dict[str, str]) -> None:
-        self.__dict__.update({k: getattr(module, k) for k in dir(module) if not k.startswith("__")})
-        self._twins = twins
+        self.__dict__.update({k: v for k, v in vars(module).items() if not k.startswith("__")})
+        self._module, self._twins = module, twins
 
-    def __getattr__(self, name: str) -> ModuleType:
-        twins = self.__dict__["_twins"]
-        if name not in twins:
-            raise AttributeError(f"the array library has no {name}")
-        found = import_module(twins[name])
+    def __getattr__(self, name: str) -> Any:
+        twin = self.__dict__["_twins"].get(name)
+        found = import_module(twin) if twin else getattr(self.__dict__["_module"], name)
         setattr(self, name, found)
         return found
 
