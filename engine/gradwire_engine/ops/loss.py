@@ -1,0 +1,130 @@
+"""How losses are reduced, and the losses of a distance between input and target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite
+from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.expand import sum
+from gradwire_engine.ops.power import square
+from gradwire_engine.ops.reduce import mean
+from gradwire_engine.ops.sign import abs
+from gradwire_engine.promote import broadcast_shapes
+
+F = "nn.functional."
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction asked for, also in the older spelling with two flags."""
+    if size_average is not None or reduce is not None:
+        if reduce is False:
+            return "none"
+        return "sum" if size_average is False else "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise error(
+            "invalid_argument",
+            f"{reduction!r} is not a valid value for reduction",
+            "it is one of 'none', 'mean' and 'sum'",
+            raised=ValueError,
+        )
+    return reduction
+
+
+def reduced(losses: Any, reduction: str) -> Any:
+    """The losses as they are, their mean or their sum."""
+    return mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
+
+
+def same_shape(asked: str, input: Any, target: Any) -> None:
+    """Losses that don't broadcast need a target in the input's shape."""
+    if input.shape != target.shape:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: input is {list(input.shape)}, target is {list(target.shape)}",
+            "give target the shape of input",
+            raised=ValueError,
+        )
+
+
+def _distance(asked: str, input: Any, target: Any) -> Any:
+    broadcast_shapes(asked, input.shape, target.shape)
+    return sub(input, target)
+
+
+def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
+    """Reduced with weights, of which the mean is weighted too."""
+    if weight is None:
+        return reduced(losses, reduction)
+    same_shape("loss, weight", losses, weight)
+    found = mul(losses, weight)
+    return sum(found) / sum(weight) if reduction == "mean" else reduced(found, reduction)
+
+
+@composite(space=F, grad_name="MseLossBackward0")
+def mse_loss(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Array | None = None,
+) -> Array:
+    """Squared distances of input and target."""
+    how = reduction_of(size_average, reduce, reduction)
+    return _weighted(square(_distance("mse_loss", input, target)), weight, how)
+
+
+@composite(space=F)
+def l1_loss(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Array | None = None,
+) -> Array:
+    """Absolute distances of input and target."""
+    how = reduction_of(size_average, reduce, reduction)
+    return _weighted(abs(_distance("l1_loss", input, target)), weight, how)
+
+
+def _huber(distance: Any, delta: float) -> Any:
+    """Quadratic up to delta, linear beyond, with the same slope there."""
+    size = abs(distance)
+    return where(size <= delta, square(distance) * 0.5, (size - 0.5 * delta) * delta)
+
+
+@composite(space=F, grad_name="HuberLossBackward0")
+def huber_loss(
+    input: Array,
+    target: Array,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Array | None = None,
+) -> Array:
+    """Squared distances up to delta, delta times the absolute ones beyond."""
+    if delta <= 0:
+        raise error("invalid_argument", f"huber_loss: delta must be positive, got {delta}")
+    losses = _huber(_distance("huber_loss", input, target), delta)
+    return _weighted(losses, weight, reduction_of(None, None, reduction))
+
+
+@composite(space=F, grad_name="SmoothL1LossBackward0")
+def smooth_l1_loss(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Array:
+    """Squared distances up to beta, over beta, and absolute ones beyond."""
+    if beta < 0:
+        raise error("invalid_argument", f"smooth_l1_loss: beta must not be negative, got {beta}")
+    distance = _distance("smooth_l1_loss", input, target)
+    losses = abs(distance) if beta == 0 else _huber(distance, beta) / beta
+    return reduced(losses, reduction_of(size_average, reduce, reduction))

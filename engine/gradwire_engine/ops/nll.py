@@ -1,0 +1,141 @@
+"""The negative log-likelihood of a class index, and the transposed op that is its gradient."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import primitive
+from gradwire_engine.op import Inferred
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Ints
+from gradwire_engine.spec import FLOAT, INTEGER, Shape, Spec
+
+
+def class_axis(shape: Shape) -> int:
+    """Where the classes lie: the only axis of a vector, the second of anything else."""
+    return 0 if len(shape) == 1 else 1
+
+
+def without_classes(shape: Shape) -> Shape:
+    """The shape of the targets: an index for each sample and place."""
+    return shape[:1] + shape[2:] if len(shape) > 1 else ()
+
+
+def _in_three_axes(shape: Shape) -> tuple[int, int, int]:
+    """Samples, classes, places."""
+    if len(shape) == 1:
+        return 1, shape[0], 1
+    return shape[0], shape[1], prod(shape[2:])
+
+
+class Picks(NamedTuple):
+    """Which of (samples, classes, places) each target means, and its weight: 0 where ignored."""
+
+    where: tuple[Array, Array, Array]
+    weight: Array
+
+
+def _picks(
+    xp: Any, target: Array, weight: Array | None, ignore_index: int, shape: Shape, dtype: Any
+) -> Picks:
+    samples, classes, places = _in_three_axes(shape)
+    target = target.reshape(samples, places)
+    kept = target != ignore_index
+    chosen = xp.where(kept, target, 0)
+    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
+        wrong = int(chosen.min()) if int(chosen.min()) < 0 else int(chosen.max())
+        raise error(
+            "invalid_argument",
+            f"nll_loss: target {wrong} is out of bounds for {classes} classes",
+            f"targets lie between 0 and {classes - 1}, or are ignore_index ({ignore_index})",
+            raised=IndexError,
+        )
+    factor = kept.astype(dtype)
+    if weight is not None:
+        factor *= weight[chosen]
+    where = (xp.arange(samples)[:, None], chosen, xp.arange(places))
+    return Picks(where, factor)
+
+
+def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inferred:
+    shape = input.shape
+    if not shape or target.shape != without_classes(shape):
+        raise error(
+            "shape_mismatch",
+            f"nll_loss: input is {list(shape)}, target is {list(target.shape)}",
+            "input is (C), (N, C) or (N, C, ...), target is (), (N) or (N, ...)",
+        )
+    if target.dtype.category != INTEGER or input.dtype.category != FLOAT:
+        raise error(
+            "dtype_mismatch",
+            f"nll_loss: input is {input.dtype.name}, target is {target.dtype.name}",
+            "input holds floating scores, target holds class indices such as int64",
+        )
+    classes = shape[class_axis(shape)]
+    if weight is not None and weight.shape != (classes,):
+        raise error(
+            "shape_mismatch",
+            f"nll_loss: weight is {list(weight.shape)}, there are {classes} classes",
+            "give one weight for each class",
+        )
+    found = Spec(target.shape if reduction == "none" else (), input.dtype, "")
+    return Inferred(found, input.dtype, kept=("target",))
+
+
+def _gradient(*args: Any) -> Any:
+    return nll_gradient(*args)
+
+
+@primitive(
+    vjp(
+        input=lambda g, target, weight, ignore_index, reduction, input_spec: _gradient(
+            g, target, weight, ignore_index, reduction, input_spec.shape
+        )
+    ),
+    spec=_spec,
+    public=False,
+    fallible=True,
+    grad_name=lambda named: f"NllLoss{'2D' if len(named['input'].shape) > 2 else ''}Backward0",
+)
+def nll(
+    xp: Any, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
+) -> Array:
+    """The negated scores of the target classes, weighted and reduced."""
+    picks = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
+    scores = input.reshape(_in_three_axes(input.shape))[picks.where]
+    losses = xp.where(picks.weight != 0, -scores * picks.weight, 0).astype(input.dtype)
+    if reduction == "none":
+        return losses.reshape(target.shape)
+    total = losses.sum()
+    return total / picks.weight.sum() if reduction == "mean" else total
+
+
+@primitive(
+    vjp(
+        input=lambda g, target, weight, ignore_index, reduction: nll(
+            g, target, weight, ignore_index, reduction
+        )
+    ),
+    spec=lambda input, shape: Inferred(input.with_(shape=shape), input.dtype, kept=("target",)),
+    public=False,
+    grad_name="NllLossBackwardBackward0",
+)
+def nll_gradient(
+    xp: Any,
+    input: Array,
+    target: Array,
+    weight: Array | None,
+    ignore_index: int,
+    reduction: str,
+    shape: Ints,
+) -> Array:
+    """Zeros, but at the target classes, where the negated and weighted gradient stands."""
+    picks = _picks(xp, target, weight, ignore_index, shape, input.dtype)
+    share = picks.weight / picks.weight.sum() if reduction == "mean" else picks.weight
+    by_place = input.reshape(share.shape) if reduction == "none" else input
+    out = xp.zeros(_in_three_axes(shape), input.dtype)
+    out[picks.where] = -by_place * share
+    return out.reshape(shape)

@@ -1,0 +1,201 @@
+"""Normalisation over the last axes: layer norm in one pass each way, root mean square."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import ml_dtypes
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.exponential import rsqrt
+from gradwire_engine.ops.power import square
+from gradwire_engine.ops.reduce import mean
+from gradwire_engine.row_blocks import as_rows, each_block
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Ints
+from gradwire_engine.spec import Shape, Spec
+
+F = "nn.functional."
+
+EPSILON = {
+    name: float(ml_dtypes.finfo(name).eps) for name in ("float16", "bfloat16", "float32", "float64")
+}
+"""What rms_norm adds where no eps is given: the distance from 1 to the next number."""
+
+
+def check_normalized(asked: str, input: Any, normalized_shape: Ints, **affine: Any) -> None:
+    """The axes to normalise must be the input's last ones, and weight and bias have their shape."""
+    lead = len(input.shape) - len(normalized_shape)
+    if not normalized_shape or lead < 0 or input.shape[lead:] != normalized_shape:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: normalized_shape is {list(normalized_shape)}, "
+            f"the input is {list(input.shape)}",
+            "normalized_shape must be the sizes of the last axes",
+        )
+    for name, spec in affine.items():
+        if spec is not None and spec.shape != normalized_shape:
+            raise error(
+                "shape_mismatch",
+                f"{asked}: {name} is {list(spec.shape)}, "
+                f"normalized_shape is {list(normalized_shape)}",
+                "they must be equal",
+            )
+    if input.dtype.kind not in "fV":
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: takes floating tensors, the input is {input.dtype.name}",
+            "convert it first",
+        )
+
+
+def _layer_spec(
+    input: Spec, normalized_shape: Ints, weight: Spec | None, bias: Spec | None
+) -> tuple[Spec, Spec, Spec]:
+    check_normalized("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    lead = input.shape[: len(input.shape) - len(normalized_shape)]
+    moments = input.with_(shape=(*lead, *[1] * len(normalized_shape)))
+    return input, moments, moments
+
+
+def _last_axes(ndim: int, count: int) -> tuple[int, ...]:
+    return tuple(range(ndim - count, ndim))
+
+
+def _standardized(input: Any, normalized_shape: Ints, eps: float) -> tuple[Any, Any]:
+    """In ops: the input with mean 0 and variance 1, and what it was multiplied by."""
+    dims = _last_axes(input.ndim, len(normalized_shape))
+    away = sub(input, mean(input, dims, True))
+    scale = rsqrt(mean(square(away), dims, True) + eps)
+    return mul(away, scale), scale
+
+
+def _layer_gradients(
+    g: Any, input: Any, weight: Any, center: Any, scale: Any, normalized_shape: Ints, eps: float,
+    needs: tuple[bool, ...],
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The formula of the gradients: of input, weight and bias."""
+    even, scale = _standardized(input, normalized_shape, eps)
+    dims = _last_axes(input.ndim, len(normalized_shape))
+    through = g if weight is None else mul(g, weight)
+    along = mul(even, mean(mul(through, even), dims, True))
+    to_input = mul(scale, sub(sub(through, mean(through, dims, True)), along))
+    return to_input, mul(g, even) if needs[1] else None, g if needs[2] else None
+
+
+@one_pass(_layer_gradients)
+def layer_norm_gradients(
+    xp: Any, g: Array, input: Array, weight: Array | None, center: Array, scale: Array,
+    normalized_shape: Ints, eps: float, needs: tuple[bool, ...],
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The gradients of input, weight and bias; of the latter two as sums over blocks of rows."""
+    width = prod(normalized_shape)
+    out = xp.empty(input.shape, input.dtype)
+    to_weight: list[Array] = []
+    to_bias: list[Array] = []
+    row = None if weight is None else weight.reshape(1, width)
+
+    def work(g: Array, x: Array, center: Array, scale: Array, out: Array) -> None:
+        even = x - center
+        even *= scale
+        if needs[1]:
+            to_weight.append(xp.einsum("ij,ij->j", g, even))
+        if needs[2]:
+            to_bias.append(g.sum(0))
+        through = g if row is None else g * row
+        along = xp.einsum("ij,ij->i", through, even)[:, None] / -width
+        even *= along
+        even += through
+        even -= xp.einsum("ij->i", through)[:, None] / width
+        xp.multiply(even, scale, out=out)
+
+    rows = (as_rows(a, width) for a in (g, input))
+    columns = (as_rows(a, 1) for a in (center, scale))
+    each_block(work, *rows, *columns, as_rows(out, width))
+    return out, _added_up(to_weight, normalized_shape), _added_up(to_bias, normalized_shape)
+
+
+def _added_up(parts: list[Array], shape: Shape) -> Array | None:
+    if not parts:
+        return None
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total.reshape(shape)
+
+
+@primitive(
+    vjp(
+        joint=lambda g_out, input, weight, center, scale, normalized_shape, eps, needs: (
+            layer_norm_gradients(g_out, input, weight, center, scale, normalized_shape, eps, needs)
+        )
+    ),
+    spec=_layer_spec,
+    public=False,
+    outputs=("out", "center", "scale"),
+    grad_name="NativeLayerNormBackward0",
+)
+def native_layer_norm(
+    xp: Any,
+    input: Array,
+    normalized_shape: Ints,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 1e-5,
+) -> tuple[Array, Array, Array]:
+    """The normalised input, and each row's mean and reciprocal deviation."""
+    width = prod(normalized_shape)
+    lead = input.shape[: input.ndim - len(normalized_shape)]
+    out = xp.empty(input.shape, input.dtype)
+    center = xp.empty((*lead, *[1] * len(normalized_shape)), input.dtype)
+    scale = xp.empty_like(center)
+    factor = None if weight is None else weight.reshape(1, width)
+    offset = None if bias is None else bias.reshape(1, width)
+
+    def work(x: Array, out: Array, center: Array, scale: Array) -> None:
+        center[...] = xp.einsum("ij->i", x)[:, None] / width
+        xp.subtract(x, center, out=out)
+        scale[...] = xp.einsum("ij,ij->i", out, out)[:, None] / width
+        scale += eps
+        xp.sqrt(scale, out=scale)
+        xp.divide(1, scale, out=scale)
+        out *= scale
+        if factor is not None:
+            out *= factor
+        if offset is not None:
+            out += offset
+
+    if width:
+        each_block(
+            work, *[as_rows(a, width) for a in (input, out)], as_rows(center, 1), as_rows(scale, 1)
+        )
+    return out, center, scale
+
+
+@composite(space=F)
+def layer_norm(
+    input: Array,
+    normalized_shape: Ints,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 1e-5,
+) -> Array:
+    """Bring the last axes to mean 0 and variance 1, then apply weight and bias."""
+    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite(space=F)
+def rms_norm(
+    input: Array, normalized_shape: Ints, weight: Array | None = None, eps: float | None = None
+) -> Array:
+    """Divide the last axes by their root mean square, then apply weight."""
+    check_normalized("rms_norm", input, normalized_shape, weight=weight)
+    dims = _last_axes(input.ndim, len(normalized_shape))
+    small = eps if eps is not None else EPSILON[input.dtype.name]
+    even = mul(input, rsqrt(mean(square(input), dims, True) + small))
+    return even if weight is None else mul(even, weight)

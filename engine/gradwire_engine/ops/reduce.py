@@ -1,0 +1,104 @@
+"""Reductions that add up: means, variances, counts, logical sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import INEXACT, composite, reduction
+from gradwire_engine.ops.arithmetic import div
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import isnan
+from gradwire_engine.ops.expand import expand, sum, with_kept_dims
+from gradwire_engine.ops.logical import logical_not
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dims
+from gradwire_engine.spec import DType, Spec, bool_, int64, uint8
+
+
+def spread(value: Any, dim: Dims | None, spec: Spec) -> Any:
+    """A reduction's cotangent or result, expanded to the shape it was reduced from."""
+    return expand(with_kept_dims(value, dim, spec.shape), spec.shape)
+
+
+def folded_count(spec: Spec, out_spec: Spec) -> int:
+    """How many elements went into each one of a reduction's result; at least 1."""
+    return max(1, spec.size // max(1, out_spec.size))
+
+
+def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
+    """The kernel of means: NaN where there are no elements."""
+    total = input.sum(axis=dim or None, keepdims=keepdim)
+    count = input.size // max(1, total.size)
+    return total / count if count else total * float("nan")
+
+
+@reduction(
+    vjp(
+        input=lambda g, dim, input_spec, out_spec: spread(
+            div(g, folded_count(input_spec, out_spec)), dim, input_spec
+        )
+    ),
+    takes=INEXACT,
+    grad_name=lambda named: f"MeanBackward{int(named['dim'] is not None)}",
+    formula="g / n, expanded over the folded axes",
+)
+def mean(
+    xp: Any,
+    input: Array,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Array:
+    """Mean over some axes, or over all."""
+    return mean_over(xp, input, dim, keepdim)
+
+
+@composite(grad_name="NansumBackward0")
+def nansum(
+    input: Array, dim: Dims | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Array:
+    """Sum over some axes, or over all, with NaN counted as 0."""
+    if input.dtype.kind == "c":
+        raise error("dtype_mismatch", "nansum: not defined for complex tensors")
+    return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+@composite()
+def nanmean(
+    input: Array, dim: Dims | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Array:
+    """Mean over some axes, or over all, of what is not NaN."""
+    if input.dtype.kind not in "fcV":
+        raise error(
+            "dtype_mismatch",
+            f"nanmean: takes floating tensors, this one is {input.dtype.name}",
+            "convert it first",
+        )
+    count = sum(logical_not(isnan(input)), dim, keepdim)
+    return div(sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype), count)
+
+
+def _of_all(dtype: DType) -> DType:
+    """any and all of bytes are bytes, of everything else bools."""
+    return uint8 if dtype is uint8 else bool_
+
+
+@reduction(result=_of_all)
+def any(xp: Any, input: Array, dim: Dims | None = None, keepdim: bool = False) -> Array:
+    """Whether any element is true (not 0)."""
+    return xp.any(input, axis=dim or None, keepdims=keepdim)
+
+
+@reduction(result=_of_all)
+def all(xp: Any, input: Array, dim: Dims | None = None, keepdim: bool = False) -> Array:
+    """Whether all elements are true (not 0)."""
+    return xp.all(input, axis=dim or None, keepdims=keepdim)
+
+
+@reduction(result=lambda dtype: int64)
+def count_nonzero(xp: Any, input: Array, dim: Dims | None = None) -> Array:
+    """How many elements are not 0."""
+    return xp.count_nonzero(input, axis=dim or None)

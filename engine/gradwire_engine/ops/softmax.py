@@ -1,0 +1,124 @@
+"""The softmax family: along one axis, safe from overflow, gradients in one pass over memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.op import Inferred
+from gradwire_engine.ops.arithmetic import mul, neg, sub
+from gradwire_engine.ops.expand import sum
+from gradwire_engine.ops.exponential import exp
+from gradwire_engine.row_blocks import as_rows, each_block
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dim
+from gradwire_engine.spec import FLOAT, DType, Spec
+
+
+def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
+    """Run a block kernel over arrays with the axis last; the result, a new array in their shape."""
+    first = arrays[0]
+    out = xp.empty(first.shape, first.dtype)
+    if not out.size:
+        return out
+    if first.ndim == 0:
+        work(xp, *(a.reshape(1, 1) for a in (*arrays, out)))
+    elif dim == first.ndim - 1:
+        width = first.shape[-1]
+        each_block(lambda *rows: work(xp, *rows), *(as_rows(a, width) for a in (*arrays, out)))
+    else:
+        work(xp, *(a.swapaxes(dim, -1) for a in (*arrays, out)))
+    return out
+
+
+def _total(xp: Any, *factors: Array) -> Array:
+    """The sum along the last axis of the factors' product, kept as an axis."""
+    shared = ",".join(["...j"] * len(factors))
+    return xp.einsum(f"{shared}->...", *factors)[..., None]
+
+
+def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
+    xp.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    xp.exp(out, out=out)
+    out /= _total(xp, out)
+
+
+def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
+    xp.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    out -= xp.log(_total(xp, xp.exp(out)))
+
+
+def _softmax_gradient_rows(xp: Any, g: Array, probability: Array, out: Array) -> None:
+    xp.subtract(g, _total(xp, g, probability), out=out)
+    out *= probability
+
+
+def _log_softmax_gradient_rows(xp: Any, g: Array, logarithm: Array, out: Array) -> None:
+    xp.exp(logarithm, out=out)
+    out *= _total(xp, g)
+    xp.subtract(g, out, out=out)
+
+
+def _by_formula(g: Any, out: Any, dim: int) -> Any:
+    return mul(out, sub(g, sum(mul(g, out), (dim,), True)))
+
+
+@one_pass(_by_formula)
+def softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
+    """The gradient of softmax's input."""
+    return _along(_softmax_gradient_rows, xp, dim, g, out)
+
+
+def _log_by_formula(g: Any, out: Any, dim: int) -> Any:
+    return sub(g, mul(exp(out), sum(g, (dim,), True)))
+
+
+@one_pass(_log_by_formula)
+def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
+    """The gradient of log_softmax's input."""
+    return _along(_log_softmax_gradient_rows, xp, dim, g, out)
+
+
+def _spec(input: Spec, dtype: DType | None) -> Inferred:
+    wanted = dtype or input.dtype
+    if wanted.category != FLOAT:
+        raise error(
+            "dtype_mismatch",
+            f"softmax: takes floating tensors, this one would be {wanted.name}",
+            "convert it, or give dtype",
+            raised=NotImplementedError,
+        )
+    return Inferred(Spec(input.shape, wanted, ""), wanted)
+
+
+@primitive(
+    vjp(input=lambda g, out, dim: softmax_gradient(g, out, dim)),
+    spec=_spec,
+    family="along",
+    aliases=("special.softmax", "nn.functional.softmax"),
+    formula="out (g - Σ g out)",
+)
+def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
+    """Exponentials along an axis, divided by their sum."""
+    return _along(_softmax_rows, xp, dim, input)
+
+
+@primitive(
+    vjp(input=lambda g, out, dim: log_softmax_gradient(g, out, dim)),
+    spec=_spec,
+    family="along",
+    aliases=("special.log_softmax", "nn.functional.log_softmax"),
+    formula="g - exp(out) Σ g",
+)
+def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
+    """The logarithm of softmax, exact where the probabilities are tiny."""
+    return _along(_log_softmax_rows, xp, dim, input)
+
+
+@composite(name="nn.functional.softmin")
+def softmin(input: Array, dim: Dim, dtype: DType | None = None) -> Array:
+    """softmax of the negated tensor."""
+    return softmax(neg(input), dim, dtype)

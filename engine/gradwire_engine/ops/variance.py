@@ -1,0 +1,171 @@
+"""Variances and standard deviations, with any correction of the degrees of freedom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import INEXACT, composite, reduction
+from gradwire_engine.op import Primitive
+from gradwire_engine.ops.arithmetic import div, mul, sub
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import eq
+from gradwire_engine.ops.reduce import folded_count, mean, mean_over, spread
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dims
+from gradwire_engine.spec import DType, Spec, real_of
+
+Moments = tuple[Array, Array]
+
+
+def _freedom(count: int, correction: float | None) -> float:
+    return max(0.0, count - (1 if correction is None else correction))
+
+
+def _moments(
+    xp: Any, input: Array, dim: Dims | None, correction: float | None, keepdim: bool
+) -> Moments:
+    """Variance and mean."""
+    middle = mean_over(xp, input, dim, True)
+    away = input - middle
+    squares = xp.square(away.real) + xp.square(away.imag) if away.dtype.kind == "c" else away * away
+    total = squares.sum(axis=dim or None, keepdims=keepdim)
+    freedom = _freedom(input.size // max(1, total.size), correction)
+    variance = total / freedom if freedom else total * float("inf")
+    return variance, middle if keepdim else middle.reshape(total.shape)
+
+
+def _same(dtype: DType) -> DType:
+    return dtype
+
+
+def _var_gradient(
+    g: Any, input: Any, dim: Any, correction: Any, input_spec: Spec, out_spec: Spec
+) -> Any:
+    freedom = _freedom(folded_count(input_spec, out_spec), correction)
+    away = sub(input, mean(input, dim, True))
+    scale = 2 / freedom if freedom else float("inf")
+    return mul(spread(mul(g, scale), dim, input_spec), away)
+
+
+def _std_gradient(
+    g: Any, input: Any, out: Any, dim: Any, correction: Any, input_spec: Spec, out_spec: Spec
+) -> Any:
+    scaled = where(eq(out, 0), 0, div(g, mul(out, 2)))
+    return _var_gradient(scaled, input, dim, correction, input_spec, out_spec)
+
+
+def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
+    return spread(div(g, folded_count(input_spec, out_spec)), dim, input_spec)
+
+
+@reduction(
+    vjp(
+        input=lambda g, input, dim, correction, input_spec, out_spec: _var_gradient(
+            g, input, dim, correction, input_spec, out_spec
+        )
+    ),
+    takes=INEXACT,
+    result=real_of,
+    formula="2 g (input - mean) / (n - correction)",
+)
+def var(
+    xp: Any,
+    input: Array,
+    dim: Dims | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Array:
+    """Variance over some axes, or over all, divided by n - correction (1 unless given)."""
+    return _moments(xp, input, dim, correction, keepdim)[0]
+
+
+@reduction(
+    vjp(
+        input=lambda g, input, out, dim, correction, input_spec, out_spec: _std_gradient(
+            g, input, out, dim, correction, input_spec, out_spec
+        )
+    ),
+    takes=INEXACT,
+    result=real_of,
+    formula="g (input - mean) / ((n - correction) out)",
+)
+def std(
+    xp: Any,
+    input: Array,
+    dim: Dims | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Array:
+    """Standard deviation over some axes, or over all: the root of the variance."""
+    return xp.sqrt(_moments(xp, input, dim, correction, keepdim)[0])
+
+
+@reduction(
+    vjp(
+        input=lambda g_out0, g_out1, input, dim, correction, input_spec, out0_spec: (
+            _var_gradient(g_out0, input, dim, correction, input_spec, out0_spec)
+            + _mean_gradient(g_out1, dim, input_spec, out0_spec)
+        )
+    ),
+    takes=INEXACT,
+    outputs=("out0", "out1"),
+    results=(real_of, _same),
+    formula="2 g0 (input - mean) / (n - correction) + g1 / n",
+)
+def var_mean(
+    xp: Any,
+    input: Array,
+    dim: Dims | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Moments:
+    """Variance and mean over some axes, or over all."""
+    return _moments(xp, input, dim, correction, keepdim)
+
+
+@reduction(
+    vjp(
+        input=lambda g_out0, g_out1, input, out0, dim, correction, input_spec, out0_spec: (
+            _std_gradient(g_out0, input, out0, dim, correction, input_spec, out0_spec)
+            + _mean_gradient(g_out1, dim, input_spec, out0_spec)
+        )
+    ),
+    takes=INEXACT,
+    outputs=("out0", "out1"),
+    results=(real_of, _same),
+    formula="g0 (input - mean) / ((n - correction) std) + g1 / n",
+)
+def std_mean(
+    xp: Any,
+    input: Array,
+    dim: Dims | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Moments:
+    """Standard deviation and mean over some axes, or over all."""
+    variance, middle = _moments(xp, input, dim, correction, keepdim)
+    return xp.sqrt(variance), middle
+
+
+def _by_flags(op: Primitive) -> None:
+    """torch's older overloads, where `unbiased` says whether the correction is 1 or 0."""
+    correction = {True: 1, False: 0}
+
+    @composite(name=op.name)
+    def over_all(input: Array, unbiased: bool) -> Any:
+        """Over all axes, with n - 1 (unbiased) or n degrees of freedom."""
+        return op(input, None, correction=correction[unbiased])
+
+    @composite(name=op.name)
+    def over_some(input: Array, dim: Dims | None, unbiased: bool, keepdim: bool = False) -> Any:
+        """Over some axes, with n - 1 (unbiased) or n degrees of freedom."""
+        return op(input, dim, correction=correction[unbiased], keepdim=keepdim)
+
+
+for _op in (var, std, var_mean, std_mean):
+    _by_flags(_op)
