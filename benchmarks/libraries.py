@@ -46,6 +46,7 @@ class Engine:
     """gradwire's engine, eager, in this process."""
 
     def __init__(self) -> None:
+        import gradwire_engine.apply
         import gradwire_engine.ops  # noqa: F401 - fills the catalogue
         from gradwire_engine.backward import grad
         from gradwire_engine.catalogue import ALIASES, CATALOGUE

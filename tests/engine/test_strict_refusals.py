@@ -226,6 +226,9 @@ def test_python_numbers_are_weak_and_numpy_scalars_are_not(a: Any) -> None:
     assert (half * np.float32(2.5)).dtype == np.float32
     assert (a.astype(np.int8) + 1).dtype == np.int8
     assert xp.where(a > 0, half, 0.0).dtype == np.float16
+    assert (a.astype(np.int8) * 1.5).dtype == np.float64
+    assert (a.astype(np.float32) * 1j).dtype == np.complex64
+    assert ((a > 0) + 1).dtype == np.int64
 
 
 def test_bfloat16_falls_to_float32_where_cupy_has_no_loop(a: Any) -> None:
@@ -233,6 +236,8 @@ def test_bfloat16_falls_to_float32_where_cupy_has_no_loop(a: Any) -> None:
     assert (brain + brain).dtype == ml_dtypes.bfloat16
     assert xp.exp(brain).dtype == ml_dtypes.bfloat16
     assert (brain @ brain.T).dtype == ml_dtypes.bfloat16
+    assert (brain + 1).dtype == ml_dtypes.bfloat16
+    assert (brain + 1.0).dtype == np.float32
     assert xp.where(brain > 0, brain, brain).dtype == np.float32
     assert xp.clip(brain, 0, 1).dtype == np.float32
     assert xp.tril(brain).dtype == np.float32

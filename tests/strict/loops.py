@@ -48,25 +48,52 @@ def table(file: str) -> dict[str, tuple[Loop, ...]]:
     return found
 
 
-def operand_types(operands: tuple[Any, ...]) -> tuple[DType, ...]:
-    """Each operand's dtype; a Python number takes that of the arrays and scalars beside it."""
-    strong = [x.dtype for x in operands if hasattr(x, "dtype")]
-    return tuple(x.dtype if hasattr(x, "dtype") else np.result_type(*strong, x) for x in operands)
-
-
 def choose(name: str, loops: tuple[Loop, ...], operands: tuple[Any, ...]) -> Loop:
     """The loop for these operands; a TypeError where CuPy has none."""
-    return _first(name, loops, operand_types(operands))
+    return _first(name, loops, *_types(operands))
+
+
+def _types(operands: tuple[Any, ...]) -> tuple[tuple[DType, ...], tuple[type | None, ...]]:
+    """Each operand's dtype, and for Python numbers their class if they are weak.
+
+    They are unless their kind is above that of the arrays and NumPy scalars beside them.
+    """
+    weak = tuple(None if isinstance(x, bool) or hasattr(x, "dtype") else type(x) for x in operands)
+    types = tuple(x.dtype if hasattr(x, "dtype") else np.result_type(x) for x in operands)
+    strong = [_kind(t.type) for t, w in zip(types, weak, strict=True) if w is None]
+    if not strong or max(strong) < max((_kind(w) for w in weak if w), default=0):
+        return types, (None,) * len(types)
+    return types, weak
+
+
+def _kind(type_: type) -> int:
+    """Bool below integers below the rest."""
+    return 0 if issubclass(type_, np.bool_) else 1 if issubclass(type_, np.integer | int) else 2
 
 
 @cache
-def _first(name: str, loops: tuple[Loop, ...], types: tuple[DType, ...]) -> Loop:
+def _first(
+    name: str,
+    loops: tuple[Loop, ...],
+    types: tuple[DType, ...],
+    weak: tuple[type | None, ...],
+) -> Loop:
     for loop in loops:
-        if all(np.can_cast(t, wanted) for t, wanted in zip(types, loop.takes, strict=True)):
+        if all(map(_fits, types, weak, loop.takes)):
             if not loop.gives:
                 raise TypeError(f"cupy_{name} doesn't support bool")
             return loop
     raise TypeError(f"Wrong type ({tuple(map(str, types))}) of arguments for cupy_{name}")
+
+
+def _fits(dtype: DType, weak: type | None, wanted: DType) -> bool:
+    """Whether an operand casts safely, or is a Python number that doesn't widen what is wanted."""
+    if np.can_cast(dtype, wanted):
+        return True
+    try:
+        return weak is not None and np.result_type(weak(0), wanted) == wanted
+    except TypeError:
+        return False
 
 
 def giving(name: str, loops: tuple[Loop, ...], dtype: DType) -> Loop:
