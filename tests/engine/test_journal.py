@@ -23,7 +23,7 @@ class Stop(Exception):
 
 
 def leaf(*values: float) -> Tensor:
-    return Tensor.of(np.array(values), requires_grad=True)
+    return Tensor.of(np.array(values, "float64"), requires_grad=True)
 
 
 def test_gradients_and_freed_nodes_are_undone() -> None:
