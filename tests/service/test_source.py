@@ -176,6 +176,6 @@ def test_each_step_knows_its_line() -> None:
     assert source.lines == [2, 4, 4]
 
 
-def test_a_program_input_hides_a_namespace() -> None:
+def test_a_tensor_hides_a_namespace() -> None:
     assert parse("z = fft.sum()", names=["fft"]) == [op("sum", "fft", out="z")]
     assert parse("z = fft.sum()") == [op("fft.sum", out="z")]

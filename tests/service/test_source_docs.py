@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
+from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.protocol import OpsRequest, read
 from gradwire_service.host.source import MAX_LENGTH, MAX_STEPS, literal, parse, syntax
@@ -56,3 +58,11 @@ def test_the_grammar_names_the_attributes_namespaces_and_operators() -> None:
     rule = dict(re.findall(r"^(\w+) *= (.*?) ;", GRAMMAR, re.M | re.S))
     for name, table in (("augmented", IN_PLACE), ("unary", UNARY), ("binary", BINARY | COMPARE)):
         assert rule[name].count('"') // 2 == len(table), name
+
+
+def test_operators_attributes_and_namespaces_are_the_catalogues() -> None:
+    for name in [*BINARY.values(), *UNARY.values(), *COMPARE.values(), *ATTRIBUTES, "unbind"]:
+        assert resolve(name)
+    for name in IN_PLACE.values():
+        assert inplace_twin(name) is not None, name
+    assert {name.split(".")[0] for name in CATALOGUE if "." in name} <= NAMESPACES

@@ -35,12 +35,12 @@ def read(
 ) -> Source:
     """Turn source text into steps, in order of evaluation.
 
-    `names` are tensors known beforehand (a program's inputs): one called `fft` hides the namespace.
+    `names` are tensors known beforehand: one called `fft` hides the namespace.
     Longer than `max_length` characters or `max_steps` steps -> limit_exceeded; whatever the grammar
     lacks -> invalid_source with line, column, what was found and what is allowed.
     """
     module = tree(text, max_length)
-    writer = Writer(Text(text), max_steps, set(names))
+    writer = Writer(Text(text), max_steps, names)
     Statements(writer).write(module)
     return Source(writer.steps, writer.lines)
 

@@ -173,7 +173,9 @@ class Expressions:
     def _namespace(self, node: ast.expr) -> list[str] | None:
         """`nn.functional` as parts, where it isn't a tensor; `torch` itself is left out."""
         match node:
-            case ast.Name(id=name) if name in NAMESPACES and name not in self.writer.assigned:
+            case ast.Name(id=name) if name in NAMESPACES:
+                if name in self.writer.assigned or name in self.writer.known:
+                    return None
                 return [] if name == "torch" else [name]
             case ast.Attribute(value=value, attr=name):
                 space = self._namespace(value)

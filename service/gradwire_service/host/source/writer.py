@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import Any
 
 from gradwire_engine.errors import error
@@ -14,13 +15,14 @@ Step = dict[str, Any]
 
 
 class Writer:
-    """Collects steps; `assigned` are the names that surely are tensors."""
+    """Collects steps; `assigned` and `known` are names that surely are tensors."""
 
-    def __init__(self, text: Text, max_steps: int, assigned: set[str]) -> None:
+    def __init__(self, text: Text, max_steps: int, known: Collection[str]) -> None:
         self.text = text
         self.steps: list[Step] = []
         self.lines: list[int] = []
-        self.assigned = assigned
+        self.assigned: set[str] = set()
+        self.known = known
         self._max_steps = max_steps
         self._temporaries = 0
 
