@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,15 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
     The last operand must have the result's shape and dtype. The kernel gets it with at least one
     axis, so that what is computed from it is an array to work on in place.
     """
+    parameters = list(signature(kernel).parameters.values())[1:]
+    names = [p.name for p in parameters]
+    count = sum(p.annotation == "Array" for p in parameters)
 
     @wraps(kernel)
-    def run(xp: Any, *operands: Any, **attributes: Any) -> Any:
+    def run(xp: Any, *args: Any, **attributes: Any) -> Any:
+        operands = args[:count]
+        if len(args) > count:
+            attributes |= zip(names[count:], args[count:], strict=False)
         model = operands[-1]
         if not model.shape:
             return kernel(xp, *operands[:-1], model.reshape(1), **attributes).reshape(())

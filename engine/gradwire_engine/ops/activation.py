@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
-from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Number
@@ -28,7 +28,10 @@ def relu(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    vjp(grad_output=lambda g, input, threshold: gate(g, input, threshold)),
+    vjp(
+        grad_output=lambda g, input, threshold: gate(g, input, threshold),
+        input=lambda g: zero_of(g),
+    ),
     name="threshold_backward",
     public=False,
 )
@@ -48,8 +51,43 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     return xp.where(xp.less_equal(input, threshold), input.dtype.type(value), input)
 
 
-def _between(g: Any, input: Any, low: Number, high: Number) -> Any:
-    return where((input > low) & (input < high), g, 0)
+@elementwise(
+    vjp(
+        grad_output=lambda g, input, low, high: gate_between(g, input, low, high),
+        input=lambda g: zero_of(g),
+    ),
+    name="hardtanh_backward",
+    public=False,
+)
+def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: Number) -> Array:
+    """The gradient where input is between two limits, else 0."""
+    inside = xp.logical_and(xp.greater(input, low), xp.less(input, high))
+    return xp.where(inside, grad_output, 0)
+
+
+@elementwise(
+    vjp(
+        grad_output=lambda g, input, lambd: gate_outside(g, input, lambd),
+        input=lambda g: zero_of(g),
+    ),
+    name="hardshrink_backward",
+    public=False,
+)
+def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Array:
+    """The gradient where input is farther than lambd from 0, else 0."""
+    inside = xp.logical_and(xp.greater_equal(input, -lambd), xp.less_equal(input, lambd))
+    return xp.where(inside, 0, grad_output)
+
+
+def _limits_in_order(named: dict[str, Any]) -> None:
+    low, high = named["min_val"], named["max_val"]
+    if low > high:
+        raise error(
+            "invalid_argument",
+            f"hardtanh: min_val {low} is above max_val {high}",
+            "give the smaller one as min_val",
+            raised=ValueError,
+        )
 
 
 def _limited(xp: Any, input: Array, low: Number, high: Number) -> Array:
@@ -58,9 +96,10 @@ def _limited(xp: Any, input: Array, low: Number, high: Number) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g, input, min_val, max_val: _between(g, input, min_val, max_val)),
+    vjp(input=lambda g, input, min_val, max_val: gate_between(g, input, min_val, max_val)),
     space=NN,
     takes=REAL_NUMERIC,
+    check=_limits_in_order,
     formula="g where min_val < input < max_val",
 )
 def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
@@ -69,7 +108,7 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
 
 
 @elementwise(
-    vjp(input=lambda g, input: _between(g, input, 0, 6)),
+    vjp(input=lambda g, input: gate_between(g, input, 0, 6)),
     space=NN,
     takes=REAL_NUMERIC,
     grad_name="HardtanhBackward0",
@@ -82,7 +121,7 @@ def relu6(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g, input, negative_slope: where(input > 0, g, g * negative_slope)),
+    vjp(input=lambda g, input, negative_slope: leaky_gate(g, input, negative_slope)),
     space=NN,
     takes=FLOAT_ONLY,
     formula="g where input > 0, else g negative_slope",
@@ -97,7 +136,21 @@ def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
 
 @elementwise(
     vjp(
-        input=lambda g, input, weight: where(input > 0, g, g * weight),
+        grad_output=lambda g, input, slope: leaky_gate(g, input, slope),
+        input=lambda g: zero_of(g),
+        slope=lambda g, grad_output, input: where(input > 0, 0, g * grad_output),
+    ),
+    name="leaky_relu_backward",
+    public=False,
+)
+def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array:
+    """The gradient where input is positive, else the slope's part of it."""
+    return xp.where(xp.greater(input, 0), grad_output, xp.multiply(grad_output, slope))
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, weight: leaky_gate(g, input, weight),
         weight=lambda g, input: where(input > 0, 0, g * input),
     ),
     name="prelu_kernel",
@@ -127,13 +180,13 @@ def prelu(input: Array, weight: Array) -> Array:
             f"prelu: the input is {input.dtype}, the weight {weight.dtype}",
             "convert one of them",
         )
-    if len(weight.shape) == 1 and len(input.shape) > 1:
-        weight = reshape(weight, (1, size, *(1 for _ in input.shape[2:])))
+    if len(weight.shape) == 1 and len(input.shape) != 1:
+        weight = reshape(weight, (1, size, *(1 for _ in input.shape[2:])) if input.shape else ())
     return _prelu(input, weight)
 
 
 @elementwise(
-    vjp(input=lambda g, input: _between(g / 6, input, -3, 3)),
+    vjp(input=lambda g, input: gate_between(g, input, -3, 3) / 6),
     space=NN,
     takes=FLOAT_ONLY,
     domain=(-2.8, 2.8),
@@ -160,12 +213,8 @@ def hardswish(xp: Any, input: Array) -> Array:
     return xp.divide(xp.multiply(input, _limited(xp, xp.add(input, 3), 0, 6)), 6)
 
 
-def _outside(g: Any, input: Any, lambd: Number) -> Any:
-    return where((input >= -lambd) & (input <= lambd), 0, g)
-
-
 @elementwise(
-    vjp(input=lambda g, input, lambd: _outside(g, input, lambd)),
+    vjp(input=lambda g, input, lambd: gate_outside(g, input, lambd)),
     space=NN,
     takes=FLOAT_ONLY,
     formula="g where |input| > lambd",
@@ -185,7 +234,7 @@ def _no_less_than_zero(named: dict[str, Any]) -> None:
 
 
 @elementwise(
-    vjp(input=lambda g, input, lambd: _outside(g, input, lambd)),
+    vjp(input=lambda g, input, lambd: gate_outside(g, input, lambd)),
     space=NN,
     takes=FLOAT_ONLY,
     check=_no_less_than_zero,

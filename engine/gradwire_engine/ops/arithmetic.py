@@ -57,6 +57,14 @@ def _scales(named: dict[str, Any]) -> None:
         )
 
 
+def _times(xp: Any, array: Array, alpha: Number) -> Array:
+    """An operand times alpha, which wraps around in an integer dtype as torch's does."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is not None and dtype.kind in "iu":
+        alpha = xp.asarray(alpha).astype(dtype)
+    return xp.multiply(array, alpha)
+
+
 @elementwise(
     vjp(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj(alpha)),
     aliases=("__add__", "__radd__"),
@@ -65,7 +73,7 @@ def _scales(named: dict[str, Any]) -> None:
 )
 def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Add other, times alpha, to input."""
-    return xp.add(input, other if alpha == 1 else xp.multiply(other, alpha))
+    return xp.add(input, other if alpha == 1 else _times(xp, other, alpha))
 
 
 @elementwise(
@@ -77,7 +85,7 @@ def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract other, times alpha, from input."""
-    return xp.subtract(input, other if alpha == 1 else xp.multiply(other, alpha))
+    return xp.subtract(input, other if alpha == 1 else _times(xp, other, alpha))
 
 
 @elementwise(
@@ -90,7 +98,7 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 )
 def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract input, times alpha, from other."""
-    return xp.subtract(other, input if alpha == 1 else xp.multiply(input, alpha))
+    return xp.subtract(other, input if alpha == 1 else _times(xp, input, alpha))
 
 
 @elementwise(

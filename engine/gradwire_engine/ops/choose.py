@@ -33,7 +33,6 @@ def _needs_condition(named: dict[str, Any]) -> None:
     unpromoted=("condition",),
     inplace=False,
     check=_needs_condition,
-    exact=True,
     formula="input: g where condition; other: g elsewhere",
 )
 def where(xp: Any, condition: Array, input: Array, other: Array) -> Array:
@@ -76,7 +75,6 @@ def _needs_mask(named: dict[str, Any]) -> None:
     ),
     unpromoted=("mask", "value"),
     check=_needs_mask,
-    exact=True,
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
     formula="input: g where the mask is False; value: the sum of g where it is True",
 )

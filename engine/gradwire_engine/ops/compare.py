@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, elementwise, to_bool
 
 
@@ -89,7 +90,15 @@ def signbit(xp: Any, input: Array) -> Array:
     return xp.signbit(input) if input.dtype.kind == "f" else xp.less(input, 0)
 
 
-@elementwise(result=to_bool, inplace=False)
+def _no_negative_tolerance(named: dict[str, Any]) -> None:
+    for name in ("rtol", "atol"):
+        if named[name] < 0:
+            raise error(
+                "invalid_argument", f"isclose: {name} is {named[name]}", "it must be 0 or more"
+            )
+
+
+@elementwise(result=to_bool, inplace=False, check=_no_negative_tolerance)
 def isclose(
     xp: Any,
     input: Array,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
 from gradwire_engine.families import NUMERIC, composite, elementwise
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.cast import to_dtype
@@ -56,16 +59,18 @@ def _name(named: dict[str, Any]) -> str:
 )
 def pow(xp: Any, input: Array, exponent: Array) -> Array:
     """Raise input to the power of exponent."""
-    shortcut = None if getattr(exponent, "shape", ()) else _SHORTCUTS.get(_value(exponent))
-    if shortcut is not None:
-        return shortcut(xp, input)
-    if getattr(input, "dtype", exponent.dtype).kind in "iu" and getattr(exponent, "shape", ()):
+    if type(exponent) in (int, float):
+        shortcut = _SHORTCUTS.get(exponent)
+        return xp.power(input, exponent) if shortcut is None else shortcut(xp, input)
+    if isinstance(exponent, np.generic) and exponent.dtype.kind == "i" and exponent < 0:
+        raise error(
+            "invalid_argument",
+            f"pow: integers to the power {exponent} are no integers",
+            "convert the tensor to a floating dtype",
+        )
+    if exponent.dtype.kind in "iu" and not isinstance(exponent, np.generic):
         return _whole_power(xp, input, exponent)
     return xp.power(input, exponent)
-
-
-def _value(exponent: Any) -> Any:
-    return exponent if type(exponent) in (int, float) else None
 
 
 _SHORTCUTS = {
