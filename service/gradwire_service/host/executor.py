@@ -62,11 +62,16 @@ class Executor:
     async def _in_thread(self, session: Session, lane: asyncio.Lock, work: Callable[[], T]) -> T:
         """The lane is free again when the thread is done, also if nobody waits for it any more."""
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(lambda done: self._release(session, lane))
+        future.add_done_callback(lambda _: self._release(session, lane))
         return await asyncio.shield(future)
 
-    async def elsewhere(self, work: Callable[[], T]) -> T:
-        """Do work that belongs to no session in a thread."""
+    async def apart(self, work: Callable[[], T], small: Callable[[], T] | None = None) -> T:
+        """The same for work that belongs to no session."""
+        if small is not None:
+            try:
+                return small()
+            except TooMuchHere:
+                pass
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def _release(self, session: Session, lane: asyncio.Lock) -> None:

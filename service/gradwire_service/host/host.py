@@ -1,25 +1,32 @@
-"""The host: sessions and what is asked of them, on plain objects. HTTP, the embedded SDK and others are its doors."""
+"""The host: sessions and what is asked of them, on plain objects.
+
+HTTP routes, the embedded SDK and whatever comes later are doors to it.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from secrets import token_hex
 from types import MappingProxyType
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
-from gradwire_engine.arrays import backend
+from gradwire_engine.arrays import backend, devices
+from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.spec import DTYPES
+from gradwire_engine.spec import DTYPES, float32
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
-from gradwire_service.host.protocol import SessionCreate, SessionPatch
+from gradwire_service.host.protocol import EvaluateRequest, SessionCreate, SessionPatch
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest, run
 from gradwire_service.host.sessions import Session, timestamp
+from gradwire_service.host.transforms import Fetch, Reference, Transform
+from gradwire_service.version import VERSION
 
 _NONE: Mapping[str, Array] = MappingProxyType({})
 
@@ -56,6 +63,48 @@ class Host:
         """Refuse a session that was closed while the request waited for it."""
         if session.closed:
             raise self._absent(session.id)
+
+    def transform(
+        self,
+        request: EvaluateRequest,
+        arrays: Mapping[str, Array] = _NONE,
+        fetch: Fetch | None = None,
+        allowance: int | None = None,
+    ) -> Reply:
+        """Run a program in one call, and differentiate it where the request asks for that.
+
+        `fetch` gives the arrays of tensors that lie in sessions; by default it reads them here.
+        """
+        session = Session("one call", SessionCreate(), float32, self.limits, self.ledger)
+        try:
+            return Transform(session, request, arrays, fetch or self.fetch).run(
+                self.limits.seconds, allowance
+            )
+        finally:
+            session.close()
+
+    def fetch(self, wanted: Reference) -> Array:
+        """The elements of a tensor of a session."""
+        with self.using(wanted.session) as session:
+            return session.find(wanted.tensor).numpy()
+
+    @contextmanager
+    def using(self, session_id: str) -> Iterator[Session]:
+        """Hold an open session, after all who hold it now."""
+        with self.session(session_id).use() as session:
+            self.check_open(session)
+            yield session
+
+    def info(self) -> Reply:
+        """What this server is and can: version, catalogue, devices, dtypes, limits."""
+        return {
+            "version": VERSION,
+            "catalogue": catalogue_hash(),
+            "ops": len(CATALOGUE),
+            "devices": devices(),
+            "dtypes": list(DTYPES),
+            "limits": self.limits.model_dump(),
+        }
 
     # sessions
 
@@ -112,6 +161,15 @@ class Host:
         if "memory_limit_bytes" in given:
             session.meter.limit = asked.memory_limit_bytes or self.limits.session_bytes
 
+    def fork(self, session: Session) -> Session:
+        """A second session with the same tensors and graph; what one does, the other never sees."""
+        self.expire()
+        with session.use():
+            self.check_open(session)
+            made = session.forked(f"s_{token_hex(12)}", self.ledger)
+        self._enter(made)
+        return made
+
     def delete(self, session: Session) -> None:
         """Close a session and give back what it held."""
         self._remove(session, "session_closed", "was closed")
@@ -151,7 +209,7 @@ class Host:
     def stop(self) -> None:
         """End what runs at its next op: the process is about to end."""
         for session in list(self._sessions.values()):
-            session.meter.deadline = 0.0
+            session.meter.stop()
 
     def _check_ttl(self, seconds: float | None) -> None:
         if seconds is not None and seconds > self.limits.longest_ttl_seconds:
@@ -165,6 +223,6 @@ class Host:
         if nbytes is not None and nbytes > self.limits.session_bytes:
             raise error(
                 "limit_exceeded",
-                f"memory_limit_bytes is {nbytes}, and a session may hold {self.limits.session_bytes}",
+                f"memory_limit_bytes is {nbytes}, and the limit is {self.limits.session_bytes}",
                 "ask for less",
             )

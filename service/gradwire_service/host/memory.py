@@ -1,7 +1,7 @@
-"""Bytes: asked for before anything is allocated, counted exactly where the estimate is not enough.
+"""Bytes: asked for before anything is allocated, counted exactly where an estimate won't do.
 
-A session's meter knows an upper bound: what was counted last, and all that was asked for since. Only
-when the bound passes a limit, or enough work was done to pay for it, are the cells counted again.
+A session's meter knows an upper bound: what was counted last, and all that was asked for since.
+Only when the bound passes a limit, or enough work was done to pay for it, is it counted again.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
 from gradwire_engine.tape import Node, Output
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.origins import Origins
 
 _WORTH = 2**16
 """Bytes asked for since the last count below which a count tells nothing new."""
 _OPS_WORTH = 32
+INLINE_SECONDS = 1e-3
+"""How long work on the event loop may take, looked at between steps."""
+_INF = float("inf")
 
 
 class Held(NamedTuple):
@@ -52,18 +56,26 @@ class Meter:
     """Charged before each allocation of a session; raises memory_limit or deadline_exceeded."""
 
     __slots__ = (
-        "_bound", "_counted", "_ledger", "_nodes", "_ops", "_roots", "_since",
-        "allowance", "deadline", "limit", "peak",
+        "_bound", "_ledger", "_nodes", "_ops", "_roots", "_since",
+        "allowance", "deadline", "inline_until", "limit", "origins", "peak", "stopped",
     )  # fmt: skip
 
-    def __init__(self, roots: Callable[[], Iterable[Tensor]], limit: int, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        roots: Callable[[], Iterable[Tensor]],
+        limit: int,
+        ledger: Ledger,
+        origins: Origins,
+    ) -> None:
         self._roots = roots
         self._ledger = ledger
+        self.origins = origins
         self.limit = limit
         self.peak = 0
-        self.deadline = float("inf")
+        self.deadline = self.inline_until = _INF
         self.allowance: int | None = None
-        self._bound = self._counted = self._since = 0
+        self.stopped = False
+        self._bound = self._since = 0
         self._nodes = self._ops = 0
 
     @property
@@ -76,15 +88,34 @@ class Meter:
         """At most so many nodes are in the graph."""
         return self._nodes + self._ops
 
+    def begin(self, seconds: float, allowance: int | None) -> None:
+        """A request begins: how long it may compute, and what it may use on the event loop."""
+        now = time.monotonic()
+        self.deadline = now + seconds
+        self.allowance = allowance
+        self.inline_until = _INF if allowance is None else now + INLINE_SECONDS
+
+    def stop(self) -> None:
+        """End what runs at its next step."""
+        self.stopped = True
+
     def tick(self) -> None:
-        """Note one step; a request that ran too long ends here."""
+        """Note one step; a request that runs too long ends here."""
         self._ops += 1
-        if time.monotonic() > self.deadline:
-            raise error(
-                "deadline_exceeded",
-                "the request computed longer than it may",
-                "send less in one request, or ask for more time; the session is as before",
-            )
+        now = time.monotonic()
+        if now > self.inline_until:
+            raise TooMuchHere
+        if now > self.deadline or self.stopped:
+            raise self._over()
+
+    def _over(self) -> GradwireError:
+        if self.stopped:
+            return error("shutting_down", "the server is shutting down", "try again soon")
+        return error(
+            "deadline_exceeded",
+            "the request computed longer than it may; the session is as before",
+            "send less in one request, or ask for more time",
+        )
 
     def charge(self, nbytes: int) -> None:
         """Ask for bytes that are about to be allocated."""
@@ -125,7 +156,8 @@ class Meter:
 
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""
-        held = measure(self._roots())
+        held, nodes = measure(self._roots())
+        self.origins.keep([node.seq for node in nodes])
         self._set_bound(held.total + _journalled())
         self._nodes, self._ops = held.nodes, 0
         return held
@@ -143,7 +175,7 @@ class Meter:
 
     def _set_bound(self, nbytes: int) -> None:
         self._ledger.add(nbytes - self._bound)
-        self._bound = self._counted = nbytes
+        self._bound = nbytes
         self._since = 0
         self.peak = max(self.peak, nbytes)
 
@@ -164,8 +196,8 @@ def _journalled() -> int:
     return sum(int(getattr(old, "nbytes", 0)) for old in arrays.values())
 
 
-def measure(roots: Iterable[Tensor]) -> Held:
-    """What these tensors hold, themselves, by `.grad` and by the graph behind them."""
+def measure(roots: Iterable[Tensor]) -> tuple[Held, set[Node]]:
+    """What these tensors hold, themselves, by `.grad` and by the graph behind them; its nodes."""
     walk = _Walk()
     tensors = list(roots)
     values = sum(map(walk.storage, tensors))
@@ -177,7 +209,7 @@ def measure(roots: Iterable[Tensor]) -> Held:
         if tensor.view is not None and tensor.view.base is not None:
             walk.enter(tensor.view.base._edge)
     saved = walk.run()
-    return Held(values, saved, grads + walk.grads, len(walk.nodes))
+    return Held(values, saved, grads, len(walk.nodes)), walk.nodes
 
 
 class _Walk:
@@ -187,7 +219,6 @@ class _Walk:
         self.storages: set[Any] = set()
         self.nodes: set[Node] = set()
         self.stack: list[Node] = []
-        self.grads = 0
 
     def storage(self, tensor: Tensor) -> int:
         """The bytes of a tensor's storage, the first time it is met."""

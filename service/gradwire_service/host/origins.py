@@ -42,8 +42,6 @@ class Origins:
         places = {bisect_right(self._marks, seq, key=_first) - 1 for seq in seqs}
         self._marks = [mark for place, mark in enumerate(self._marks) if place in places]
 
-    def copy(self) -> Origins:
-        """The same marks for a fork."""
-        other = Origins()
-        other._marks = list(self._marks)
-        return other
+    def take(self, other: Origins) -> None:
+        """Know what another one knows: for a fork."""
+        self._marks = list(other._marks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
@@ -62,12 +61,11 @@ def run(
     would need more, and nothing has happened.
     """
     meter = session.meter
-    meter.deadline, meter.allowance = time.monotonic() + seconds, allowance
+    meter.begin(seconds, allowance)
     try:
         with modes(session, request.grad_mode):
             return _answer(Steps(session, arrays), request)
     finally:
-        meter.allowance = None
         meter.settle()
 
 
@@ -84,7 +82,7 @@ def _answer(steps: Steps, request: RunRequest) -> Reply:
     with transaction():
         try:
             for index, step in enumerate(wanted):
-                _do(steps, index, step)
+                do(steps, index, step)
             return _values(steps, request.returns)
         finally:
             steps.drop_temporaries()
@@ -95,7 +93,7 @@ def _one_by_one(steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str]
     try:
         for index, step in enumerate(wanted):
             with transaction():
-                _do(steps, index, step)
+                do(steps, index, step)
         return _values(steps, returns)
     finally:
         steps.drop_temporaries()
@@ -119,7 +117,7 @@ def _steps_of(request: StepsRequest | OpsRequest, session: Session) -> Sequence[
     )
 
 
-def _do(steps: Steps, index: int, step: StepPart) -> None:
+def do(steps: Steps, index: int, step: StepPart) -> None:
     """Do a step; what goes wrong in it says which one it was."""
     try:
         if step.grad_mode is None:

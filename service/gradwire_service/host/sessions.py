@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
+from itertools import count
 from typing import Any
 
 from gradwire_engine.errors import GradwireError, error
@@ -21,6 +23,8 @@ from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.protocol.names import GRAD
 from gradwire_service.host.reply import Reply, TensorReply
 
+_serials = count(1)
+
 
 class Session:
     """Everything that one session is. Whoever uses it holds it by `use`."""
@@ -29,6 +33,7 @@ class Session:
         self, key: str, asked: SessionCreate, dtype: DType, limits: Limits, ledger: Ledger
     ) -> None:
         self.id = key
+        self.serial = next(_serials)
         self.label = asked.label
         self.device = asked.device
         self.dtype = dtype
@@ -36,10 +41,9 @@ class Session:
         self.limits = limits
         self.tensors: dict[str, Tensor] = {}
         self.generator = Generator(asked.seed)
-        self.meter = Meter(
-            self.tensors.values, asked.memory_limit_bytes or limits.session_bytes, ledger
-        )
         self.origins = Origins()
+        limit = asked.memory_limit_bytes or limits.session_bytes
+        self.meter = Meter(self.tensors.values, limit, ledger, self.origins)
         self.created = time.time()
         self.last_use = time.time()
         self.users = 0
@@ -80,6 +84,22 @@ class Session:
         with self._lock:
             self.tensors.clear()
             self.meter.forget()
+
+    def forked(self, key: str, ledger: Ledger) -> Session:
+        """A second session with the same settings, random state, tensors and graph."""
+        asked = SessionCreate.model_construct(
+            label=self.label,
+            device=self.device,
+            seed=self.generator.seed,
+            ttl_seconds=self.ttl,
+            memory_limit_bytes=self.meter.limit,
+        )
+        made = Session(key, asked, self.dtype, self.limits, ledger)
+        made.generator.draws = self.generator.draws
+        made.origins.take(self.origins)
+        made.tensors.update(import_module("gradwire_engine.fork").fork(self.tensors))
+        made.meter.count()
+        return made
 
     # names
 
@@ -133,9 +153,8 @@ class Session:
             found = owner.grad
         return None if found is None else shown(name, found, data=data)
 
-    def describe(self) -> Reply:
-        """The session as a resource, bytes counted exactly."""
-        held = self.meter.count()
+    def brief(self) -> Reply:
+        """What can be said of the session without counting what it holds."""
         return {
             "id": self.id,
             "label": self.label,
@@ -148,6 +167,12 @@ class Session:
             "memory_limit_bytes": self.meter.limit,
             "detect_anomaly": False,
             "tensors": len(self.tensors),
+        }
+
+    def describe(self) -> Reply:
+        """The session as a resource, bytes counted exactly."""
+        held = self.meter.count()
+        return self.brief() | {
             "nodes": held.nodes,
             "bytes": {
                 "values": held.values,

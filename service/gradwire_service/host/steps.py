@@ -1,4 +1,4 @@
-"""What each kind of step does to a session. Each step is checked by its model before it comes here."""
+"""What each kind of step does to a session; a model has checked each step before."""
 
 from __future__ import annotations
 

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_service.http.codec import Buffer, Written, decompress
+from gradwire_service.host.elements import Array
+from gradwire_service.host.protocol import Model, read
+from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.sessions import Session
+from gradwire_service.http.codec import (
+    NPY,
+    SAFETENSORS,
+    Buffer,
+    Data,
+    compress,
+    decompress,
+    encoding,
+    read_request,
+    wanted,
+    write_reply,
+)
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
     from gradwire_service.http.service import Service
 
+SMALL = 2**15
+"""Bytes that are read from a body, or written to a reply, on the event loop."""
+DATA = ("nested", "none", "base64")
 _TOKEN = 200
+_WORTH_COMPRESSING = 2**14
 
 
 class Answer(NamedTuple):
@@ -27,9 +46,13 @@ class Answer(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def answer(written: Written, status: int = 200, *headers: tuple[bytes, bytes]) -> Answer:
-    """An answer of a reply that was written."""
-    return Answer(status, written.media_type, written.buffers, headers)
+def weight(reply: Reply) -> int:
+    """The bytes of the arrays in a reply, roughly the work of writing it."""
+    if type(reply) is TensorReply:
+        return 0 if reply.array is None else int(reply.array.nbytes)
+    if type(reply) is dict:
+        return sum(map(weight, reply.values()))
+    return sum(map(weight, reply)) if type(reply) is list else 0
 
 
 class Hangup(Exception):
@@ -76,6 +99,60 @@ class Call:
                 f"one of {', '.join(allowed)}",
             )
         return found
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        """A query parameter that is a whole number between two bounds."""
+        text = self.query.get(name)
+        if text is None:
+            return default
+        found = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+        if not low <= found <= high:
+            raise error(
+                "invalid_request",
+                f"?{name}={text[:_TOKEN]} is not one of its values",
+                f"a whole number from {low} to {high}",
+            )
+        return found
+
+    def session(self) -> Session:
+        """The session that the path names."""
+        self.session_id = self.path["id"]
+        return self.service.host.session(self.session_id)
+
+    def read(self, kind: type[Model], body: Buffer) -> tuple[Model, Mapping[str, Array]]:
+        """The body as a request of this kind, and the arrays that came with it."""
+        depth = self.service.host.limits.depth
+        value, arrays = read_request(self.header(b"content-type"), body, depth=depth)
+        return read(kind, value), arrays
+
+    async def replied(self, reply: Reply, status: int = 200) -> Answer:
+        """The answer that a reply makes, written in a thread where it is large."""
+        if weight(reply) <= SMALL:
+            return self.answer(reply, status)
+        return await self.service.executor.apart(lambda: self.answer(reply, status))
+
+    def answer(
+        self, reply: Reply, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> Answer:
+        """The answer that a reply makes, in the encodings that the caller takes."""
+        data = self.option("data", DATA, "nested")
+        written = write_reply(reply, self.header(b"accept"), cast(Data, data))
+        return self.compressed(Answer(status, written.media_type, written.buffers, headers))
+
+    def compressed(self, found: Answer) -> Answer:
+        """Text that is worth it, compressed if the caller takes that; numbers in binary are not."""
+        name = encoding(self.header(b"accept-encoding"))
+        binary = found.media_type in (SAFETENSORS, NPY)
+        if name is None or binary or sum(map(len, found.buffers)) < _WORTH_COMPRESSING:
+            return found
+        headers = ((b"content-encoding", name.encode()), (b"vary", b"accept-encoding"))
+        buffers = compress(found.buffers, name)
+        return found._replace(buffers=buffers, headers=(*found.headers, *headers))
+
+    def check_accept(self) -> None:
+        """Refuse early what could not be answered in the form that the caller wants."""
+        wanted(self.header(b"accept"))
+        self.option("data", DATA, "nested")
 
     async def body(self) -> Buffer:
         """The whole body, without its Content-Encoding; refused as soon as it passes the limit."""

@@ -1,4 +1,4 @@
-"""Routes: documented for OpenAPI as FastAPI's are, answered without what FastAPI does per request."""
+"""Routes: documented for OpenAPI as FastAPI's, answered without what FastAPI does per request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Route(APIRoute):
 
     def __init__(self, path: str, method: str, handler: Handler, **documentation: Any) -> None:
         async def endpoint() -> None:
-            """Stands for the handler where FastAPI looks for parameters: it has none of FastAPI's."""
+            """What FastAPI looks at in the handler's place: it has no parameters of FastAPI's."""
 
         super().__init__(
             path,
@@ -34,10 +34,11 @@ class Route(APIRoute):
             **documentation,
         )
         self.handler = handler
+        self.method = method
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Answer; the door sends what stands in the scope."""
-        if scope["method"] not in self.methods:
+        if scope["method"] != self.method and (scope["method"], self.method) != ("HEAD", "GET"):
             raise HTTPException(405)
         call: Call = scope["gradwire.call"]
         call.path = scope["path_params"]

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from hashlib import sha256
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -34,16 +34,16 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
 _PIECE = 2**18
 
 
-class Service(FastAPI):
-    """The app. `host` has the sessions, `executor` runs their work."""
+class Service:
+    """The app. `host` has the sessions, `executor` runs their work, `api` is FastAPI's part."""
 
     def __init__(
-        self, host: Host, executor: Executor, log: Log, keys: Collection[str] = (), **fields: Any
+        self, host: Host, executor: Executor, log: Log, api: FastAPI, keys: Collection[str] = ()
     ) -> None:
-        super().__init__(**fields)
         self.host = host
         self.executor = executor
         self.log = log
+        self.api = api
         self.keys = frozenset(map(_digest, keys))
         self.metrics = Metrics()
         self.draining = False
@@ -51,28 +51,26 @@ class Service(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or hand lifespan events to FastAPI."""
         if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
+            await self.api(scope, receive, send)
             return
         began = time.perf_counter()
         call = Call(scope, receive, self, _request_id(scope))
-        scope["app"], scope["gradwire.call"] = self, call
+        scope["app"], scope["gradwire.call"] = self.api, call
         try:
             found = await self._answer(call, send)
         except Hangup:
             return
-        if found is not None:
-            await _send(found, call, send)
-        seconds = time.perf_counter() - began
-        self._note(call, 200 if found is None else found.status, seconds)
+        await _send(found, call, send)
+        self._note(call, found.status, time.perf_counter() - began)
 
-    async def _answer(self, call: Call, send: Send) -> Answer | None:
-        """What the route answers, or the problem; None where FastAPI has sent its own page."""
+    async def _answer(self, call: Call, send: Send) -> Answer:
+        """What the route answers, or the problem."""
         scope = call.scope
         try:
             if self.draining or self.keys:
                 self._admit(call)
-            await self.router.app(scope, call.receive, send)
-            found: Answer | None = scope.get("gradwire.answer")
+            await self.api.router.app(scope, call.receive, send)
+            found: Answer = scope["gradwire.answer"]
         except GradwireError as raised:
             return _problem(raised, call)
         except HTTPException:
@@ -103,7 +101,7 @@ class Service(FastAPI):
         scope = call.scope
         allowed = {
             method
-            for route in self.router.routes
+            for route in self.api.router.routes
             if route.matches(scope)[0] is not Match.NONE
             for method in getattr(route, "methods", None) or ()
         }

@@ -1,14 +1,30 @@
-"""What the server says of itself: health, metrics."""
+"""What the server says of itself: catalogue, limits, health, metrics."""
 
 from __future__ import annotations
 
 from gradwire_engine.errors import error
+from gradwire_service.host import catalogue
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.metrics import exposition
 
 
-async def live(call: Call) -> Answer:
+async def list_ops(call: Call) -> Answer:
+    """Every op of the catalogue."""
+    return call.answer(catalogue.listed())
+
+
+async def read_op(call: Call) -> Answer:
+    """One op, by its name, an alias or a last part that only one has."""
+    return call.answer(catalogue.one(call.path["name"]))
+
+
+async def info(call: Call) -> Answer:
+    """Version, catalogue, devices, dtypes, and every limit."""
+    return call.answer(call.service.host.info())
+
+
+async def live(_: Call) -> Answer:
     """Whether the process answers at all."""
     return Answer(200, JSON, [b'{"status":"live"}'])
 

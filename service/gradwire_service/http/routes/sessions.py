@@ -1,48 +1,87 @@
-"""Sessions as resources."""
+"""Sessions as resources, and the graph of one."""
 
 from __future__ import annotations
 
-from gradwire_service.host.protocol import SessionCreate, SessionPatch, read
-from gradwire_service.http.call import Answer, Call, answer
-from gradwire_service.http.codec import read_request, write_reply
+from functools import partial
+
+from gradwire_service.host import graph, picture
+from gradwire_service.host.protocol import SessionCreate, SessionPatch
+from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.codec import JSON
+
+FORMATS = {
+    "json": JSON,
+    "dot": "text/vnd.graphviz; charset=utf-8",
+    "mermaid": "text/vnd.mermaid; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_DRAW = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}
+_PAGE, _LONGEST_PAGE = 100, 1000
 
 
 async def create_session(call: Call) -> Answer:
     """Make a new, empty session."""
-    body = await call.body()
-    host = call.service.host
-    value, _ = read_request(call.header(b"content-type"), body, depth=host.limits.depth)
-    session = host.create(read(SessionCreate, value))
+    asked, _ = call.read(SessionCreate, await call.body())
+    session = call.service.host.create(asked)
     call.session_id = session.id
     location = (b"location", f"/v1/sessions/{session.id}".encode())
-    return answer(write_reply(session.describe(), call.header(b"accept")), 201, location)
+    return call.answer(session.describe(), 201, (location,))
+
+
+async def list_sessions(call: Call) -> Answer:
+    """Sessions, oldest first; `next` is the cursor of what follows, or null."""
+    limit = call.number("limit", _PAGE, 1, _LONGEST_PAGE)
+    after = call.number("cursor", 0, 0, 2**63)
+    found = [s for s in call.service.host.sessions() if s.serial > after]
+    items = [session.brief() for session in found[:limit]]
+    more = found[limit - 1].serial if len(found) > limit else None
+    return call.answer({"items": items, "next": None if more is None else str(more)})
 
 
 async def read_session(call: Call) -> Answer:
-    """One session: what it holds, and until when it lives."""
-    session = call.service.host.session(call.path["id"])
-    call.session_id = session.id
-    accept = call.header(b"accept")
-    return await call.service.executor.run(
-        session, lambda: answer(write_reply(session.describe(), accept))
-    )
+    """One session: what it holds, counted exactly, and until when it lives."""
+    session = call.session()
+    return call.answer(await call.service.executor.run(session, session.describe))
 
 
 async def change_session(call: Call) -> Answer:
     """Change label, time to live or memory limit."""
+    asked, _ = call.read(SessionPatch, await call.body())
+    session = call.session()
     host = call.service.host
-    body = await call.body()
-    session = host.session(call.path["id"])
-    call.session_id = session.id
-    value, _ = read_request(call.header(b"content-type"), body, depth=host.limits.depth)
-    host.patch(session, read(SessionPatch, value))
-    return await read_session(call)
+    host.patch(session, asked)
+    return call.answer(await call.service.executor.run(session, session.describe))
 
 
 async def close_session(call: Call) -> Answer:
-    """Close a session and free what it held."""
-    host = call.service.host
-    session = host.session(call.path["id"])
-    call.session_id = session.id
-    await call.service.executor.run(session, lambda: host.delete(session))
+    """Close a session and free what it held; later calls get 410."""
+    session = call.session()
+    await call.service.executor.run(session, partial(call.service.host.delete, session))
     return Answer(204)
+
+
+async def fork_session(call: Call) -> Answer:
+    """Make a second session with the same tensors and graph; neither sees what the other does."""
+    host = call.service.host
+    session = call.session()
+    fork = await call.service.executor.run(session, partial(host.fork, session))
+    location = (b"location", f"/v1/sessions/{fork.id}".encode())
+    return call.answer(fork.describe(), 201, (location,))
+
+
+async def session_graph(call: Call) -> Answer:
+    """The graph as data or as a picture; with `tensor` only what leads to it."""
+    form = call.option("format", tuple(FORMATS), "json")
+    session = call.session()
+    return await call.service.executor.run(
+        session, partial(_drawn, call, form, call.query.get("tensor"))
+    )
+
+
+def _drawn(call: Call, form: str, tensor: str | None) -> Answer:
+    with call.service.host.using(call.path["id"]) as held:
+        data = graph.graph(held, tensor)
+    if form == "json":
+        return call.answer(data)
+    text = _DRAW[form](data).encode()
+    return call.compressed(Answer(200, FORMATS[form], [text]))

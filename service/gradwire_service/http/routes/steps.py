@@ -13,15 +13,11 @@ from gradwire_service.host.protocol import (
     GradRequest,
     OpsRequest,
     StepsRequest,
-    read,
 )
+from gradwire_service.host.reply import Reply
+from gradwire_service.host.run import RunRequest
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.call import Answer, Call, answer
-from gradwire_service.http.codec import Buffer, read_request, wanted, write_reply
-
-DATA = ("nested", "none", "base64")
-SMALL = 2**15
-"""Bytes of a body that are read on the event loop."""
+from gradwire_service.http.call import SMALL, Answer, Call
 
 
 async def steps(call: Call) -> Answer:
@@ -35,7 +31,7 @@ async def ops(call: Call) -> Answer:
 
 
 async def grad(call: Call) -> Answer:
-    """Compute gradients, as torch.autograd.grad does; they are answered in the order of inputs."""
+    """Compute gradients, as torch.autograd.grad does, answered in the order of `inputs`."""
     return await _run(call, GradRequest)
 
 
@@ -45,34 +41,25 @@ async def backward(call: Call) -> Answer:
 
 
 async def _run(call: Call, kind: type[Any]) -> Answer:
-    call.session_id = call.path["id"]
-    host, executor = call.service.host, call.service.executor
     body = await call.body()
-    session = host.session(call.session_id)
-    accept, data = call.header(b"accept"), call.option("data", DATA, "nested")
-    wanted(accept)
-    content_type = call.header(b"content-type")
+    session = call.session()
+    call.check_accept()
+    executor = call.service.executor
     if len(body) > SMALL:
-        request = partial(_read, kind, content_type, body, host.limits.depth)
-        return await executor.run(session, partial(_work, call, session, request, accept, data))
-    known = _read(kind, content_type, body, host.limits.depth)
-    work = partial(_work, call, session, lambda: known, accept, data)
-    if estimate(session, known[0]) > HOP:
-        return await executor.run(session, work)
-    return await executor.run(session, work, partial(work, ALLOWANCE))
-
-
-def _read(
-    kind: type[Any], content_type: str | None, body: Buffer, depth: int
-) -> tuple[Any, Mapping[str, Array]]:
-    value, arrays = read_request(content_type, body, depth=depth)
-    return read(kind, value), arrays
+        return await executor.run(
+            session, lambda: call.answer(_work(call, session, *call.read(kind, body)))
+        )
+    request, arrays = call.read(kind, body)
+    work = partial(_work, call, session, request, arrays)
+    small = partial(work, ALLOWANCE) if estimate(session, request) <= HOP else None
+    return await call.replied(await executor.run(session, work, small))
 
 
 def _work(
-    call: Call, session: Session, read_: Any, accept: str | None, data: Any,
+    call: Call,
+    session: Session,
+    request: RunRequest,
+    arrays: Mapping[str, Array],
     allowance: int | None = None,
-) -> Answer:  # fmt: skip
-    request, arrays = read_()
-    reply = call.service.host.run(session, request, arrays, allowance)
-    return answer(write_reply(reply, accept, data))
+) -> Reply:
+    return call.service.host.run(session, request, arrays, allowance)

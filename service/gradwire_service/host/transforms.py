@@ -1,0 +1,205 @@
+"""Programs run in one call, without a session of their own: evaluate, value_and_grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gradwire_engine import backward as reverse
+from gradwire_engine.errors import error
+from gradwire_engine.spec import DTYPES
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host import source
+from gradwire_service.host.elements import Array
+from gradwire_service.host.protocol import (
+    EvaluateRequest,
+    Program,
+    ProgramInput,
+    StepPart,
+    ValueAndGradRequest,
+    from_source,
+    limit_steps,
+)
+from gradwire_service.host.reply import Reply
+from gradwire_service.host.run import do, modes
+from gradwire_service.host.sessions import Session, shown
+from gradwire_service.host.steps import Steps
+
+
+class Reference(NamedTuple):
+    """A tensor that lies in a session already."""
+
+    session: str
+    tensor: str
+
+
+Fetch = Callable[[Reference], Array]
+"""How a reference becomes an array."""
+
+
+def references(request: EvaluateRequest) -> Iterator[Reference]:
+    """The tensors of sessions that a request uses."""
+    given = [request.inputs]
+    if isinstance(request, ValueAndGradRequest) and request.grad_outputs:
+        given.append(request.grad_outputs)
+    for literals in given:
+        for value in literals.values():
+            found = reference(value)
+            if found is not None:
+                yield found
+
+
+def reference(value: Any) -> Reference | None:
+    """The reference that {"session": …, "tensor": …} is; None for a literal."""
+    if type(value) is not dict or "session" not in value:
+        return None
+    session, tensor = value["session"], value.get("tensor")
+    if value.keys() != {"session", "tensor"} or type(session) is not str or type(tensor) is not str:
+        raise error(
+            "invalid_request",
+            "inputs: an object with session needs tensor beside it and nothing else",
+            '{"session": "s_…", "tensor": "w"}',
+        )
+    return Reference(session, tensor)
+
+
+class Transform:
+    """One request: its program, and a session that lives as long as it."""
+
+    def __init__(
+        self,
+        session: Session,
+        request: EvaluateRequest,
+        arrays: Mapping[str, Array],
+        fetch: Fetch,
+    ) -> None:
+        self.session = session
+        self.request = request
+        self.fetch = fetch
+        self.steps = Steps(session, arrays)
+        self.leaves: dict[str, Tensor] = {}
+
+    def run(self, seconds: float, allowance: int | None = None) -> Reply:
+        """Run the program; differentiate it too where the request asks for that."""
+        request, session = self.request, self.session
+        session.meter.begin(seconds, allowance)
+        with modes(session):
+            self._enter_inputs()
+            wrt = self._wrt(request) if isinstance(request, ValueAndGradRequest) else []
+            for name in wrt:
+                self.leaves[name].requires_grad_()
+            for index, step in enumerate(_steps(request.program, session)):
+                do(self.steps, index, step)
+            outputs = {name: session.find(name) for name in request.program.outputs}
+            answer: Reply = {"outputs": {name: shown(name, t) for name, t in outputs.items()}}
+            if isinstance(request, ValueAndGradRequest):
+                answer["grads"] = self._grads(request, wrt, outputs)
+            return answer
+
+    def _enter_inputs(self) -> None:
+        entries, given = self.request.program.inputs, self.request.inputs
+        names = [entry if isinstance(entry, str) else entry.name for entry in entries]
+        if sorted(names) != sorted(given):
+            raise error(
+                "invalid_request",
+                f"inputs: the program takes {_listed(names)}; given are {_listed(given)}",
+                "give each input of the program once, and no other",
+            )
+        for entry, name in zip(entries, names, strict=True):
+            tensor = self._tensor(given[name])
+            if isinstance(entry, ProgramInput):
+                _check(entry, tensor)
+            self.leaves[name] = tensor
+            self.session.bind(name, tensor)
+
+    def _tensor(self, value: Any) -> Tensor:
+        found = reference(value)
+        if found is None:
+            return self.steps.reader.literal(value, prefer_default=True)
+        return Tensor.of(self.fetch(found), device=self.session.device)
+
+    def _wrt(self, request: ValueAndGradRequest) -> list[str]:
+        if request.wrt is None:
+            return [name for name, leaf in self.leaves.items() if leaf.dtype.differentiable]
+        for name in request.wrt:
+            if name not in self.leaves:
+                raise error(
+                    "invalid_request",
+                    f"wrt: {name!r} is no input of the program",
+                    f"its inputs are {_listed(self.leaves)}",
+                )
+        return request.wrt
+
+    def _grads(
+        self, request: ValueAndGradRequest, wrt: list[str], outputs: dict[str, Tensor]
+    ) -> Reply:
+        """Gradients of the outputs that have a cotangent; of all, if none was given."""
+        if not wrt:
+            return {}
+        given = request.grad_outputs
+        if given is None:
+            given = dict.fromkeys(outputs)
+        for name in given:
+            if name not in outputs:
+                raise error(
+                    "invalid_request",
+                    f"grad_outputs: {name!r} is no output of the program",
+                    f"its outputs are {_listed(outputs)}",
+                )
+        found = reverse.grad(
+            [outputs[name] for name in given],
+            [self.leaves[name] for name in wrt],
+            [self._cotangent(value, outputs[name]) for name, value in given.items()],
+            allow_unused=True,
+            names=wrt,
+        )
+        return {
+            name: None if gradient is None else shown(name, gradient)
+            for name, gradient in zip(wrt, found, strict=True)
+        }
+
+    def _cotangent(self, value: Any, output: Tensor) -> Tensor | None:
+        if reference(value) is not None:
+            return self._tensor(value)
+        return self.steps.reader.cotangent(value, output)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(name[:64] for name in names) or "none"
+
+
+def _check(entry: ProgramInput, tensor: Tensor) -> None:
+    """An input has the dtype and shape that the program fixes for it."""
+    if entry.dtype is not None and tensor.dtype is not DTYPES[entry.dtype]:
+        raise error(
+            "dtype_mismatch",
+            f"inputs: {entry.name} is {tensor.dtype.name}, the program fixes {entry.dtype}",
+            f'send {{"dtype": "{entry.dtype}", "data": …}}',
+        )
+    wanted = entry.shape
+    if wanted is None:
+        return
+    if len(wanted) != len(tensor.shape) or any(
+        size not in (None, given) for size, given in zip(wanted, tensor.shape, strict=True)
+    ):
+        raise error(
+            "shape_mismatch",
+            f"inputs: {entry.name} has shape {list(tensor.shape)}, the program fixes {wanted}",
+            "null in the program's shape leaves an axis open",
+        )
+
+
+def _steps(program: Program, session: Session) -> Sequence[StepPart]:
+    limits = session.limits
+    if program.source is None:
+        ops: Sequence[StepPart] = program.ops or ()
+        limit_steps(len(ops), limits.program_steps)
+        return ops
+    return from_source(
+        source.parse(
+            program.source,
+            max_length=limits.source_length,
+            max_steps=limits.program_steps,
+            names=session.tensors,
+        )
+    )

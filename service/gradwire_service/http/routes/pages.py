@@ -1,0 +1,43 @@
+"""Pages for people: the errors with cause, example and way out; OpenAPI and its reader."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import orjson
+from fastapi.openapi.docs import get_swagger_ui_html
+
+from gradwire_engine.errors import CODES, error
+from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.codec import JSON
+from gradwire_service.http.explanations import index, page
+
+HTML = "text/html; charset=utf-8"
+
+
+async def errors(_: Call) -> Answer:
+    """The list of all errors."""
+    return Answer(200, HTML, [index().encode()])
+
+
+async def error_page(call: Call) -> Answer:
+    """What an error means: its cause, an example, the way out."""
+    code = call.path["code"]
+    if code not in CODES:
+        raise error("not_found", f"there is no error called {code[:64]!r}", "/errors lists them")
+    return Answer(200, HTML, [page(code).encode()])
+
+
+async def openapi(call: Call) -> Answer:
+    """The contract as OpenAPI."""
+    return call.compressed(Answer(200, JSON, [orjson.dumps(call.service.api.openapi())]))
+
+
+async def docs(_: Call) -> Answer:
+    """A page to read the contract and try calls."""
+    return Answer(200, HTML, [_reader()])
+
+
+@cache
+def _reader() -> bytes:
+    return bytes(get_swagger_ui_html(openapi_url="/openapi.json", title="gradwire").body)

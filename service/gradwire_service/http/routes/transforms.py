@@ -1,0 +1,55 @@
+"""Programs run in one call: /v1/evaluate and /v1/value_and_grad."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from gradwire_service.host.cost import ALLOWANCE
+from gradwire_service.host.elements import Array
+from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest
+from gradwire_service.host.reply import Reply
+from gradwire_service.host.transforms import Reference, references
+from gradwire_service.http.call import SMALL, Answer, Call
+
+
+async def evaluate(call: Call) -> Answer:
+    """Run a program on inputs and answer its outputs; nothing is kept."""
+    return await _run(call, EvaluateRequest)
+
+
+async def value_and_grad(call: Call) -> Answer:
+    """Run a program and differentiate its outputs by its inputs; nothing is kept."""
+    return await _run(call, ValueAndGradRequest)
+
+
+async def _run(call: Call, kind: type[EvaluateRequest]) -> Answer:
+    body = await call.body()
+    call.check_accept()
+    executor = call.service.executor
+    if len(body) > SMALL:
+        request, arrays = await executor.apart(lambda: call.read(kind, body))
+    else:
+        request, arrays = call.read(kind, body)
+    found = {r: await _fetched(call, r) for r in dict.fromkeys(references(request))}
+    work = partial(_work, call, request, arrays, found)
+    small = partial(work, ALLOWANCE) if len(body) <= SMALL and not found else None
+    return await call.replied(await executor.apart(work, small))
+
+
+async def _fetched(call: Call, wanted: Reference) -> Array:
+    """The elements of a tensor of a session, after all that came before in it."""
+    host = call.service.host
+    session = host.session(wanted.session)
+    fetch = partial(host.fetch, wanted)
+    return await call.service.executor.run(session, fetch, fetch)
+
+
+def _work(
+    call: Call,
+    request: EvaluateRequest,
+    arrays: Mapping[str, Array],
+    found: Mapping[Reference, Array],
+    allowance: int | None = None,
+) -> Reply:
+    return call.service.host.transform(request, arrays, found.__getitem__, allowance)
