@@ -48,7 +48,7 @@ def resolve(name: str) -> Op:
     """The op of a name, with close ones named if there is none."""
     found = find(name)
     if found is None:
-        near = get_close_matches(name, [*CATALOGUE, *ALIASES, *_BY_LAST_PART], n=3)
+        near = get_close_matches(name, {*CATALOGUE, *ALIASES, *_BY_LAST_PART}, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "GET /v1/ops lists them all"
         raise error("op_not_found", f"there is no op called {name[:100]!r}", hint)
     return found
