@@ -14,6 +14,7 @@ from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import expand as expand
 from gradwire_engine.ops import exponential as exponential
+from gradwire_engine.ops import extremes as extremes
 from gradwire_engine.ops import grids as grids
 from gradwire_engine.ops import index as index
 from gradwire_engine.ops import join as join
@@ -31,6 +32,7 @@ from gradwire_engine.ops import sequences as sequences
 from gradwire_engine.ops import sign as sign
 from gradwire_engine.ops import smooth as smooth
 from gradwire_engine.ops import softmax as softmax
+from gradwire_engine.ops import sorting as sorting
 from gradwire_engine.ops import special as special
 from gradwire_engine.ops import split as split
 from gradwire_engine.ops import trigonometric as trigonometric

@@ -1,0 +1,215 @@
+"""The largest and the smallest: over all elements, along axes, with the place where they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import REAL, composite, primitive, reduction
+from gradwire_engine.ops.arithmetic import div, mul
+from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.choose import maximum, minimum
+from gradwire_engine.ops.compare import eq
+from gradwire_engine.ops.expand import sum, with_kept_dims
+from gradwire_engine.ops.gather import gather
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dim, Dims, Ints
+from gradwire_engine.spec import DType, Spec, int64
+
+Found = tuple[Array, Array]
+"""Values and the indices where they were found."""
+
+
+def same(dtype: DType) -> DType:
+    """The dtype of values."""
+    return dtype
+
+
+def to_index(dtype: DType) -> DType:
+    """The dtype of indices."""
+    return int64
+
+
+@primitive(
+    vjp(input=lambda g, index, dim: gather(g, dim, index)),
+    spec=lambda input, shape: input.with_(shape=shape),
+    public=False,
+    exact=True,
+    grad_name="ValueSelectingReductionBackward0",
+)
+def put_along(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
+    """Zeros of a shape, but the input's elements at distinct indices along one axis."""
+    out = xp.zeros(shape, input.dtype)
+    if out.ndim:
+        xp.put_along_axis(out, index, input, dim)
+    else:
+        out[...] = input
+    return out
+
+
+def selected_gradient(g: Any, indices: Any, dim: int, spec: Spec) -> Any:
+    """The gradient of what was taken at one index along an axis; the axis may have been dropped."""
+    kept = with_kept_dims(g, (dim,), spec.shape)
+    return put_along(kept, with_kept_dims(indices, (dim,), spec.shape), dim, spec.shape)
+
+
+def shared_gradient(g: Any, chosen: Any, dim: Dims | None, spec: Spec) -> Any:
+    """g in equal parts to the elements of the input that were chosen, a mask."""
+    share = to_dtype(chosen, spec.dtype)
+    count = with_kept_dims(sum(share, dim), dim, spec.shape)
+    return mul(div(with_kept_dims(g, dim, spec.shape), count), share)
+
+
+def _tied_gradient(g: Any, input: Any, out: Any, dim: Dims | None, spec: Spec) -> Any:
+    return shared_gradient(g, eq(input, with_kept_dims(out, dim, spec.shape)), dim, spec)
+
+
+def _of_all(g: Any, input: Any, out: Any, spec: Spec) -> Any:
+    """As `_tied_gradient`, with NaN equal to NaN."""
+    return shared_gradient(g, eq(input, out) | ((out != out) & (input != input)), None, spec)
+
+
+def taken(xp: Any, input: Array, indices: Array, dim: int, keepdim: bool) -> Found:
+    """Elements along an axis at these indices (the axis has size 1), and the indices."""
+    if not input.ndim:
+        return input, xp.zeros((), xp.int64)
+    values = xp.take_along_axis(input, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+@reduction(
+    vjp(input=lambda g, input, out, input_spec: _of_all(g, input, out, input_spec)),
+    takes=REAL,
+    nonempty=True,
+    grad_name="MaxBackward1",
+    formula="g in equal parts to all elements that are largest",
+)
+def max(xp: Any, input: Array) -> Array:
+    """The largest element; NaN if there is one."""
+    return input.max()
+
+
+@reduction(
+    vjp(
+        input=lambda g_values, indices, dim, input_spec: selected_gradient(
+            g_values, indices, dim, input_spec
+        )
+    ),
+    name="max",
+    takes=REAL,
+    nonempty=True,
+    outputs=("values", "indices"),
+    results=(same, to_index),
+    grad_name="MaxBackward0",
+)
+def max_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
+    """The largest elements along an axis and their indices."""
+    places = xp.argmax(input, axis=dim, keepdims=True) if input.ndim else None
+    return taken(xp, input, places, dim, keepdim)
+
+
+@composite(name="max")
+def max_of_two(input: Array, other: Array) -> Array:
+    """The larger of two elements."""
+    return maximum(input, other)
+
+
+@reduction(
+    vjp(input=lambda g, input, out, input_spec: _of_all(g, input, out, input_spec)),
+    takes=REAL,
+    nonempty=True,
+    grad_name="MinBackward1",
+    formula="g in equal parts to all elements that are smallest",
+)
+def min(xp: Any, input: Array) -> Array:
+    """The smallest element; NaN if there is one."""
+    return input.min()
+
+
+@reduction(
+    vjp(
+        input=lambda g_values, indices, dim, input_spec: selected_gradient(
+            g_values, indices, dim, input_spec
+        )
+    ),
+    name="min",
+    takes=REAL,
+    nonempty=True,
+    outputs=("values", "indices"),
+    results=(same, to_index),
+    grad_name="MinBackward0",
+)
+def min_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
+    """The smallest elements along an axis and their indices."""
+    places = xp.argmin(input, axis=dim, keepdims=True) if input.ndim else None
+    return taken(xp, input, places, dim, keepdim)
+
+
+@composite(name="min")
+def min_of_two(input: Array, other: Array) -> Array:
+    """The smaller of two elements."""
+    return minimum(input, other)
+
+
+@reduction(
+    vjp(
+        input=lambda g, input, out, dim, input_spec: _tied_gradient(g, input, out, dim, input_spec)
+    ),
+    takes=REAL,
+    nonempty=True,
+    formula="g in equal parts to the elements that are largest",
+)
+def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+    """The largest element over some axes, or over all."""
+    return xp.max(input, axis=dim or None, keepdims=keepdim)
+
+
+@reduction(
+    vjp(
+        input=lambda g, input, out, dim, input_spec: _tied_gradient(g, input, out, dim, input_spec)
+    ),
+    takes=REAL,
+    nonempty=True,
+    formula="g in equal parts to the elements that are smallest",
+)
+def amin(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+    """The smallest element over some axes, or over all."""
+    return xp.min(input, axis=dim or None, keepdims=keepdim)
+
+
+def _around(dim: int | None, spec: Spec) -> Dims | None:
+    return None if dim is None or not spec.shape else (dim,)
+
+
+@reduction(
+    vjp(
+        input=lambda g_min, g_max, input, min, max, dim, input_spec: (
+            _tied_gradient(g_min, input, min, _around(dim, input_spec), input_spec)
+            + _tied_gradient(g_max, input, max, _around(dim, input_spec), input_spec)
+        )
+    ),
+    takes=REAL,
+    nonempty=True,
+    outputs=("min", "max"),
+    results=(same, same),
+    formula="each cotangent in equal parts to the elements that are smallest, largest",
+)
+def aminmax(xp: Any, input: Array, *, dim: Dim | None = None, keepdim: bool = False) -> Found:
+    """The smallest and the largest element along an axis, or of all."""
+    place = dim if input.ndim else None
+    return (
+        xp.min(input, axis=place, keepdims=keepdim),
+        xp.max(input, axis=place, keepdims=keepdim),
+    )
+
+
+@reduction(takes=REAL, nonempty=True, result=to_index)
+def argmax(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
+    """The index of the largest element along an axis, or among all in row-major order."""
+    return xp.argmax(input, axis=dim if input.ndim else None, keepdims=keepdim)
+
+
+@reduction(takes=REAL, nonempty=True, result=to_index)
+def argmin(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
+    """The index of the smallest element along an axis, or among all in row-major order."""
+    return xp.argmin(input, axis=dim if input.ndim else None, keepdims=keepdim)
