@@ -107,7 +107,7 @@ class Recipe:
     saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
     """
 
-    __slots__ = ("call", "half", "needs", "plain", "saved", "simple", "steps")
+    __slots__ = ("call", "gradient_bytes", "half", "needs", "plain", "saved", "simple", "steps")
 
     def __init__(self, call: Call, needs: tuple[bool, ...]) -> None:
         self.call, self.needs = call, needs
@@ -130,6 +130,11 @@ class Recipe:
         index = {place: i for i, place in enumerate(self.saved)}
         self.steps = tuple(self._step(rule, by_name, places, index) for rule in wanted)
         specs = [s for s in call.inputs if isinstance(s, Spec)]
+        self.gradient_bytes = sum(
+            spec.nbytes
+            for spec, needed in zip(call.inputs, needs, strict=True)
+            if needed and isinstance(spec, Spec)
+        )
         self.half = not call.op.exact and any(s.dtype.half for s in (*specs, *call.outputs))
         self.plain = call.single and not self.half and all(s.plain for s in self.steps)
         self.simple = self.plain and len(self.steps) == 1 and len(self.saved) <= 1

@@ -28,11 +28,15 @@ Useful = set[Any] | None
 
 
 class Reading(NamedTuple):
-    """How a walk reads rules: how values come in, what a node does, how values go out."""
+    """How a walk reads rules: how values come in, what a node does, how values go out.
+
+    charges: the meter is asked by the ops that rules are made of, not by the walk.
+    """
 
     cotangent: Callable[[Tensor], Any]
     step: Callable[[Node, Recipe, Any, Pending, Useful], None]
     tensor: Callable[[Any, Spec], Tensor]
+    charges: bool
 
 
 def zeros(spec: Spec) -> Tensor:
@@ -275,5 +279,5 @@ def _itself(tensor: Tensor) -> Any:
 _RAW = _Ways(_array, _run_raw, _fit_raw)
 _RECORDED = _Ways(_itself, _run_recorded, _fit_recorded)
 
-raw = Reading(_array, _raw_step, _tensor_raw)
-recorded = Reading(_itself, _recorded_step, lambda g, spec: g)
+raw = Reading(_array, _raw_step, _tensor_raw, charges=False)
+recorded = Reading(_itself, _recorded_step, lambda g, spec: g, charges=True)

@@ -41,7 +41,7 @@ def walk(
     found: dict[Any, Any] = {}
     retained: list[tuple[Tensor, Any]] = []
     walked: list[Node] = []
-    step = reading.step
+    step, meter = reading.step, None if reading.charges else local.state.meter
     for node in order:
         g = pending.pop(node, None)
         if g is None or (useful is not None and node not in useful):
@@ -51,6 +51,8 @@ def walk(
             _capture(node, g, recipe, wanted or set(), found)
         if node.extra is not None and node.extra.retains:
             _retain(node, g, recipe, retained)
+        if meter is not None:
+            meter.charge(recipe.gradient_bytes)
         step(node, recipe, g, pending, useful)
         walked.append(node)
     if not keep:
