@@ -55,10 +55,13 @@ def resolve(name: str) -> Op:
 
 
 def inplace_twin(name: str) -> Op | None:
-    """The op whose in-place form has this name (`add_` -> add); None if it has none."""
-    if not name.endswith("_") or name.endswith("__"):
-        return None
-    found = find(name[:-1])
+    """The op whose in-place form has this name (`add_` -> add); None if it has none.
+
+    An op that exists in place only is in the catalogue by that name (`copy_`, `__setitem__`).
+    """
+    found = CATALOGUE.get(name)
+    if found is None and name.endswith("_") and not name.endswith("__"):
+        found = find(name[:-1])
     return found if found is not None and found.inplace else None
 
 

@@ -259,11 +259,13 @@ def composite(
     aliases: tuple[str, ...] = (),
     grad_name: str | None = None,
     inplace: bool = False,
+    data_dependent: bool = False,
 ) -> Callable[[Kernel], Composite]:
     """An op written in other ops."""
 
     def declare(function: Kernel) -> Composite:
         made = Composite(_name(function, name, space), function, grad_name=grad_name)
+        made.data_dependent = data_dependent
         enter(made, aliases, inplace=inplace)
         return made
 

@@ -4,6 +4,7 @@ from gradwire_engine.ops import activation as activation
 from gradwire_engine.ops import addmm as addmm
 from gradwire_engine.ops import advanced as advanced
 from gradwire_engine.ops import arithmetic as arithmetic
+from gradwire_engine.ops import arrange as arrange
 from gradwire_engine.ops import axes as axes
 from gradwire_engine.ops import bitwise as bitwise
 from gradwire_engine.ops import cast as cast
@@ -12,9 +13,14 @@ from gradwire_engine.ops import compare as compare
 from gradwire_engine.ops import complex as complex
 from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
+from gradwire_engine.ops import diagonals as diagonals
+from gradwire_engine.ops import draw as draw
+from gradwire_engine.ops import dropout as dropout
+from gradwire_engine.ops import embedding as embedding
 from gradwire_engine.ops import expand as expand
 from gradwire_engine.ops import exponential as exponential
 from gradwire_engine.ops import extremes as extremes
+from gradwire_engine.ops import gather as gather
 from gradwire_engine.ops import grids as grids
 from gradwire_engine.ops import index as index
 from gradwire_engine.ops import join as join
@@ -24,10 +30,13 @@ from gradwire_engine.ops import loss as loss
 from gradwire_engine.ops import matmul as matmul
 from gradwire_engine.ops import nll as nll
 from gradwire_engine.ops import normalize as normalize
+from gradwire_engine.ops import pad as pad
 from gradwire_engine.ops import power as power
 from gradwire_engine.ops import reduce as reduce
 from gradwire_engine.ops import reflected as reflected
 from gradwire_engine.ops import rounding as rounding
+from gradwire_engine.ops import scatter as scatter
+from gradwire_engine.ops import scatter_reduce as scatter_reduce
 from gradwire_engine.ops import sequences as sequences
 from gradwire_engine.ops import sign as sign
 from gradwire_engine.ops import smooth as smooth
@@ -38,3 +47,4 @@ from gradwire_engine.ops import split as split
 from gradwire_engine.ops import trigonometric as trigonometric
 from gradwire_engine.ops import variance as variance
 from gradwire_engine.ops import views as views
+from gradwire_engine.ops import write_part as write_part

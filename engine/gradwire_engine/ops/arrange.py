@@ -1,0 +1,251 @@
+"""Elements in another order, or more than once: flip, roll, rot90, repeat, tile, triangles."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.axes import flatten, unsqueeze
+from gradwire_engine.ops.expand import contiguous_copy, expand, reshape, sum
+from gradwire_engine.ops.gather import index_select
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Ints, axes, axis
+from gradwire_engine.spec import BOOL, FLOAT, Shape, Spec, int64
+
+
+def _flips(input: Spec, dims: Ints) -> Spec:
+    if dims:
+        axes("flip", dims, len(input.shape))
+    return input
+
+
+@primitive(vjp(input=lambda g, dims: flip(g, dims)), spec=_flips, exact=True, formula="g flipped")
+def flip(xp: Any, input: Array, dims: Ints) -> Array:
+    """Turn the order of elements round along some axes."""
+    return xp.flip(input, dims) if input.ndim and dims else input
+
+
+def _needs(asked: str, input: Any, least: int) -> None:
+    if input.ndim < least:
+        raise error(
+            "invalid_argument",
+            f"{asked}: takes a tensor with at least {least} axes, this one has {input.ndim}",
+            "unsqueeze it",
+        )
+
+
+@composite()
+def fliplr(input: Array) -> Array:
+    """Turn each row round."""
+    _needs("fliplr", input, 2)
+    return flip(input, (1,))
+
+
+@composite()
+def flipud(input: Array) -> Array:
+    """Turn the order of rows round."""
+    _needs("flipud", input, 1)
+    return flip(input, (0,))
+
+
+def _rolls(input: Spec, shifts: Ints, dims: Ints | None) -> Spec:
+    if not shifts or (len(dims or ()) != len(shifts) and (dims or len(shifts) != 1)):
+        raise error(
+            "invalid_argument",
+            f"roll: {len(shifts)} shifts for {len(dims or ())} dims",
+            "give one shift for each dim; without dims one shift for all elements in a row",
+        )
+    for dim in dims or ():
+        axis("roll", dim, len(input.shape))
+    return input
+
+
+@primitive(
+    vjp(input=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts), dims)),
+    spec=_rolls,
+    exact=True,
+    formula="g rolled back",
+)
+def roll(xp: Any, input: Array, shifts: Ints, dims: Ints | None = None) -> Array:
+    """Shift elements along axes; those that leave at one end come in at the other."""
+    if not input.ndim:
+        return input
+    return xp.roll(input, shifts, dims) if dims else xp.roll(input, shifts[0])
+
+
+def _turned(input: Spec, k: int, dims: Ints) -> Spec:
+    if len(dims) != 2 or len(input.shape) < 2:
+        raise error(
+            "invalid_argument",
+            f"rot90: dims {list(dims)} of a tensor with {len(input.shape)} axes",
+            "it takes two dims of a tensor with at least 2 axes",
+        )
+    first, second = axes("rot90", dims, len(input.shape))
+    shape = list(input.shape)
+    if k % 2:
+        shape[first], shape[second] = shape[second], shape[first]
+    return input.with_(shape=tuple(shape))
+
+
+@primitive(
+    vjp(input=lambda g, k, dims: rot90(g, -k, dims)),
+    spec=_turned,
+    exact=True,
+    formula="g turned back",
+)
+def rot90(xp: Any, input: Array, k: int = 1, dims: Ints = (0, 1)) -> Array:
+    """Turn the plane of two axes by k quarter turns, from the first towards the second."""
+    return xp.rot90(input, k, dims)
+
+
+def _matrices(asked: str, input: Spec) -> Spec:
+    if len(input.shape) < 2:
+        raise error(
+            "invalid_argument",
+            f"{asked}: takes matrices, the tensor has {len(input.shape)} axes",
+            "unsqueeze it",
+        )
+    return input
+
+
+@primitive(
+    vjp(input=lambda g, diagonal: tril(g, diagonal)),
+    spec=lambda input: _matrices("tril", input),
+    inplace=True,
+    exact=True,
+    formula="g on and below the diagonal",
+)
+def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
+    """The matrix on and below a diagonal; zeros above."""
+    return xp.tril(input, diagonal)
+
+
+@primitive(
+    vjp(input=lambda g, diagonal: triu(g, diagonal)),
+    spec=lambda input: _matrices("triu", input),
+    inplace=True,
+    exact=True,
+    formula="g on and above the diagonal",
+)
+def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
+    """The matrix on and above a diagonal; zeros below."""
+    return xp.triu(input, diagonal)
+
+
+def _repeated_shape(shape: Shape, repeats: Ints) -> Shape:
+    if len(repeats) < len(shape) or any(n < 0 for n in repeats):
+        raise error(
+            "invalid_argument",
+            f"repeat: {list(repeats)} for a tensor of shape {list(shape)}",
+            "give a number >= 0 for each axis, more for new axes in front",
+        )
+    full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    return tuple(n * r for n, r in zip(full, repeats, strict=True))
+
+
+def _unrepeated(g: Any, repeats: Ints, shape: Shape) -> Any:
+    """The sum over all copies."""
+    full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    if 0 in repeats:
+        return expand(sum(g), shape)
+    both = tuple(n for pair in zip(repeats, full, strict=True) for n in pair)
+    folded = sum(reshape(g, both), tuple(range(0, len(both), 2))) if both else g
+    return reshape(folded, shape)
+
+
+@primitive(
+    vjp(input=lambda g, repeats, input_spec: _unrepeated(g, repeats, input_spec.shape)),
+    spec=lambda input, repeats: input.with_(shape=_repeated_shape(input.shape, repeats)),
+    exact=True,
+    formula="g summed over the copies",
+)
+def repeat(xp: Any, input: Array, repeats: Ints) -> Array:
+    """Copies of the whole tensor side by side, so many along each axis."""
+    return xp.tile(input, repeats)
+
+
+@composite()
+def tile(input: Array, dims: Ints) -> Array:
+    """Copies of the whole tensor side by side; axes without a number get one."""
+    return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
+
+
+def known_sum(repeats: Any) -> int:
+    """How many elements a tensor of repeats asks for; that is data."""
+    if getattr(repeats, "device", None) == "meta":
+        raise error(
+            "data_dependent_shape",
+            "repeat_interleave: the result's size depends on data, which is not known here",
+            "give output_size",
+        )
+    return int(getattr(repeats, "array", repeats).sum())
+
+
+def _places_spec(repeats: Spec, count: int) -> Spec:
+    if repeats.dtype.category in (BOOL, *range(FLOAT, FLOAT + 2)) or len(repeats.shape) > 1:
+        raise error(
+            "invalid_argument",
+            f"repeat_interleave: the repeats are {repeats}",
+            "give a vector of ints",
+        )
+    return Spec((count,), int64, "")
+
+
+@primitive(spec=_places_spec, public=False, fallible=True)
+def repeated_places(xp: Any, repeats: Array, count: int) -> Array:
+    """Each place as often as the repeats say."""
+    if repeats.size and int(repeats.min()) < 0:
+        raise error("invalid_argument", "repeat_interleave: a negative repeat", "repeats are >= 0")
+    ends = xp.cumsum(repeats.reshape(-1), dtype=xp.int64)
+    if count != (int(ends[-1]) if ends.size else 0):
+        raise error(
+            "invalid_argument",
+            f"repeat_interleave: output_size is {count}, the repeats add up to another number",
+            "leave output_size out",
+        )
+    return xp.searchsorted(ends, xp.arange(count), side="right")
+
+
+@composite()
+def repeat_interleave(
+    input: Array, repeats: int, dim: int | None = None, *, output_size: int | None = None
+) -> Array:
+    """Each element, or slice of an axis, so many times in a row."""
+    if repeats < 0:
+        raise error("invalid_argument", f"repeat_interleave: {repeats} repeats", "ask for >= 0")
+    if dim is None:
+        input, dim = reshape(input, (-1,)), 0
+    place = axis("repeat_interleave", dim, input.ndim)
+    seen = unsqueeze(input if input.ndim else reshape(input, (1,)), place + 1)
+    shape = (*seen.shape[: place + 1], repeats, *seen.shape[place + 2 :])
+    return flatten(contiguous_copy(expand(seen, shape)), place, place + 1)
+
+
+@composite(name="repeat_interleave")
+def _repeat_each(
+    input: Array, repeats: Array, dim: int | None = None, *, output_size: int | None = None
+) -> Array:
+    """Each element, or slice of an axis, as often as a vector of repeats says."""
+    if dim is None:
+        input, dim = reshape(input, (-1,)), 0
+    place = axis("repeat_interleave", dim, input.ndim)
+    length = input.shape[place] if input.ndim else 1
+    if prod(repeats.shape) == 1 and length != 1:
+        repeats = expand(reshape(repeats, (1,)), (length,))
+    if prod(repeats.shape) != length:
+        raise error(
+            "shape_mismatch",
+            f"repeat_interleave: {list(repeats.shape)} repeats for an axis of size {length}",
+            "give one for each element of the axis",
+        )
+    count = known_sum(repeats) if output_size is None else output_size
+    return index_select(input, place, repeated_places(repeats, count))
+
+
+@composite(name="repeat_interleave")
+def _repeat_counting(repeats: Array, *, output_size: int | None = None) -> Array:
+    """Each place as often as a vector of repeats says."""
+    return repeated_places(repeats, known_sum(repeats) if output_size is None else output_size)

@@ -1,0 +1,165 @@
+"""Dropout in its forms: elements or whole channels set to zero at random, the rest scaled up."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.axes import squeeze, unsqueeze
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import le
+from gradwire_engine.ops.draw import uniform
+from gradwire_engine.signature import Ints
+from gradwire_engine.spec import FLOAT, Spec, dtype_of
+
+ALPHA = 1.7580993408473766
+"""Minus the limit of SELU for large negative numbers (Klambauer et al., 2017, eq. 14)."""
+
+
+def _check(asked: str, p: float, inplace: bool) -> None:
+    if not 0 <= p <= 1:
+        raise error(
+            "invalid_argument",
+            f"{asked}: the probability is {p}",
+            "it must lie between 0 and 1",
+            raised=ValueError,
+        )
+    if inplace:
+        raise error(
+            "invalid_argument", f"{asked}: inplace=True is not supported", "leave inplace out"
+        )
+
+
+def _kept_spec(input: Spec, shape: Ints) -> Spec:
+    if input.dtype.category < FLOAT:
+        raise error(
+            "dtype_mismatch", f"dropout: not defined for {input.dtype.name}", "convert it to floats"
+        )
+    return input.with_(shape=shape)
+
+
+@primitive(spec=_kept_spec, random=True, public=False)
+def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: float) -> Array:
+    """A mask in the input's dtype: `scale` with probability 1 - p, else 0."""
+    held = generator.random(shape, dtype=xp.float32) >= p
+    return held.astype(input.dtype) * scale
+
+
+@primitive(
+    spec=lambda input: input,
+    random=True,
+    public=False,
+)
+def uniform_between(xp: Any, generator: Any, input: Array, low: float, high: float) -> Array:
+    """Random numbers between two bounds, in the shape of the input."""
+    return uniform(xp, generator, input.shape, dtype_of(input.dtype)) * (high - low) + low
+
+
+def _dropped(input: Any, shape: Ints, p: float) -> Any:
+    return input * kept(input, shape, p, 1 / (1 - p) if p < 1 else 0.0)
+
+
+def _idle(input: Any, p: float, training: bool) -> bool:
+    return not training or not p or 0 in input.shape
+
+
+@composite(name="nn.functional.dropout")
+def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+    """In training set each element to zero with probability p and scale the rest by 1 / (1 - p)."""
+    _check("dropout", p, inplace)
+    return input if _idle(input, p, training) else _dropped(input, tuple(input.shape), p)
+
+
+@composite(name="dropout")
+def _dropout(input: Array, p: float, train: bool) -> Array:
+    """In training set each element to zero with probability p and scale the rest by 1 / (1 - p)."""
+    return dropout(input, p, train)
+
+
+def _channels(input: Any) -> Ints:
+    """The shape of one number for each channel of each sample."""
+    if input.ndim < 2:
+        raise error(
+            "invalid_argument",
+            f"feature dropout: takes samples with channels, the tensor has {input.ndim} axes",
+            "give it at least 2",
+        )
+    return (*input.shape[:2], *[1] * (input.ndim - 2))
+
+
+def _feature_dropout(asked: str, input: Any, p: float, training: bool, alone: int) -> Any:
+    """Whole channels; a single sample, with `alone` axes, gets a batch axis for the time."""
+    if _idle(input, p, training):
+        return input
+    if input.ndim != alone:
+        return _dropped(input, _channels(input), p)
+    batch = unsqueeze(input, 0)
+    return squeeze(_dropped(batch, _channels(batch), p), 0)
+
+
+@composite(name="nn.functional.dropout1d")
+def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+    """In training set whole channels of sequences to zero with probability p."""
+    _check("dropout1d", p, inplace)
+    return _feature_dropout("dropout1d", input, p, training, 2)
+
+
+@composite(name="nn.functional.dropout2d")
+def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+    """In training set whole channels of images to zero with probability p."""
+    _check("dropout2d", p, inplace)
+    return _feature_dropout("dropout2d", input, p, training, -1)
+
+
+@composite(name="nn.functional.dropout3d")
+def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+    """In training set whole channels of volumes to zero with probability p."""
+    _check("dropout3d", p, inplace)
+    return _feature_dropout("dropout3d", input, p, training, 4)
+
+
+def _alpha_dropped(input: Any, shape: Ints, p: float) -> Any:
+    """Set to SELU's lower limit, then shifted and scaled to keep mean and variance."""
+    if p == 1:
+        return input * kept(input, shape, 1.0, 0.0)
+    scale = 1 / sqrt((ALPHA**2 * p + 1) * (1 - p))
+    mask = kept(input, shape, p, 1.0)
+    return input * (mask * scale) + ((mask - 1) * (ALPHA * scale) + ALPHA * scale * p)
+
+
+@composite(name="nn.functional.alpha_dropout")
+def alpha_dropout(
+    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Array:
+    """Dropout for SELU networks: keeps mean and variance."""
+    _check("alpha_dropout", p, inplace)
+    if _idle(input, p, training):
+        return input
+    return _alpha_dropped(input, tuple(input.shape), p)
+
+
+@composite(name="nn.functional.feature_alpha_dropout")
+def feature_alpha_dropout(
+    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Array:
+    """Alpha dropout of whole channels."""
+    _check("feature_alpha_dropout", p, inplace)
+    return input if _idle(input, p, training) else _alpha_dropped(input, _channels(input), p)
+
+
+@composite(name="nn.functional.rrelu", grad_name="RreluWithNoiseBackward0")
+def rrelu(
+    input: Array,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Array:
+    """ReLU whose slope below zero is random between two bounds; their middle when not training."""
+    _check("rrelu", 0.0, inplace)
+    if not training:
+        return where(le(input, 0), input * ((lower + upper) / 2), input)
+    return where(le(input, 0), input * uniform_between(input, lower, upper), input)

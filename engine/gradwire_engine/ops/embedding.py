@@ -1,0 +1,144 @@
+"""Rows of a table looked up by index: embedding, one_hot."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.accumulate import in_range
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.gather import check_whole, rows_sum
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import DType, Spec, int64
+
+
+def _looked_up(input: Spec, weight: Spec) -> Spec:
+    check_whole("embedding", input)
+    if len(weight.shape) != 2:
+        raise error(
+            "shape_mismatch",
+            f"embedding: the weight must be a matrix, its shape is {list(weight.shape)}",
+            "give it one row for each index",
+        )
+    return Spec((*input.shape, weight.shape[1]), weight.dtype, "")
+
+
+@primitive(
+    spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""),
+    public=False,
+)
+def row_shares(
+    xp: Any, index: Array, size: int, padding: int | None, by_frequency: bool, dtype: DType
+) -> Array:
+    """What each looked-up row gives back of its gradient: nothing if padding, less if frequent."""
+    places = index.reshape(-1)
+    shares = xp.ones(places.shape, xp.float64)
+    if by_frequency:
+        shares = 1.0 / xp.bincount(places, minlength=size)[places]
+    if padding is not None:
+        shares = xp.where(places == padding, 0.0, shares)
+    return shares.reshape(-1, 1)
+
+
+def _table_gradient(
+    g: Any, index: Any, padding_idx: int | None, by_frequency: bool, weight: Spec
+) -> Any:
+    size, width = weight.shape
+    padding = padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + size
+    rows = reshape(g, (prod(index.shape), width))
+    if padding is not None or by_frequency:
+        rows = rows * row_shares(index, size, padding, by_frequency, weight.dtype)
+    return rows_sum(rows, reshape(index, (prod(index.shape),)), 0, weight.shape)
+
+
+@primitive(
+    vjp(
+        weight=lambda g, input, padding_idx, scale_grad_by_freq, weight_spec: _table_gradient(
+            g, input, padding_idx, scale_grad_by_freq, weight_spec
+        )
+    ),
+    spec=_looked_up,
+    name="embedding_rows",
+    public=False,
+    fallible=True,
+    exact=True,
+    grad_name="EmbeddingBackward0",
+    formula="weight: g added at the rows looked up",
+)
+def embedding_rows(
+    xp: Any, input: Array, weight: Array, padding_idx: int | None, scale_grad_by_freq: bool
+) -> Array:
+    """The rows of weight that input names."""
+    in_range("embedding", input, weight.shape[0], dim=0, negative=False)
+    return xp.take(weight, input, axis=0)
+
+
+@composite(name="nn.functional.embedding")
+def embedding(
+    input: Array,
+    weight: Array,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Array:
+    """The rows of weight that the indices in input name; the row padding_idx gets no gradient."""
+    if max_norm is not None or sparse:
+        raise error(
+            "invalid_argument",
+            "embedding: max_norm and sparse are not supported",
+            "renorm the weight yourself, and leave sparse out",
+            raised=NotImplementedError,
+        )
+    rows = weight.shape[0] if weight.ndim else 0
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise error(
+            "invalid_argument",
+            f"embedding: padding_idx is {padding_idx}, the weight has {rows} rows",
+            "it must name one of them",
+            raised=AssertionError,
+        )
+    return embedding_rows(input, weight, padding_idx, scale_grad_by_freq)
+
+
+@primitive(
+    spec=lambda input, classes: Spec((*input.shape, classes), int64, ""),
+    public=False,
+    fallible=True,
+)
+def one_hot_of(xp: Any, input: Array, classes: int) -> Array:
+    """A 1 at the place each index names, among so many classes."""
+    in_range("one_hot", input, classes, dim=-1, negative=False)
+    return input[..., None] == xp.arange(classes)
+
+
+@composite(name="nn.functional.one_hot")
+def one_hot(tensor: Array, num_classes: int = -1) -> Array:
+    """Vectors of zeros with a 1 at the place each index names; -1: as many as the indices need."""
+    dtype = getattr(tensor.dtype, "numpy", tensor.dtype)
+    if dtype != int64.numpy:
+        raise error("dtype_mismatch", f"one_hot: takes int64, not {tensor.dtype}", "convert it")
+    if num_classes < -1:
+        raise error("invalid_argument", f"one_hot: {num_classes} classes", "give a number > 0")
+    return one_hot_of(tensor, _classes(tensor) if num_classes == -1 else num_classes)
+
+
+def _classes(input: Any) -> int:
+    if getattr(input, "device", None) == "meta":
+        raise error(
+            "data_dependent_shape",
+            "one_hot: the number of classes depends on data, which is not known here",
+            "give num_classes",
+        )
+    found = getattr(input, "array", input)
+    if not found.size:
+        raise error(
+            "invalid_argument",
+            "one_hot: no index to count the classes by",
+            "give num_classes",
+        )
+    return int(found.max()) + 1

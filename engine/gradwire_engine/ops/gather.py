@@ -1,0 +1,240 @@
+"""Picking elements by index tensors: index_select, gather, take, masked_select; their adjoints."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.accumulate import (
+    from_front,
+    in_range,
+    steps_of,
+    summed,
+    summed_rows,
+)
+from gradwire_engine.ops.advanced import index as index_at
+from gradwire_engine.ops.advanced import nonzero
+from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dim, Ints, axis
+from gradwire_engine.spec import INTEGER, Shape, Spec, bool_, int32, int64
+
+
+def check_whole(asked: str, index: Spec) -> None:
+    """Refuse an index tensor that doesn't hold ints."""
+    if index.dtype not in (int64, int32):
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: the index must be int64 or int32, it is {index.dtype.name}",
+            "convert it to int64",
+            raised=RuntimeError if index.dtype.category > INTEGER else IndexError,
+        )
+
+
+def at(dim: int, places: Any) -> tuple[Any, ...]:
+    """An index into one axis, all others whole."""
+    return (*[slice(None)] * dim, places)
+
+
+def _selected(input: Spec, dim: int, index: Spec) -> Spec:
+    check_whole("index_select", index)
+    if len(index.shape) > 1:
+        raise error(
+            "shape_mismatch",
+            f"index_select: the index must be a vector, its shape is {list(index.shape)}",
+            "use gather or [] for an index of several axes",
+            raised=IndexError,
+        )
+    if not input.shape:
+        return input
+    return input.with_(shape=(*input.shape[:dim], index.size, *input.shape[dim + 1 :]))
+
+
+@primitive(
+    vjp(input=lambda g, index, dim, input_spec: rows_sum(g, index, dim, input_spec.shape)),
+    spec=_selected,
+    fallible=True,
+    exact=True,
+    formula="g added at the selected places of zeros",
+)
+def index_select(xp: Any, input: Array, dim: Dim, index: Array) -> Array:
+    """The slices of an axis that a vector of indices names."""
+    seen = input if input.ndim else input.reshape(1)
+    in_range("index_select", index, seen.shape[dim], dim=dim, negative=False)
+    found = xp.take(seen, index.reshape(-1), axis=dim)
+    return found if input.ndim else found.reshape(())
+
+
+@primitive(
+    vjp(input=lambda g, index, dim: index_select(g, dim, index)),
+    spec=lambda input, shape: input.with_(shape=shape),
+    public=False,
+    formula="the selected slices of g",
+)
+def rows_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
+    """Zeros of a shape with the input's slices added at places of one axis."""
+    seen, full = (input, shape) if shape else (input.reshape(1), (1,))
+    moved = xp.moveaxis(seen, dim, 0)
+    rows = moved.reshape(moved.shape[0], prod(moved.shape[1:]))
+    found = summed_rows(xp, index.reshape(-1), rows, full[dim])
+    return xp.moveaxis(found.reshape(full[dim], *moved.shape[1:]), 0, dim).reshape(shape)
+
+
+def raised(shape: Shape) -> Shape:
+    """A scalar's shape as that of a vector of one."""
+    return tuple(shape) or (1,)
+
+
+def check_index(asked: str, shape: Shape, dim: int, index: Spec, *, limited: bool = True) -> None:
+    """The index of gather and scatter has the tensor's axes, none longer but for `dim`."""
+    check_whole(asked, index)
+    have, wanted = raised(index.shape), raised(shape)
+    if 0 in have:
+        return
+    if len(have) != len(wanted):
+        raise error(
+            "shape_mismatch",
+            f"{asked}: the index has {len(index.shape)} axes, the tensor {len(shape)}",
+            "they must have equally many",
+        )
+    for i, (n, limit) in enumerate(zip(have, wanted, strict=True)):
+        if n > limit and (i != dim or not limited):
+            raise error(
+                "shape_mismatch",
+                f"{asked}: the index has shape {list(index.shape)}, the tensor {list(shape)}; "
+                f"at axis {i} it is longer",
+                f"except in dim {dim} the index must not be longer",
+            )
+
+
+def _gathered(input: Spec, dim: int, index: Spec) -> Spec:
+    check_index("gather", input.shape, dim, index)
+    return input.with_(shape=index.shape)
+
+
+def corner(shape: Shape, *, without: int | None = None) -> tuple[slice, ...]:
+    """The part of an array from its first element on that has this shape."""
+    return tuple(slice(None) if i == without else slice(0, n) for i, n in enumerate(shape))
+
+
+@primitive(
+    vjp(input=lambda g, index, dim, input_spec: gather_sum(g, index, dim, input_spec.shape)),
+    spec=_gathered,
+    fallible=True,
+    exact=True,
+    formula="g added at the gathered places of zeros",
+)
+def gather(xp: Any, input: Array, dim: Dim, index: Array, *, sparse_grad: bool = False) -> Array:
+    """Elements of an axis, picked for each place by an index tensor of the same axes."""
+    if not index.size:
+        return xp.empty(index.shape, input.dtype)
+    places, source = index.reshape(raised(index.shape)), input.reshape(raised(input.shape))
+    in_range("gather", index, source.shape[dim], dim=dim, negative=False)
+    source = source[corner(places.shape, without=dim)]
+    return xp.take_along_axis(source, places, dim).reshape(index.shape)
+
+
+def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
+    """The flat place in an array of this shape that each element of a gather index names."""
+    steps = steps_of(shape)
+    found = index * steps[dim]
+    for i, step in enumerate(steps):
+        if i != dim:
+            along = [-1 if j == i else 1 for j in range(len(shape))]
+            found = found + (xp.arange(index.shape[i]) * step).reshape(along)
+    return found
+
+
+@primitive(
+    vjp(input=lambda g, index, dim: gather(g, dim, index)),
+    spec=lambda input, shape: input.with_(shape=shape),
+    public=False,
+    formula="the gathered elements of g",
+)
+def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
+    """Zeros of a shape with the input's elements added where an index tensor says."""
+    if not index.size:
+        return xp.zeros(shape, input.dtype)
+    places, full = index.reshape(raised(index.shape)), raised(shape)
+    in_range("scatter", places, full[dim], dim=dim, negative=False)
+    flat = spread(xp, places, dim, full)
+    return summed(xp, flat, input, prod(full)).reshape(shape)
+
+
+def _taken(input: Spec, index: Spec) -> Spec:
+    if index.dtype is not int64:
+        raise error(
+            "dtype_mismatch",
+            f"take: the index must be int64, it is {index.dtype.name}",
+            "convert it",
+        )
+    if index.size and not input.size:
+        raise error("invalid_argument", "take: the tensor has no elements", raised=IndexError)
+    return input.with_(shape=index.shape)
+
+
+@primitive(
+    vjp(input=lambda g, index, input_spec: take_sum(g, index, input_spec.shape)),
+    spec=_taken,
+    fallible=True,
+    exact=True,
+    formula="g added at the places taken of zeros",
+)
+def take(xp: Any, input: Array, index: Array) -> Array:
+    """Elements by their place in row-major order; negative places count from the end."""
+    in_range("take", index, input.size, dim=0, negative=True)
+    return xp.take(input.reshape(-1), from_front(index, input.size))
+
+
+@primitive(
+    vjp(input=lambda g, index: take(g, index)),
+    spec=lambda input, shape: input.with_(shape=shape),
+    public=False,
+    formula="the elements of g taken",
+)
+def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
+    """Zeros of a shape with the input's elements added at places in row-major order."""
+    size = prod(shape)
+    in_range("put", index, size, dim=0, negative=True)
+    return summed(xp, from_front(index, size), input, size).reshape(shape)
+
+
+@composite()
+def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
+    """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
+    if dim is None:
+        return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
+    if input.ndim != indices.ndim:
+        raise error(
+            "shape_mismatch",
+            f"take_along_dim: the tensor has {input.ndim} axes, the indices {indices.ndim}",
+            "they must have equally many",
+        )
+    place = axis("take_along_dim", dim, input.ndim)
+    have, wanted = list(input.shape), list(indices.shape)
+    if have:
+        have[place] = wanted[place] = 1
+    both = list(broadcast_shapes("take_along_dim", tuple(have), tuple(wanted)))
+    sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices) if both]
+    if not sizes:
+        return gather(input, 0, indices)
+    return gather(expand(input, sizes[0]), place, expand(indices, sizes[1]))
+
+
+@composite(grad_name="MaskedSelectBackward0", data_dependent=True)
+def masked_select(input: Array, mask: Array) -> Array:
+    """The elements where a mask holds, in a vector."""
+    if getattr(mask.dtype, "numpy", mask.dtype) != bool_.numpy:
+        raise error(
+            "dtype_mismatch",
+            f"masked_select: the mask must be bool, it is {mask.dtype}",
+            "compare it with something, for instance mask != 0",
+        )
+    shape = broadcast_shapes("masked_select", tuple(input.shape), tuple(mask.shape))
+    seen = input if tuple(input.shape) == shape else expand(input, shape)
+    held = mask if tuple(mask.shape) == shape else expand(mask, shape)
+    return index_at(seen if shape else reshape(seen, (1,)), tuple(nonzero(held, True)))

@@ -1,0 +1,282 @@
+"""Writing by index tensors: scatter, index_add, index_copy, index_fill, put, masked_scatter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.accumulate import from_front, in_range
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.expand import expand, reshape, sum
+from gradwire_engine.ops.gather import (
+    at,
+    check_index,
+    check_whole,
+    corner,
+    gather,
+    gather_sum,
+    index_select,
+    raised,
+    rows_sum,
+    take,
+    take_sum,
+)
+from gradwire_engine.ops.views import placed
+from gradwire_engine.promote import Weak, broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dim
+from gradwire_engine.spec import Number, Spec, bool_, int64
+
+
+def same_dtype(asked: str, input: Spec, src: Spec | Weak) -> None:
+    """What is written must have the dtype of what it is written to."""
+    if isinstance(src, Spec) and src.dtype is not input.dtype:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: the tensor is {input.dtype.name}, what is written {src.dtype.name}",
+            "convert one of them",
+        )
+
+
+def scatter_fits(asked: str, input: Spec, dim: int, index: Spec, src: Spec | Weak) -> Spec:
+    """The spec of a scatter's result: the input's; index and src must fit it."""
+    same_dtype(asked, input, src)
+    check_index(asked, input.shape, dim, index)
+    if isinstance(src, Spec):
+        check_index(asked, src.shape, dim, index, limited=False)
+    return input
+
+
+def padded(g: Any, like: Spec) -> Any:
+    """The gradient of what was scattered: of a source larger than the index, only a corner."""
+    for i, n in enumerate(like.shape):
+        if g.shape[i] != n:
+            shape = (*g.shape[:i], n, *g.shape[i + 1 :])
+            g = placed(g, shape, "slice", (i, 0, g.shape[i], 1))
+    return g
+
+
+@primitive(
+    vjp(
+        input=lambda g, index, dim: scatter_at(g, dim, index, 0),
+        src=lambda g, index, dim, src_spec: padded(gather(g, dim, index), src_spec),
+    ),
+    spec=lambda input, dim, index, src: scatter_fits("scatter", input, dim, index, src),
+    public=False,
+    fallible=True,
+    exact=True,
+    grad_name=lambda named: f"ScatterBackward{int(isinstance(named['src'], Weak))}",
+    formula="input: g with zeros at the places written; src: g there",
+)
+def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Array:
+    """The input with elements of src written along an axis where an index tensor says."""
+    out = xp.array(input, order="C")
+    if index.size:
+        seen, places = out.reshape(raised(out.shape)), index.reshape(raised(index.shape))
+        in_range("scatter", places, seen.shape[dim], dim=dim, negative=False)
+        values = src
+        if getattr(src, "shape", ()):
+            values = src[corner(places.shape)]
+        part = seen[corner(places.shape, without=dim)]
+        xp.put_along_axis(part, places, values, dim)
+    return out
+
+
+@primitive(
+    vjp(
+        input=lambda g: g,
+        src=lambda g, index, dim, src_spec: padded(gather(g, dim, index), src_spec),
+    ),
+    spec=lambda input, dim, index, src: scatter_fits("scatter_add", input, dim, index, src),
+    inplace=True,
+    fallible=True,
+    formula="input: g; src: g at the places written",
+)
+def scatter_add(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Array:
+    """Add src along an axis where an index tensor says; places may repeat."""
+    if not index.size:
+        return xp.array(input, order="C")
+    part = src.reshape(raised(src.shape))[corner(raised(index.shape))]
+    return input + gather_sum.kernel(xp, part, index, dim, input.shape)
+
+
+# along one axis, by a vector of indices
+
+
+def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
+    same_dtype(asked, input, source)
+    check_whole(asked, index)
+    wanted = input.with_(shape=(*input.shape[:dim], index.size, *input.shape[dim + 1 :]))
+    if len(index.shape) > 1 or (raised(source.shape) != raised(wanted.shape) and input.shape):
+        raise error(
+            "shape_mismatch",
+            f"{asked}: the tensor is {list(input.shape)}, the index {list(index.shape)}, "
+            f"what is written {list(source.shape)}",
+            f"the index is a vector, what is written has shape {list(wanted.shape)}",
+        )
+    if not input.shape and (index.size != 1 or source.size != 1):
+        raise error(
+            "shape_mismatch", f"{asked}: a scalar takes one index and one element", "give one"
+        )
+    return input
+
+
+@primitive(
+    vjp(
+        input=lambda g: g,
+        source=lambda g, index, dim, alpha, source_spec: reshape(
+            _times(index_select(g, dim, index), alpha), source_spec.shape
+        ),
+    ),
+    spec=lambda input, dim, index, source: _rows_fit("index_add", input, dim, index, source),
+    inplace=True,
+    fallible=True,
+    formula="input: g; source: alpha g at the indexed slices",
+)
+def index_add(
+    xp: Any, input: Array, dim: Dim, index: Array, source: Array, *, alpha: Number = 1
+) -> Array:
+    """Add slices of source, times alpha, to the slices of an axis that a vector names."""
+    in_range("index_add", index, raised(input.shape)[dim], dim=dim, negative=False)
+    added = rows_sum.kernel(xp, source, index, dim, input.shape)
+    return input + (added if alpha == 1 else added * alpha)
+
+
+def _times(g: Any, alpha: Number) -> Any:
+    return g if alpha == 1 else g * alpha
+
+
+@primitive(
+    vjp(
+        input=lambda g, index, dim: index_fill(g, dim, index, 0),
+        source=lambda g, index, dim, source_spec: reshape(
+            index_select(g, dim, index), source_spec.shape
+        ),
+    ),
+    spec=lambda input, dim, index, source: _rows_fit("index_copy", input, dim, index, source),
+    inplace=True,
+    fallible=True,
+    exact=True,
+    formula="input: g with zeros at the indexed slices; source: g there",
+)
+def index_copy(xp: Any, input: Array, dim: Dim, index: Array, source: Array) -> Array:
+    """Put slices of source in place of the slices of an axis that a vector names."""
+    out = xp.array(input, order="C")
+    seen = out.reshape(raised(out.shape))
+    in_range("index_copy", index, seen.shape[dim], dim=dim, negative=False)
+    seen[at(dim, index.reshape(-1))] = source.reshape(raised(source.shape))
+    return out
+
+
+def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
+    check_whole("index_fill", index)
+    if len(index.shape) > 1 or value.shape:
+        raise error(
+            "shape_mismatch",
+            f"index_fill: the index has shape {list(index.shape)}, the value {list(value.shape)}",
+            "the index is a vector, the value a number or a tensor without axes",
+        )
+    if value.dtype.category > input.dtype.category:
+        raise error(
+            "dtype_mismatch",
+            f"index_fill: a {value.dtype.name} value for a {input.dtype.name} tensor",
+            "convert the tensor",
+        )
+    return input
+
+
+@primitive(
+    vjp(
+        input=lambda g, index, dim: index_fill(g, dim, index, 0),
+        value=lambda g, index, dim: sum(g - index_fill(g, dim, index, 0)),
+    ),
+    spec=_fill_spec,
+    inplace=True,
+    fallible=True,
+    exact=True,
+    grad_name=lambda named: f"IndexFillBackward{int(isinstance(named['value'], Spec))}",
+    formula="input: g with zeros at the indexed slices; value: the sum of g there",
+)
+def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> Array:
+    """Fill the slices of an axis that a vector of indices names."""
+    out = xp.array(input, order="C")
+    seen = out.reshape(raised(out.shape))
+    in_range("index_fill", index, seen.shape[dim], dim=dim, negative=True)
+    seen[at(dim, index.reshape(-1))] = value
+    return out
+
+
+# among all elements
+
+
+def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
+    same_dtype("put", input, source)
+    check_whole("put", index)
+    if index.size != source.size:
+        raise error(
+            "shape_mismatch",
+            f"put: {index.size} indices for {source.size} elements",
+            "give one index for each element",
+        )
+    return input
+
+
+@primitive(
+    vjp(
+        input=lambda g, index, accumulate: g if accumulate else put(g, index, take(g, index) * 0),
+        source=lambda g, index, source_spec: reshape(take(g, index), source_spec.shape),
+    ),
+    spec=_put_fits,
+    inplace=True,
+    fallible=True,
+    formula="input: g with zeros at the places written (g where added); source: g there",
+)
+def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """Write, or add, elements at places counted in row-major order; negative ones from the end."""
+    in_range("put", index, input.size, dim=0, negative=True)
+    if accumulate:
+        return input + take_sum.kernel(xp, source, index, input.shape)
+    out = xp.array(input, order="C")
+    out.reshape(-1)[from_front(index.reshape(-1), input.size)] = source.reshape(-1)
+    return out
+
+
+# by a mask
+
+
+def _ranked(mask: Spec, size: int) -> Spec:
+    return mask.with_(dtype=int64)
+
+
+@primitive(spec=_ranked, public=False, fallible=True)
+def true_ranks(xp: Any, mask: Array, size: int) -> Array:
+    """For each true element of a mask how many came before it; there may be at most `size`."""
+    found = xp.cumsum(mask.reshape(-1), dtype=xp.int64)
+    count = int(found[-1]) if found.size else 0
+    if count > size:
+        raise error(
+            "shape_mismatch",
+            f"masked_scatter: the mask has {count} true elements, the source {size} elements",
+            "give at least as many elements",
+        )
+    return xp.clip(found - 1, 0, max(size - 1, 0)).reshape(mask.shape)
+
+
+@composite(grad_name="MaskedScatterBackward0", inplace=True)
+def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
+    """Put the elements of source, one after the other, where a mask holds."""
+    if input.dtype != source.dtype or getattr(mask.dtype, "numpy", mask.dtype) != bool_.numpy:
+        raise error(
+            "dtype_mismatch",
+            f"masked_scatter: the tensor is {input.dtype}, the source {source.dtype}, "
+            f"the mask {mask.dtype}",
+            "tensor and source must have one dtype, the mask must be bool",
+        )
+    shape = broadcast_shapes("masked_scatter", tuple(input.shape), tuple(mask.shape))
+    seen = input if tuple(input.shape) == shape else expand(input, shape)
+    held = mask if tuple(mask.shape) == shape else expand(mask, shape)
+    flat = reshape(source, (-1,))
+    ranks = true_ranks(held, flat.shape[0])
+    return seen if not flat.shape[0] else where(held, take(flat, ranks), seen)
