@@ -18,7 +18,6 @@ from gradwire_service.host.protocol import (
     OpsRequest,
     StepPart,
     StepsRequest,
-    from_source,
     limit_steps,
 )
 from gradwire_service.host.reply import Reply
@@ -76,7 +75,7 @@ def _answer(steps: Steps, request: RunRequest) -> Reply:
         with transaction():
             steps.run_backward(request)
             return _values(steps, request.returns)
-    wanted = _steps_of(request, steps.session)
+    wanted = _steps_of(request, steps)
     if not request.atomic:
         return _one_by_one(steps, wanted, request.returns)
     with transaction():
@@ -99,22 +98,15 @@ def _one_by_one(steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str]
         steps.drop_temporaries()
 
 
-def _steps_of(request: StepsRequest | OpsRequest, session: Session) -> Sequence[StepPart]:
-    limits = session.limits
+def _steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[StepPart]:
+    limits = steps.session.limits
     if isinstance(request, StepsRequest):
         limit_steps(len(request.steps), limits.steps)
         return request.steps
     if request.source is None:
         limit_steps(len(request.ops or ()), limits.steps)
         return request.ops or ()
-    return from_source(
-        source.parse(
-            request.source,
-            max_length=limits.source_length,
-            max_steps=limits.steps,
-            names=session.tensors,
-        )
-    )
+    return steps.written(request.source, limits.steps)
 
 
 def do(steps: Steps, index: int, step: StepPart) -> None:
@@ -126,7 +118,7 @@ def do(steps: Steps, index: int, step: StepPart) -> None:
             with GRAD_MODES[step.grad_mode]():
                 steps.do(index, step)
     except GradwireError as problem:
-        _name(problem, index, step)
+        _name(problem, index, step, steps.lines)
         raise
     except MemoryError as problem:
         raised = error(
@@ -134,11 +126,13 @@ def do(steps: Steps, index: int, step: StepPart) -> None:
             f"step {index}: the machine has no memory left",
             "work on smaller tensors",
         )
-        _name(raised, index, step)
+        _name(raised, index, step, steps.lines)
         raise raised from problem
 
 
-def _name(problem: GradwireError, index: int, step: StepPart) -> None:
+def _name(problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]) -> None:
+    if lines:
+        source.name_line(problem, lines[index])
     problem.step = index
     problem.op = getattr(step, "op", None)
 

@@ -14,6 +14,7 @@ from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host import source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
@@ -32,8 +33,10 @@ from gradwire_service.host.protocol import (
     StepPart,
     TensorStep,
     ZeroGradStep,
+    from_source,
 )
 from gradwire_service.host.sessions import Session
+from gradwire_service.host.several import spread
 
 _LONGEST = 128
 
@@ -41,13 +44,26 @@ _LONGEST = 128
 class Steps:
     """Does the steps of one request in one session."""
 
-    __slots__ = ("absent", "reader", "session", "temporaries")
+    __slots__ = ("absent", "lines", "reader", "session", "several", "temporaries")
 
     def __init__(self, session: Session, arrays: Mapping[str, Array]) -> None:
         self.session = session
         self.reader = Reader(session.find, arrays, session.dtype, session.device, session.meter)
+        self.lines: Sequence[int] = ()
         self.temporaries: list[str] = []
+        self.several: dict[str, list[str]] = {}
         self.absent: set[str] = set()
+
+    def written(self, text: str, max_steps: int) -> Sequence[StepPart]:
+        """The steps that source text stands for; `lines` then has the line of each."""
+        parsed = source.read(
+            text,
+            max_length=self.session.limits.source_length,
+            max_steps=max_steps,
+            names=self.session.tensors,
+        )
+        self.lines = parsed.lines
+        return from_source(parsed.steps)
 
     def do(self, index: int, step: StepPart) -> None:
         """Do one step; `index` is its number in the request."""
@@ -75,6 +91,12 @@ class Steps:
         self.bind(step.tensor, made)
 
     def op(self, step: OpStep) -> None:
+        if self.several:
+            meant = spread(step, self.several)
+            if isinstance(meant, BindStep):
+                self.another_name(meant)
+                return
+            step = meant
         name = step.op
         if name[-1] == "_" and (name[-2:] != "__" or name == "__setitem__"):
             self._op_in_place(step)
@@ -110,7 +132,10 @@ class Steps:
             if type(result) is Tensor:
                 self.bind(out, result)
             else:
-                self._bind_all([f"{out}.{i}" for i in range(len(result))], result)
+                names = [f"{out}.{i}" for i in range(len(result))]
+                self._bind_all(names, result)
+                if out[0] == "%":
+                    self.several[out] = names
         elif out is not None:
             results = (result,) if type(result) is Tensor else result
             if len(out) != len(results):
@@ -248,6 +273,7 @@ class Steps:
         for name in self.temporaries:
             self.session.unbind(name)
         self.temporaries.clear()
+        self.several.clear()
 
 
 def _clear(tensor: Tensor, grad: Tensor, set_to_none: bool) -> None:

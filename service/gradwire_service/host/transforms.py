@@ -9,7 +9,6 @@ from gradwire_engine import backward as reverse
 from gradwire_engine.errors import error
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host import source
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
     EvaluateRequest,
@@ -17,7 +16,6 @@ from gradwire_service.host.protocol import (
     ProgramInput,
     StepPart,
     ValueAndGradRequest,
-    from_source,
     limit_steps,
 )
 from gradwire_service.host.reply import Reply
@@ -88,7 +86,7 @@ class Transform:
             wrt = self._wrt(request) if isinstance(request, ValueAndGradRequest) else []
             for name in wrt:
                 self.leaves[name].requires_grad_()
-            for index, step in enumerate(_steps(request.program, session)):
+            for index, step in enumerate(_steps(request.program, self.steps)):
                 do(self.steps, index, step)
             outputs = {name: session.find(name) for name in request.program.outputs}
             answer: Reply = {"outputs": {name: shown(name, t) for name, t in outputs.items()}}
@@ -189,17 +187,10 @@ def _check(entry: ProgramInput, tensor: Tensor) -> None:
         )
 
 
-def _steps(program: Program, session: Session) -> Sequence[StepPart]:
-    limits = session.limits
+def _steps(program: Program, steps: Steps) -> Sequence[StepPart]:
+    limits = steps.session.limits
     if program.source is None:
         ops: Sequence[StepPart] = program.ops or ()
         limit_steps(len(ops), limits.program_steps)
         return ops
-    return from_source(
-        source.parse(
-            program.source,
-            max_length=limits.source_length,
-            max_steps=limits.program_steps,
-            names=session.tensors,
-        )
-    )
+    return steps.written(program.source, limits.program_steps)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from gradwire_service.host.source.position import Text
+from gradwire_service.host.source.position import Text, name_line
 from gradwire_service.host.source.statement import Statements
 from gradwire_service.host.source.syntax import MAX_LENGTH, MAX_STEPS, tree
 from gradwire_service.host.source.writer import Step, Writer
 
-__all__ = ["MAX_LENGTH", "MAX_STEPS", "Source", "Step", "parse", "read"]
+__all__ = ["MAX_LENGTH", "MAX_STEPS", "Source", "Step", "name_line", "parse", "read"]
 
 
 class Source(NamedTuple):

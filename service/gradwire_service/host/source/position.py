@@ -68,6 +68,13 @@ def located(line: int, column: int, detail: str, hint: str) -> GradwireError:
     return error("invalid_source", f"source, line {line}, column {column}: {detail}", hint)
 
 
+def name_line(problem: GradwireError, line: int) -> None:
+    """Have the error of a step say which line of the text it was written on."""
+    problem.detail = f"source, line {line}: {problem.detail}"
+    hint = "" if problem.hint is None else f"\n  hint: {problem.hint}"
+    problem.args = (problem.detail + hint,)
+
+
 def _describe(node: ast.AST) -> str:
     kind = type(node)
     if isinstance(node, ast.Constant):
