@@ -45,7 +45,7 @@ class DType:
         return self.category == FLOAT and self.itemsize == 2
 
     def __repr__(self) -> str:
-        return f"gradwire.{self.name}"
+        return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name

@@ -1,1 +1,52 @@
-"""Autograd with torch's names, embedded or against a gradwire server."""
+"""Autograd with torch's names, embedded in this process or against a gradwire server.
+
+import gradwire as torch                    # works embedded
+gradwire.connect("http://host:8000")        # from here on there; or set GRADWIRE_URL
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire import autograd as autograd
+from gradwire import fft as fft
+from gradwire import functions, methods
+from gradwire import linalg as linalg
+from gradwire import nn as nn
+from gradwire import special as special
+from gradwire import testing as testing
+from gradwire.autograd import enable_grad as enable_grad
+from gradwire.autograd import inference_mode as inference_mode
+from gradwire.autograd import is_grad_enabled as is_grad_enabled
+from gradwire.autograd import is_inference_mode_enabled as is_inference_mode_enabled
+from gradwire.autograd import no_grad as no_grad
+from gradwire.autograd import set_grad_enabled as set_grad_enabled
+from gradwire.creation import as_tensor as as_tensor
+from gradwire.creation import from_numpy as from_numpy
+from gradwire.creation import tensor as tensor
+from gradwire.current import connect as connect
+from gradwire.defaults import get_default_dtype as get_default_dtype
+from gradwire.defaults import set_default_dtype as set_default_dtype
+from gradwire.dtypes import *  # noqa: F403
+from gradwire.printing import set_printoptions as set_printoptions
+from gradwire.random import manual_seed as manual_seed
+from gradwire.ranges import finfo as finfo
+from gradwire.ranges import iinfo as iinfo
+from gradwire.session import Session as Session
+from gradwire.size import Size as Size
+from gradwire.size import device as device
+from gradwire.tensor import Tensor as Tensor
+from gradwire_engine.errors import GradwireError as GradwireError
+
+methods.install()
+
+_function, _names = functions.serving("gradwire", "")
+
+
+def __getattr__(name: str) -> Any:
+    """An op of the catalogue."""
+    return _function(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_names()})

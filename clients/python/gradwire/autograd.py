@@ -6,70 +6,59 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire import current
-from gradwire.tensor import Tensor
-from gradwire_engine import backward as engine
-from gradwire_engine.journal import transaction
-from gradwire_engine.mode import (
-    current as _state,
-)
-from gradwire_engine.mode import (
+from gradwire.dispatch import session_of
+from gradwire.modes import (
     enable_grad,
     inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
+from gradwire.session import Session
+from gradwire.tensor import Tensor
+from gradwire.wire import mirrored
+from gradwire_engine import backward as engine
 
 Tensors = Tensor | Sequence[Tensor]
-
-
-def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, Tensor) or value is None else list(value)
-
-
-def _names(tensors: Sequence[Tensor | None]) -> list[str | None]:
-    return [None if t is None else t._name for t in tensors]
-
-
-def _metas(tensors: Sequence[Tensor | None]) -> list[Any]:
-    return [None if t is None else t._meta for t in tensors]
+Cotangents = Tensor | Sequence[Tensor | None] | None
 
 
 def backward(
     tensors: Tensors,
-    grad_tensors: Any = None,
+    grad_tensors: Cotangents = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: None = None,
-    inputs: Any = None,
+    grad_variables: Cotangents = None,
+    inputs: Tensors | None = None,
 ) -> None:
-    """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only."""
+    """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only.
+
+    Sent at once. The value of a single element that is walked from comes back with the reply.
+    """
     roots = _listed(tensors)
-    given = None if grad_tensors is None else _listed(grad_tensors)
+    given = _cotangents(grad_tensors if grad_tensors is not None else grad_variables, roots)
     wanted = None if inputs is None else _listed(inputs)
-    fields: dict[str, Any] = {"tensors": _names(roots), "create_graph": create_graph}
-    if given is not None:
-        fields["grad_tensors"] = _names(given)
-    if retain_graph is not None:
-        fields["retain_graph"] = retain_graph
-    if wanted is not None:
-        fields["inputs"] = _names(wanted)
-    session = roots[0].session if roots else current.session()
-    with transaction():
+    fields = _fields(
+        tensors=_names(roots),
+        grad_tensors=None if given is None else _names(given),
+        retain_graph=retain_graph,
+        create_graph=create_graph,
+        inputs=None if wanted is None else _names(wanted),
+    )
+    session = _session((roots, given or (), wanted or ()))
+    with session.recording() as recording:
         engine.backward(
-            _metas(roots),
-            None if given is None else _metas(given),
-            retain_graph,
-            create_graph,
-            None if wanted is None else _metas(wanted),
+            mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
         )
-        session.record({"backward": fields})
-        session.flush()
+        session.record({"backward": fields}, mark=recording.mark)
+        _send(session, roots)
 
 
 def grad(
     outputs: Tensors,
     inputs: Tensors,
-    grad_outputs: Any = None,
+    grad_outputs: Cotangents = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -77,50 +66,66 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of outputs · grad_outputs by each input; touches no `.grad`."""
-    roots, wanted = _listed(outputs), _listed(inputs)
-    given = None if grad_outputs is None else _listed(grad_outputs)
+    """The gradients of outputs · grad_outputs by each input; touches no `.grad`. Sent at once."""
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched is not available yet")
-    fields: dict[str, Any] = {
-        "outputs": _names(roots),
-        "inputs": _names(wanted),
-        "create_graph": create_graph,
-        "materialize_grads": materialize_grads,
-    }
-    if given is not None:
-        fields["grad_outputs"] = _names(given)
-    if retain_graph is not None:
-        fields["retain_graph"] = retain_graph
-    if allow_unused is not None:
-        fields["allow_unused"] = allow_unused
-    session = roots[0].session if roots else current.session()
-    with transaction():
+    roots, wanted = _listed(outputs), _listed(inputs)
+    given = _cotangents(grad_outputs, roots)
+    fields = _fields(
+        outputs=_names(roots),
+        inputs=_names(wanted),
+        grad_outputs=None if given is None else _names(given),
+        retain_graph=retain_graph,
+        create_graph=create_graph,
+        allow_unused=allow_unused,
+        materialize_grads=materialize_grads,
+    )
+    session = _session((roots, given or (), wanted))
+    with session.recording() as recording:
         metas = engine.grad(
-            _metas(roots),
-            _metas(wanted),
-            None if given is None else _metas(given),
+            mirrored(roots),
+            mirrored(wanted),
+            mirrored(given),
             retain_graph,
             create_graph,
             allow_unused,
             materialize_grads,
         )
-        found = tuple(
-            None if meta is None else Tensor(session, session.new_name(), meta) for meta in metas
-        )
-        session.record({"grad": fields, "out": _names(found)})
-        session.flush()
+        found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
+        session.record({"grad": fields, "out": _names(found)}, found, mark=recording.mark)
+        _send(session, roots)
     return found
 
 
-def is_grad_enabled() -> bool:
-    """Whether ops record now."""
-    return _state().grad
+def _send(session: Session, roots: list[Tensor]) -> None:
+    """Send what is recorded, and keep the value of a loss, which is mostly looked at next."""
+    scalars = [t for t in roots if t.numel() == 1]
+    found = session.flush([t._name for t in scalars])
+    for t in scalars:
+        t._keep(found[t._name])
 
 
-def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on."""
-    return _state().inference
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, Tensor) else list(value)
+
+
+def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:
+    if given is None:
+        return None
+    listed = _listed(given)
+    return None if all(g is None for g in listed) and len(listed) == len(roots) else listed
+
+
+def _names(tensors: Sequence[Tensor | None]) -> list[str | None]:
+    return [None if t is None else t._name for t in tensors]
+
+
+def _fields(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _session(groups: tuple[Any, ...]) -> Session:
+    return session_of(groups, {}) or current.session()
 
 
 __all__ = [

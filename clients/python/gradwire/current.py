@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-from threading import local
+from importlib import import_module
+from threading import Lock
 from typing import Any
 
+from gradwire import in_force
+from gradwire.http import Http
 from gradwire.session import Session
-from gradwire.transport import Http, Transport
+from gradwire.transport import Transport
 
 
-class _Here(local):
+class _Default:
     def __init__(self) -> None:
-        self.stack: list[Session] = []
+        self.transport: Transport | None = None
+        self.session: Session | None = None
 
 
-_here = _Here()
-_default: dict[str, Any] = {"transport": None, "session": None, "device": "cpu"}
+_default = _Default()
+_lock = Lock()
 
 
 class Client:
-    """A connection to a server; sessions made of it live there."""
+    """A connection to a host; sessions made of it live there."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
@@ -31,39 +35,33 @@ class Client:
 
 
 def connect(url: str | None = None, key: str | None = None, *, timeout: float = 300.0) -> Client:
-    """Send what follows to a server; without a URL, work embedded in this process again.
+    """Send what follows to a server; without a URL, work embedded in this process.
 
     url: "http://host:port". key: an API key. timeout: seconds to wait for a reply.
     """
-    transport = _embedded() if url is None else Http(url, key, timeout)
-    _default.update(transport=transport, session=None)
+    transport: Transport
+    if url is None:  # the host comes with pydantic, which nobody needs before
+        transport = import_module("gradwire.embedded").Embedded()
+    else:
+        transport = Http(url, key, timeout)
+    with _lock:
+        _default.transport, _default.session = transport, None
     return Client(transport)
 
 
 def session() -> Session:
     """The session in force."""
-    if _here.stack:
-        return _here.stack[-1]
-    if _default["session"] is None:
-        if _default["transport"] is None:
-            url = os.environ.get("GRADWIRE_URL")
-            connect(url, os.environ.get("GRADWIRE_KEY"))
-        _default["session"] = Session(_default["transport"], device=_default["device"])
-    found: Session = _default["session"]
-    return found
+    return in_force.innermost() or _default.session or _first()
 
 
-def enter(found: Session) -> None:
-    """Make a session the one in force on this thread."""
-    _here.stack.append(found)
+def _first() -> Session:
+    if _default.transport is None:
+        connect(os.environ.get("GRADWIRE_URL"), os.environ.get("GRADWIRE_KEY"))
+    with _lock:
+        if _default.session is None:
+            assert _default.transport is not None
+            _default.session = Session(_default.transport)
+        return _default.session
 
 
-def leave(found: Session) -> None:
-    """Back to the one before."""
-    _here.stack.remove(found)
-
-
-def _embedded() -> Transport:
-    from gradwire.embedded import Embedded
-
-    return Embedded()
+__all__ = ["Client", "connect", "session"]

@@ -2,155 +2,202 @@
 
 Each recorded step keeps the line of the user's program that made it, so that an error which only
 the elements reveal names that line. Steps travel with `"atomic": false`: what came before a failed
-step is kept, as a program that raised would leave it.
+step is kept, as a program that raised would leave it; what came after is undone in the mirrors too.
 """
 
 from __future__ import annotations
 
-import sys
+from collections import deque
 from collections.abc import Sequence
 from itertools import count
 from threading import RLock
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 import numpy as np
 
-from gradwire.transport import Received, Transport
-from gradwire_engine import mode
-from gradwire_engine.errors import GradwireError
-from gradwire_engine.spec import DTYPES, DType
+from gradwire import defaults, in_force
+from gradwire.pending import Pending, Recording, users_line
+from gradwire.transport import Step, Transport, Values
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.journal import Journal
+from gradwire_engine.mode import local
+
+if TYPE_CHECKING:
+    from gradwire.tensor import Tensor
 
 MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
 MAX_BYTES = 64 * 2**20
 """Bytes of arrays recorded before they are sent by themselves."""
-
-_PACKAGE = __name__.partition(".")[0] + "."
+FREE_AFTER = 64
+"""Forgotten tensors that are freed between recorded steps rather than at their end."""
 
 
 class Session:
-    """One session on a server, or embedded; made on first use unless asked for by hand."""
+    """One session on a server, or embedded; made on first use unless asked for by hand.
+
+    device: where its tensors live. seed: of its random numbers. The rest as for POST /v1/sessions.
+    """
 
     def __init__(
         self,
         transport: Transport,
         *,
         device: str = "cpu",
-        dtype: DType | None = None,
         seed: int | None = None,
         label: str | None = None,
+        ttl_seconds: float | None = None,
+        memory_limit_bytes: int | None = None,
     ) -> None:
         self.transport = transport
         self.device = device
-        self.dtype = dtype or mode.current().default_dtype
-        body = {"device": device, "dtype": self.dtype.name, "seed": seed, "label": label}
-        self.id: str = transport.create({k: v for k, v in body.items() if v is not None})["id"]
-        self._close = finalize(self, _close, transport, self.id)
+        self._dtype = defaults.dtype()
+        body = {
+            "device": device,
+            "dtype": self._dtype.name,
+            "seed": seed,
+            "label": label,
+            "ttl_seconds": ttl_seconds,
+            "memory_limit_bytes": memory_limit_bytes,
+        }
+        asked = {k: v for k, v in body.items() if v is not None}
+        self.id: str = transport.create(asked)["id"]
+        self._close = finalize(self, transport.delete, self.id)
         self._lock = RLock()
         self._names = count(1)
-        self._steps: list[dict[str, Any]] = []
-        self._lines: list[str] = []
-        self._arrays: dict[str, np.ndarray] = {}
-        self._bytes = 0
-        self._forgotten: list[str] = []
+        self._pending = Pending()
+        self._forgotten: deque[str] = deque()
+        self._unusable: GradwireError | None = None
+        self.journal = Journal()
+
+    # recording
 
     def new_name(self) -> str:
         """A name that no other tensor of the session has."""
         return f"t{next(self._names)}"
 
     def forget(self, name: str) -> None:
-        """Free a tensor that Python forgot, with the next request."""
+        """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
         self._forgotten.append(name)
 
-    def record(self, step: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> None:
-        """Add a step to what is sent next; the grad mode in force goes with it."""
-        state = mode.current()
-        if state.inference:
-            step["grad_mode"] = "inference_mode"
-        elif not state.grad:
-            step["grad_mode"] = "no_grad"
-        with self._lock:
-            self._steps.append(step)
-            self._lines.append(users_line())
-            for name, array in (arrays or {}).items():
-                self._arrays[name] = array
-                self._bytes += array.nbytes
-            full = len(self._steps) >= MAX_STEPS or self._bytes >= MAX_BYTES
-        if full:
-            self.flush()
+    def recording(self) -> Recording:
+        """A block that changes mirrors and records one step: undone together if it raises."""
+        return Recording(self._lock, self.journal, self._prepare)
 
-    def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> dict[str, Received]:
-        """Send what is recorded and read tensors back; errors are raised as torch would."""
+    def _prepare(self) -> None:
+        """Before anything is recorded: a session that works, in the program's default dtype.
+
+        The default dtype is the program's: the session's changes when the program changes it.
+        """
+        self._check_usable()
+        wanted = defaults.dtype()
+        if wanted is not self._dtype:
+            self.flush()
+            self.transport.change(self.id, {"dtype": wanted.name})
+            self._dtype = wanted
+
+    def record(
+        self,
+        step: Step,
+        made: Sequence[Tensor | None] = (),
+        arrays: dict[str, np.ndarray] | None = None,
+        *,
+        mark: int | None = None,
+        grad_mode: str | None = None,
+    ) -> None:
+        """Add a step to what is sent next, in the grad mode that is in force.
+
+        made: the tensors that it makes. mark: how long the journal was before the step.
+        """
+        state = local.state
+        mode = grad_mode or (
+            "inference_mode" if state.inference else None if state.grad else "no_grad"
+        )
+        if mode is not None:
+            step["grad_mode"] = mode
         with self._lock:
-            if not self._steps and not returns and not self._forgotten:
+            if len(self._forgotten) >= FREE_AFTER:
+                self._record_free()
+            at = len(self.journal.entries) if mark is None else mark
+            self._pending.add(step, users_line(), at, made, arrays or {})
+            if len(self._pending.steps) >= MAX_STEPS or self._pending.nbytes >= MAX_BYTES:
+                self.flush()
+
+    def _record_free(self) -> None:
+        names = [self._forgotten.popleft() for _ in range(len(self._forgotten))]
+        at = len(self.journal.entries)
+        self._pending.add({"free": names}, "", at, (), {})
+
+    # sending
+
+    def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
+        """Send what is recorded and read tensors back; errors are raised as torch would.
+
+        data: whether the elements of what is read are wanted.
+        """
+        with self._lock:
+            self._check_usable()
+            if self._forgotten:
+                self._record_free()
+            pending, self._pending = self._pending, Pending()
+            if not pending.steps and not returns:
                 return {}
-            forgotten, self._forgotten = self._forgotten, []
-            steps, lines, arrays = self._steps, self._lines, self._arrays
-            if forgotten:
-                steps.append({"free": forgotten})
-                lines.append("")
-            self._steps, self._lines, self._arrays, self._bytes = [], [], {}, 0
             try:
-                return self.transport.steps(self.id, steps, list(returns), arrays, data)
+                found = self.transport.steps(self.id, pending.steps, returns, pending.arrays, data)
             except GradwireError as problem:
-                raise _at_line(problem, lines) from None
+                self._failed(problem, pending)
+                raise
+            self.journal.entries.clear()
+            return found
+
+    def _failed(self, problem: GradwireError, pending: Pending) -> None:
+        """Bring mirrors back to where the host is; what came after the failed step is lost."""
+        if problem.code in ("session_damaged", "session_closed", "session_expired"):
+            self._unusable = problem
+        first = pending.first_not_done(problem)
+        self.journal.rollback(pending.marks[first] if pending.marks else 0)
+        self.journal.entries.clear()
+        self._forgotten.extend(pending.lose(problem, first))
+
+    def _check_usable(self) -> None:
+        if self._unusable is not None:
+            raise error(self._unusable.code, self._unusable.detail, self._unusable.hint)
+
+    # looking
 
     def read(self, name: str) -> np.ndarray:
         """The elements of one tensor, after all that is recorded before it."""
-        array = self.flush([name])[name].array
-        assert array is not None
-        return array
+        found = self.flush([name])[name]
+        assert found is not None
+        assert found.array is not None
+        return found.array
 
     def info(self) -> dict[str, Any]:
         """The session resource: counts, bytes held, last use, expiry."""
         self.flush()
         return self.transport.describe(self.id)
 
-    def graph(self, format: str = "svg", tensor: str | None = None) -> Any:
-        """The graph as a picture or as data: "json", "dot", "mermaid" or "svg"."""
+    def graph(self, format: str = "svg", tensor: Tensor | None = None) -> Any:
+        """The graph: "json" as data, "dot", "mermaid" or "svg" as text; of one tensor if given."""
         self.flush()
-        return self.transport.graph(self.id, format, tensor)
+        return self.transport.graph(self.id, format, None if tensor is None else tensor._name)
 
     def close(self) -> None:
         """End the session and free what it holds."""
-        self._close()
+        with self._lock:
+            self._close()
+            self._unusable = error(
+                "session_closed", f"session {self.id} was closed", "start a new session"
+            )
 
     def __enter__(self) -> Session:
-        from gradwire import current
-
-        current.enter(self)
+        in_force.enter(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        from gradwire import current
-
-        current.leave(self)
+        in_force.leave(self)
         self.close()
 
 
-def _close(transport: Transport, session_id: str) -> None:
-    transport.delete(session_id)
-
-
-def _at_line(problem: GradwireError, lines: list[str]) -> GradwireError:
-    """The error with the line that recorded the failed step."""
-    step = problem.step
-    if step is not None and 0 <= step < len(lines) and lines[step]:
-        problem.add_note(f"recorded at {lines[step]}")
-    return problem
-
-
-def users_line() -> str:
-    """Where the caller outside of this package stands: "file.py:12"."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith(("gradwire.", "gradwire_")) and name != "gradwire":
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
-
-
-__all__ = ["DTYPES", "Session", "users_line"]
+__all__ = ["Session"]

@@ -1,0 +1,37 @@
+"""The mirror of a result that only the elements decide: the host says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwire_engine.arrays import phantom
+from gradwire_engine.families import primitive
+from gradwire_engine.reading import zeros
+from gradwire_engine.signature import Arrays, Ints
+from gradwire_engine.spec import DTYPES, DType, Spec
+from gradwire_engine.tensor import Tensor as Meta
+
+
+@primitive(
+    {"joint": lambda g, inputs_spec: tuple(map(zeros, inputs_spec))},
+    spec=lambda inputs, shape, dtype: Spec(shape, dtype, ""),
+    name="asked",
+    public=False,
+    grad_name=lambda named: named["label"],
+)
+def _asked(xp: Any, inputs: Arrays, shape: Ints, dtype: DType, label: str) -> Any:
+    """A tensor of which the shape came back from the host."""
+    return phantom(shape, dtype.numpy)
+
+
+def asked(operands: Sequence[Any], shape: Sequence[int], dtype: DType, label: str) -> Meta:
+    """A mirror with this spec, made from these operands by a node of this name."""
+    tensors = tuple(m for m in operands if isinstance(m, Meta) and m.spec.dtype.differentiable)
+    if not tensors or not label:
+        return Meta.of(phantom(tuple(shape), dtype.numpy), device="meta")
+    found: Meta = _asked(tensors, tuple(shape), dtype, label)
+    return found
+
+
+__all__ = ["DTYPES", "asked"]

@@ -1,0 +1,113 @@
+"""The host in this process: what a server does, without HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from gradwire.transport import Arrays, Received, Step, Values
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import State, local
+from gradwire_service.host.host import Host
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.protocol import SessionCreate, SessionPatch, StepsRequest, read
+from gradwire_service.host.reply import TensorReply
+
+_MANY = 2**62
+_YEARS = 3e8
+
+
+@cache
+def _host() -> Host:
+    """One host for the process, with no limits but the machine's."""
+    return Host(
+        Limits(
+            steps=_MANY,
+            names=_MANY,
+            session_bytes=_MANY,
+            server_bytes=_MANY,
+            sessions=_MANY,
+            seconds=_YEARS,
+            ttl_seconds=_YEARS,
+            longest_ttl_seconds=_YEARS,
+        )
+    )
+
+
+@contextmanager
+def _own_state() -> Iterator[None]:
+    """The host works in modes of its own, whatever is in force where the SDK was called."""
+    before, local.state = local.state, State()
+    try:
+        yield
+    finally:
+        local.state = before
+
+
+class Embedded:
+    """The transport to the host in this process."""
+
+    url = "embedded"
+
+    def create(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make a session; its resource."""
+        found: dict[str, Any] = _host().create(read(SessionCreate, body)).describe()
+        return found
+
+    def describe(self, session_id: str) -> dict[str, Any]:
+        """The session's resource."""
+        found: dict[str, Any] = _host().session(session_id).describe()
+        return found
+
+    def change(self, session_id: str, body: dict[str, Any]) -> None:
+        """Change what the body names."""
+        host = _host()
+        host.patch(host.session(session_id), read(SessionPatch, body))
+
+    def delete(self, session_id: str) -> None:
+        """End a session; one that is gone has ended already."""
+        host = _host()
+        try:
+            host.delete(host.session(session_id))
+        except GradwireError:
+            return
+
+    def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
+        """The graph: json as data, dot, mermaid and svg as text."""
+        from gradwire_service.host import picture
+
+        with _host().session(session_id).use() as session, _own_state():
+            return picture.draw(session, format, tensor)
+
+    def steps(
+        self,
+        session_id: str,
+        steps: Sequence[Step],
+        returns: Sequence[str],
+        arrays: Arrays,
+        data: bool,
+    ) -> Values:
+        """Do the steps, keeping those before one that fails; then read tensors."""
+        body = {"steps": steps, "return": returns, "atomic": False}
+        request = read(StepsRequest, body)
+        with _own_state():
+            reply = _host().handle(session_id, request, arrays)
+        found: dict[str, TensorReply | None] = reply["values"]
+        return {name: None if v is None else _received(v, data) for name, v in found.items()}
+
+
+def _received(found: TensorReply, data: bool) -> Received:
+    return Received(
+        found.dtype,
+        found.shape,
+        found.requires_grad,
+        found.is_leaf,
+        found.grad_fn,
+        found.version,
+        found.array if data else None,
+    )
+
+
+__all__ = ["Embedded"]

@@ -1,0 +1,81 @@
+"""The functions of torch's namespaces, made from the catalogue when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from gradwire.dispatch import call, call_inplace
+from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin
+from gradwire_engine.op import Op
+
+Function = Callable[..., Any]
+
+
+@cache
+def function(name: str) -> Function | None:
+    """The function for an op's name, an alias, or an in-place form; None if there is none."""
+    twin = inplace_twin(name)
+    op = twin or find(name)
+    if op is None:
+        return None
+    made = _inplace(name, op) if twin else _apply(op)
+    made.__name__ = made.__qualname__ = name.rpartition(".")[2]
+    made.__doc__ = documentation(op)
+    return made
+
+
+def documentation(op: Op) -> str:
+    """An op's sentence and signatures, for help()."""
+    return f"{op.doc}\n\n" + "\n".join(f"{op.name}{s}" for s in op.signatures)
+
+
+def _apply(op: Op) -> Function:
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.pop("inplace", False):
+            return call_inplace(f"{op.name}_", op, args, kwargs)
+        return call(op, args, kwargs)
+
+    return apply
+
+
+def _inplace(name: str, op: Op) -> Function:
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        return call_inplace(name, op, args, kwargs)
+
+    return apply
+
+
+Lookup = Callable[[str], Function]
+Names = Callable[[], list[str]]
+
+
+def serving(module: str, *prefixes: str) -> tuple[Lookup, Names]:
+    """`__getattr__` and `__dir__` of a module that shows the ops with these prefixes.
+
+    A name is looked for under each prefix in turn; "" stands for the top level.
+    """
+
+    def lookup(name: str) -> Function:
+        if not name.startswith("__"):
+            for prefix in prefixes:
+                found = function(prefix + name)
+                if found is not None:
+                    return found
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    def names() -> list[str]:
+        every = _below(prefixes[0], (*CATALOGUE, *ALIASES))
+        return sorted(every)
+
+    return lookup, names
+
+
+def _below(prefix: str, names: Iterable[str]) -> set[str]:
+    """The names with this prefix, without it; private ones and those further down left out."""
+    rest = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
+    return {name for name in rest if "." not in name and not name.startswith("_")}
+
+
+__all__ = ["documentation", "function", "serving"]

@@ -1,0 +1,168 @@
+"""A server somewhere: JSON for what is small, safetensors where arrays travel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json import dumps, loads
+from typing import Any
+
+import httpx
+import numpy as np
+
+from gradwire.transport import Arrays, Received, Step, Values
+from gradwire_engine.errors import CODES, GradwireError, error
+from gradwire_engine.spec import DTYPES
+
+SAFETENSORS = "application/x-safetensors"
+
+
+class Http:
+    """The transport to a server at a URL."""
+
+    def __init__(self, url: str, key: str | None = None, timeout: float = 300.0) -> None:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.url = url.rstrip("/")
+        self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout)
+
+    def create(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make a session; its resource."""
+        found: dict[str, Any] = self._send("POST", "/v1/sessions", json=body).json()
+        return found
+
+    def describe(self, session_id: str) -> dict[str, Any]:
+        """The session's resource."""
+        found: dict[str, Any] = self._send("GET", f"/v1/sessions/{session_id}").json()
+        return found
+
+    def change(self, session_id: str, body: dict[str, Any]) -> None:
+        """Change what the body names."""
+        self._send("PATCH", f"/v1/sessions/{session_id}", json=body)
+
+    def delete(self, session_id: str) -> None:
+        """End a session; a server that is gone has ended it already."""
+        try:
+            self._client.delete(f"/v1/sessions/{session_id}")
+        except (httpx.HTTPError, RuntimeError):  # no connection, or Python is shutting down
+            return
+
+    def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
+        """The graph: json as data, dot, mermaid and svg as text."""
+        parameters = {"format": format} | ({"tensor": tensor} if tensor else {})
+        reply = self._send("GET", f"/v1/sessions/{session_id}/graph", params=parameters)
+        return reply.json() if format == "json" else reply.text
+
+    def steps(
+        self,
+        session_id: str,
+        steps: Sequence[Step],
+        returns: Sequence[str],
+        arrays: Arrays,
+        data: bool,
+    ) -> Values:
+        """Do the steps, keeping those before one that fails; then read tensors."""
+        body = {"steps": steps, "return": returns, "atomic": False}
+        content, kind = _encoded(body, arrays)
+        headers = {"Content-Type": kind}
+        if returns and data:
+            headers["Accept"] = SAFETENSORS
+        url = f"/v1/sessions/{session_id}/steps" + ("" if data else "?data=none")
+        return _values(self._send("POST", url, content=content, headers=headers))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _send(self, method: str, url: str, **fields: Any) -> httpx.Response:
+        try:
+            reply = self._client.request(method, url, **fields)
+        except httpx.ConnectError as problem:
+            raise error(
+                "overloaded",
+                f"no connection to {self.url}: {problem}",
+                "is the server running?",
+                raised=ConnectionError,
+            ) from problem
+        except httpx.TransportError as problem:
+            raise error(
+                "session_damaged",
+                f"{self.url} gave no answer ({type(problem).__name__}: {problem}); whether it did "
+                "what was asked is not known",
+                "start a new session; a longer timeout may be given to connect()",
+                raised=ConnectionError,
+            ) from problem
+        if reply.status_code >= 400:
+            raise problem_of(reply)
+        return reply
+
+
+def problem_of(reply: httpx.Response) -> GradwireError:
+    """The exception that a problem+json reply stands for."""
+    try:
+        found = reply.json()
+    except ValueError:
+        found = {}
+    code = found.get("code") if isinstance(found, dict) else None
+    if code not in CODES:
+        return error("internal", f"the server answered {reply.status_code}: {reply.text[:200]}")
+    raised = _RAISED.get(found.get("raised") or "")
+    problem = error(code, found.get("detail", ""), found.get("hint"), raised=raised)
+    problem.step, problem.op = found.get("step"), found.get("op")
+    problem.request_id = found.get("request_id")
+    return problem
+
+
+_RAISED: dict[str, type[Exception]] = {
+    kind.__name__: kind
+    for kind in (
+        RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError,
+        AttributeError, LookupError, SyntaxError, ArithmeticError, ZeroDivisionError,
+        PermissionError, TimeoutError, ConnectionError,
+    )
+}  # fmt: skip
+"""The builtin class that torch raises in the place of an error, as the server names it."""
+
+
+def _encoded(body: dict[str, Any], arrays: Arrays) -> tuple[bytes, str]:
+    if not arrays:
+        return dumps(body).encode(), "application/json"
+    from gradwire_service.host import safetensors
+
+    carried = {name: _pairs(array) for name, array in arrays.items()}
+    return b"".join(safetensors.write(carried, {"request": dumps(body)})), SAFETENSORS
+
+
+def _pairs(array: np.ndarray) -> np.ndarray:
+    """complex128, which the format lacks, as float64 with a last axis of 2."""
+    if array.dtype != np.complex128:
+        return array
+    return array.reshape(*array.shape, 1).view(np.float64)
+
+
+def _values(reply: httpx.Response) -> Values:
+    if reply.headers.get("content-type", "").startswith(SAFETENSORS):
+        from gradwire_service.host import safetensors
+
+        metadata, arrays = safetensors.read(reply.content)
+        values = loads(metadata["response"])["values"]
+    else:
+        arrays, values = {}, reply.json()["values"]
+    return {name: None if v is None else _received(v, arrays) for name, v in values.items()}
+
+
+def _received(value: dict[str, Any], arrays: Arrays) -> Received:
+    dtype, shape = DTYPES[value["dtype"]], tuple(value["shape"])
+    array = arrays.get(value.get("binary", ""))
+    if array is not None and array.dtype != dtype.numpy:
+        array = array.view(dtype.numpy).reshape(shape)
+    return Received(
+        dtype,
+        shape,
+        value["requires_grad"],
+        value["is_leaf"],
+        value["grad_fn"],
+        value["version"],
+        array,
+    )
+
+
+__all__ = ["Http", "problem_of"]

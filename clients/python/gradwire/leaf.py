@@ -1,0 +1,31 @@
+"""Leaves: arrays that go up to the host and become tensors there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwire.session import Session
+from gradwire.tensor import Tensor
+from gradwire_engine.spec import dtype_of
+from gradwire_engine.tensor import Tensor as Meta
+
+
+def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) -> Tensor:
+    """A tensor of these elements, which are not copied: the caller gives them away."""
+    array = np.ascontiguousarray(array) if array.ndim else array.reshape(())
+    with session.recording() as recording:
+        meta = Meta.of(array, device="meta")
+        if requires_grad:
+            meta.requires_grad_()
+        made = Tensor(session, meta)
+        value = {"binary": made._name, "dtype": dtype_of(array.dtype).name}
+        step: dict[str, Any] = {"tensor": made._name, "value": value}
+        if requires_grad:
+            step["requires_grad"] = True
+        session.record(step, [made], {made._name: array}, mark=recording.mark)
+    return made
+
+
+__all__ = ["leaf"]

@@ -1,0 +1,5 @@
+"""torch.linalg, from the catalogue."""
+
+from gradwire.functions import serving
+
+__getattr__, __dir__ = serving(__name__, "linalg.")

@@ -1,0 +1,125 @@
+"""Tensor methods, operators, in-place twins and properties, put on from the catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire import autograd
+from gradwire.dispatch import call, call_inplace, set_item
+from gradwire.functions import Function, documentation
+from gradwire.indices import prepared
+from gradwire.tensor import Tensor
+from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin, resolve
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.op import Op
+
+PROPERTIES = ("T", "mT", "H", "mH", "real", "imag")
+"""Ops that torch has as attributes of a tensor."""
+
+
+def install() -> None:
+    """Give Tensor what the catalogue has, but for what its own class body says."""
+    own = set(vars(Tensor))
+    for name in (*CATALOGUE, *ALIASES):
+        if name not in own and "." not in name:
+            _install(name, resolve(name))
+    for name in PROPERTIES:
+        setattr(Tensor, name, _property(resolve(name)))
+    Tensor.__getitem__ = _get_item  # type: ignore[attr-defined]
+    Tensor.__setitem__ = _set_item  # type: ignore[attr-defined]
+    Tensor.backward = _backward  # type: ignore[attr-defined]
+    Tensor.__getattr__ = _further  # type: ignore[attr-defined]
+
+
+def _install(name: str, op: Op) -> None:
+    if not name.startswith("__"):
+        setattr(Tensor, name, _named(_method(op), name, op))
+        if op.inplace:
+            setattr(Tensor, f"{name}_", _named(_inplace_method(f"{name}_", op), f"{name}_", op))
+        return
+    setattr(Tensor, name, _named(_operator(op), name, op))
+    if op.inplace and not name.startswith("__r"):
+        twin = _named(_operator_inplace(f"{op.name}_", op), f"__i{name[2:]}", op)
+        setattr(Tensor, f"__i{name[2:]}", twin)
+
+
+def _named(function: Function, name: str, op: Op) -> Function:
+    function.__name__ = name
+    function.__qualname__ = f"Tensor.{name}"
+    function.__doc__ = documentation(op)
+    return function
+
+
+def _method(op: Op) -> Function:
+    place = op.signatures[0].by_name.get("input", 0)
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return call(op, (*args[:place], self, *args[place:]), kwargs)
+
+    return method
+
+
+def _inplace_method(name: str, op: Op) -> Function:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return call_inplace(name, op, (self, *args), kwargs)
+
+    return method
+
+
+def _operator(op: Op) -> Function:
+    def operator(self: Tensor, *other: Any) -> Any:
+        try:
+            return call(op, (self, *other), {})
+        except GradwireError as problem:
+            if isinstance(problem, TypeError):
+                return NotImplemented
+            raise
+
+    return operator
+
+
+def _operator_inplace(name: str, op: Op) -> Function:
+    def operator(self: Tensor, other: Any) -> Any:
+        return call_inplace(name, op, (self, other), {})
+
+    return operator
+
+
+def _property(op: Op) -> property:
+    return property(lambda self: call(op, (self,), {}), doc=documentation(op))
+
+
+def _get_item(self: Tensor, index: Any) -> Any:
+    """Index with ints, slices, None, Ellipsis, lists and tensors of ints or bools."""
+    return call(resolve("__getitem__"), (self, prepared(self.session, index)), {})
+
+
+def _set_item(self: Tensor, index: Any, value: Any) -> None:
+    """Write to the part of the tensor that the index shows."""
+    set_item(self, prepared(self.session, index), value, resolve("__setitem__"))
+
+
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor into the leaves' `.grad`."""
+    autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _further(self: Tensor, name: str) -> Any:
+    """A method that torch has under the last part of an op's name: x.relu(), x.det()."""
+    if not name.startswith("__"):
+        twin = inplace_twin(name)
+        op = twin or find(name)
+        if op is not None:
+            make = _inplace_method(name, op) if twin else _method(op)
+            setattr(Tensor, name, _named(make, name, op))
+            return getattr(self, name)
+    raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+__all__ = ["install"]

@@ -1,0 +1,87 @@
+"""Grad modes as contexts and decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from typing import Any
+
+from gradwire_engine.mode import local, using
+
+
+class _Mode(using):
+    """A mode that may decorate with or without brackets."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if not callable(function):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def _recreate_cm(self) -> using:
+        """Each call of a decorated function has a context of its own, on its own thread."""
+        return using(**self._fields)
+
+
+class no_grad(_Mode):
+    """Record nothing: results require no grad."""
+
+    def __init__(self) -> None:
+        super().__init__(grad=False)
+
+
+class enable_grad(_Mode):
+    """Record again, inside a no_grad block."""
+
+    def __init__(self) -> None:
+        super().__init__(grad=True)
+
+
+class inference_mode(_Mode):
+    """Record nothing and make inference tensors, which autograd can never use."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__(inference=bool(mode), grad=not mode)
+
+
+class set_grad_enabled(ContextDecorator):
+    """no_grad or enable_grad by a flag: from the call on, and as a context only inside of it."""
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = bool(mode)
+        self._before = local.state.grad
+        local.state.grad = self._mode
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        local.state.grad = self._before
+        return super().__call__(function)
+
+    def _recreate_cm(self) -> using:
+        return using(grad=self._mode)
+
+    def __enter__(self) -> None:
+        local.state.grad = self._mode
+
+    def __exit__(self, *exc: object) -> None:
+        local.state.grad = self._before
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops record now."""
+    return local.state.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on."""
+    return local.state.inference
+
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]

@@ -1,0 +1,5 @@
+"""torch.nn."""
+
+from gradwire.nn import functional as functional
+
+__all__ = ["functional"]
