@@ -28,13 +28,13 @@ _PADDING = 16.0
 _ARROW = 9.0
 
 _CSS = """
-text{text-anchor:middle;font-family:Inter,"Segoe UI",Helvetica,Arial,sans-serif;fill:#0f172a}
-.l{font-size:14px;font-weight:600}
-.n{font-size:11.5px;font-style:italic;fill:#475569}
-.s{font-size:11px;font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#475569}
-.e{fill:none;stroke:#64748b;stroke-width:1.4}
-.e:hover{stroke:#0f172a;stroke-width:2.4}
-.g{stroke:#c2410c;stroke-dasharray:5 3}
+.gradwire text{text-anchor:middle;font-family:Inter,"Segoe UI",Arial,sans-serif;fill:#0f172a}
+.gradwire .l{font-size:14px;font-weight:600}
+.gradwire .n{font-size:11.5px;font-style:italic;fill:#475569}
+.gradwire .s{font-size:11px;font-family:ui-monospace,Menlo,Consolas,monospace;fill:#475569}
+.gradwire .e{fill:none;stroke:#64748b;stroke-width:1.4}
+.gradwire .e:hover{stroke:#0f172a;stroke-width:2.4}
+.gradwire .g{stroke:#c2410c;stroke-dasharray:5 3}
 """.strip()
 
 
@@ -55,7 +55,7 @@ def to_svg(graph: GraphData) -> str:
     drawn = [_edge(*one) for one in zip(names, layout.routes, flows, strict=True)]
     drawn += [_node(*one) for one in zip(nodes, said, layout.boxes, strict=True)]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="gradwire" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
         f"<title>Computation graph</title><desc>{len(nodes)} nodes, {len(edges)} edges</desc>"
         f'<style>{_CSS}</style><rect width="100%" height="100%" fill="#ffffff"/>'
