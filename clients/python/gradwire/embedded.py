@@ -90,7 +90,7 @@ class Embedded:
         data: bool,
     ) -> Values:
         """Do the steps, keeping those before one that fails; then read tensors."""
-        body = {"steps": steps, "return": returns, "atomic": False}
+        body = {"steps": steps, "return": list(returns), "atomic": False}
         request = read(StepsRequest, body)
         with _own_state():
             reply = _host().handle(session_id, request, arrays)

@@ -60,7 +60,7 @@ class Http:
         data: bool,
     ) -> Values:
         """Do the steps, keeping those before one that fails; then read tensors."""
-        body = {"steps": steps, "return": returns, "atomic": False}
+        body = {"steps": steps, "return": list(returns), "atomic": False}
         content, kind = _encoded(body, arrays)
         headers = {"Content-Type": kind}
         if returns and data:

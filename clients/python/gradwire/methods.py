@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire import autograd
 from gradwire.dispatch import call, call_inplace, set_item
-from gradwire.functions import Function, documentation
+from gradwire.functions import Function
 from gradwire.indices import prepared
 from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin, resolve
@@ -46,7 +46,7 @@ def _install(name: str, op: Op) -> None:
 def _named(function: Function, name: str, op: Op) -> Function:
     function.__name__ = name
     function.__qualname__ = f"Tensor.{name}"
-    function.__doc__ = documentation(op)
+    function.__doc__ = op.doc
     return function
 
 
@@ -86,7 +86,7 @@ def _operator_inplace(name: str, op: Op) -> Function:
 
 
 def _property(op: Op) -> property:
-    return property(lambda self: call(op, (self,), {}), doc=documentation(op))
+    return property(lambda self: call(op, (self,), {}), doc=op.doc)
 
 
 def _get_item(self: Tensor, index: Any) -> Any:
