@@ -10,7 +10,7 @@ from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elemen
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import Number
+from gradwire_engine.spec import Number, uint8
 
 NN = "nn.functional."
 
@@ -87,6 +87,12 @@ def _limits_in_order(named: dict[str, Any]) -> None:
             f"hardtanh: min_val {low} is above max_val {high}",
             "give the smaller one as min_val",
             raised=ValueError,
+        )
+    if low < 0 and named["input"].dtype is uint8:
+        raise error(
+            "dtype_mismatch",
+            f"hardtanh: min_val is {low}, the tensor unsigned",
+            "convert the tensor, or limit it to positive numbers",
         )
 
 

@@ -59,12 +59,12 @@ def _name(named: dict[str, Any]) -> str:
 )
 def pow(xp: Any, input: Array, exponent: Array) -> Array:
     """Raise input to the power of exponent."""
-    if type(exponent) in (int, float):
+    if type(exponent) in (int, float, complex):
         shortcut = _SHORTCUTS.get(exponent)
         return xp.power(input, exponent) if shortcut is None else shortcut(xp, input)
     if isinstance(exponent, np.generic) and exponent.dtype.kind == "i" and exponent < 0:
         raise error(
-            "invalid_argument",
+            "numerical_error",
             f"pow: integers to the power {exponent} are no integers",
             "convert the tensor to a floating dtype",
         )

@@ -1,0 +1,214 @@
+"""What holds for every op of the catalogue, tried on its samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.engine.samples import of_elementwise, samples_of
+from tests.engine.trial import Host, Trial, cast, cotangents, host, like, on
+
+from gradwire_engine.backward import grad
+from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.op import Primitive
+from gradwire_engine.spec import DTYPES, DType, complex64, complex128, float32, float64, uint8
+from gradwire_engine.tensor import Tensor
+
+STEP = 1e-5
+"""Of the central differences: their error is about STEP² · f''' and ε / STEP."""
+
+every_op = pytest.mark.parametrize("name", sorted(CATALOGUE))
+sampled_op = pytest.mark.parametrize("name", sorted(filter(samples_of, CATALOGUE)))
+
+
+@every_op
+def test_there_are_samples(name: str) -> None:
+    assert samples_of(name), f"write samples of {name} in tests/engine/samples"
+
+
+def trials(name: str) -> list[Trial]:
+    return [Trial(name, call) for call in samples_of(name)]
+
+
+def complex_points(trial: Trial) -> list[Host] | None:
+    """The sample moved off the real line; None if the op takes only real operands."""
+    rng = np.random.default_rng(3)
+    points = [p + 1j * rng.uniform(-0.4, 0.4, p.shape) for p in trial.points]
+    try:
+        trial.run(trial.tensors(points, requires_grad=False))
+    except GradwireError as refusal:
+        if refusal.code != "dtype_mismatch":
+            raise
+        return None
+    return points
+
+
+def product(values: list[Tensor], weights: list[Tensor | None]) -> float:
+    """The real part of the inner product: what a real loss of these values would be."""
+    return sum(
+        float(np.vdot(host(w), host(v)).real) for v, w in zip(values, weights, strict=True) if w
+    )
+
+
+def moved(points: list[Host], directions: list[Host], step: float) -> list[Host]:
+    return [p + step * d for p, d in zip(points, directions, strict=True)]
+
+
+def directions_for(points: list[Host], seed: int) -> list[Host]:
+    rng = np.random.default_rng(seed)
+    return [
+        cast(like(rng, p.shape), complex128 if p.dtype.kind == "c" else float64) for p in points
+    ]
+
+
+def agree(found: float, wanted: float, scale: float) -> None:
+    assert abs(found - wanted) <= 2e-6 * (1 + abs(scale)), (found, wanted)
+
+
+def check_derivatives(trial: Trial, points: list[Host]) -> None:
+    """The gradient against differences of values, its gradient against differences of gradients."""
+    v, w = directions_for(points, 1), directions_for(points, 2)
+
+    def loss(at: list[Host]) -> float:
+        outputs = [y for y in trial.run(trial.tensors(at)) if y.requires_grad]
+        return product(outputs, cotangents(outputs))
+
+    def slope(at: list[Host]) -> tuple[float, list[Tensor], list[Tensor]]:
+        leaves = trial.tensors(at)
+        outputs = [y for y in trial.run(leaves) if y.requires_grad]
+        found = grad(
+            outputs, leaves, cotangents(outputs), create_graph=True, materialize_grads=True
+        )
+        grads = [g for g in found if g is not None]
+        along = [Tensor.of(np.array(d)) for d in v]
+        return product(grads, list(along)), grads, leaves
+
+    outputs = [y for y in trial.run(trial.tensors(points)) if y.requires_grad]
+    if not outputs:
+        return
+    first, grads, leaves = slope(points)
+    ahead, behind = loss(moved(points, v, STEP)), loss(moved(points, v, -STEP))
+    agree(first, (ahead - behind) / (2 * STEP), first)
+    curved = [(g, Tensor.of(np.array(d))) for g, d in zip(grads, v, strict=True) if g.requires_grad]
+    ahead, behind = (slope(moved(points, w, s))[0] for s in (STEP, -STEP))
+    second = 0.0
+    if curved:
+        bent = grad([g for g, _ in curved], leaves, [d for _, d in curved], materialize_grads=True)
+        second = product([b for b in bent if b is not None], [Tensor.of(np.array(d)) for d in w])
+    agree(second, (ahead - behind) / (2 * STEP), second)
+
+
+@sampled_op
+def test_rules_agree_with_differences_to_second_order(name: str) -> None:
+    for trial in trials(name):
+        check_derivatives(trial, trial.points)
+        points = complex_points(trial)
+        if points is not None:
+            check_derivatives(trial, points)
+
+
+@sampled_op
+def test_the_raw_walk_equals_the_recorded_one(name: str) -> None:
+    for trial in trials(name):
+        for points in (trial.points, complex_points(trial)):
+            if points is None:
+                continue
+            _, raw = trial.value_and_grads(points)
+            _, recorded = trial.value_and_grads(points, create_graph=True)
+            for a, b in zip(raw, recorded, strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+
+
+def outcome(trial: Trial, points: list[Host], device: str) -> Any:
+    """The specs that a call gives, or the code of its refusal."""
+    try:
+        outputs = trial.run(trial.tensors(points, device, requires_grad=False), device)
+    except GradwireError as refusal:
+        return refusal.code
+    if device != "meta":
+        for y in outputs:
+            assert (y.array.shape, y.array.dtype) == (y.shape, y.dtype.numpy)
+    return [(y.shape, y.dtype) for y in outputs]
+
+
+@sampled_op
+def test_the_inferred_spec_is_the_real_one(name: str) -> None:
+    for trial in trials(name):
+        for dtype in DTYPES.values():
+            points = [cast(p, dtype) for p in trial.points]
+            inferred = outcome(trial, points, "meta")
+            real = outcome(trial, points, "cpu")
+            told_by_data = inferred == "data_dependent_shape" or real == "numerical_error"
+            assert inferred == real or told_by_data, dtype
+        assert outcome(trial, trial.points, "cpu") != "dtype_mismatch"
+
+
+@sampled_op
+def test_the_strict_library_gives_the_same(name: str) -> None:
+    if any(getattr(o, "random", False) for o in CATALOGUE[name].overloads):
+        pytest.skip("random numbers differ from library to library")
+    for trial in trials(name):
+        for points in (trial.points, complex_points(trial)):
+            if points is None:
+                continue
+            values, grads = trial.value_and_grads(points)
+            strict_values, strict_grads = trial.value_and_grads(points, "strict")
+            for a, b in zip(values + grads, strict_values + strict_grads, strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.half], ids=str)
+@sampled_op
+def test_halves_are_as_precise_as_they_can_be(name: str, dtype: DType) -> None:
+    """Compared with float64 on the same numbers; saved results are rounded once more."""
+    tolerance = 4 * float(ml_dtypes.finfo(dtype.numpy).eps)
+    for trial in trials(name):
+        halves = [cast(p, dtype) for p in trial.points]
+        if outcome(trial, halves, "cpu") == "dtype_mismatch":
+            continue
+        values, grads = trial.value_and_grads(halves)
+        exact_values, exact_grads = trial.value_and_grads([cast(p, float64) for p in halves])
+        for got, exact in zip(values + grads, exact_values + exact_grads, strict=True):
+            if got.dtype.kind not in "biu":
+                wide = got.astype(complex if got.dtype.kind == "c" else float)
+                atol = tolerance * np.abs(exact).max(initial=0)
+                np.testing.assert_allclose(wide, exact, rtol=tolerance, atol=atol)
+
+
+def says(overload: Primitive, dtype: DType) -> bool:
+    """Whether the op takes the dtype; hardtanh's default limits don't fit unsigned integers."""
+    refused = overload.name == "nn.functional.hardtanh" and dtype is uint8
+    return dtype.category in overload.takes and not refused
+
+
+@sampled_op
+def test_an_elementwise_op_takes_what_it_says(name: str) -> None:
+    """And its kernel keeps float32: one that gives float64 has worked at twice the cost."""
+    for overload in CATALOGUE[name].overloads:
+        for args, _ in of_elementwise(overload, np.random.default_rng(5)):
+            for dtype in DTYPES.values():
+                operands = [cast(a, dtype) for a in args]
+                try:
+                    overload(*[on("cpu", a) for a in operands])
+                except GradwireError as refusal:
+                    refused = refusal.code == "dtype_mismatch"
+                    if refusal.code != "numerical_error" and (not refused or says(overload, dtype)):
+                        raise
+                    continue
+                assert says(overload, dtype), dtype
+                if dtype in (float32, complex64):
+                    kept = np.asarray(overload(*operands)).dtype
+                    assert kept not in (np.float64, np.complex128)
+
+
+@every_op
+def test_the_catalogue_says_what_the_op_is(name: str) -> None:
+    for overload in CATALOGUE[name].overloads:
+        assert overload.doc.endswith("."), overload.doc
+        if isinstance(overload, Primitive) and overload.differentiable:
+            assert CATALOGUE[name].formula, "it has rules, but no formula that says them"

@@ -1,0 +1,103 @@
+"""A sample of an op made into a call on tensors: of any dtype, on any device, by any numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from tests.engine.samples import Call
+
+from gradwire_engine.arrays import backend
+from gradwire_engine.backward import grad
+from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.mode import using
+from gradwire_engine.random import Generator
+from gradwire_engine.spec import DType
+from gradwire_engine.tensor import Tensor
+
+Host = np.ndarray
+
+
+class Trial:
+    """One sample of one op. `points`: the arrays it is differentiated by, float or complex."""
+
+    def __init__(self, name: str, call: Call) -> None:
+        self.name, (self.args, self.kwargs) = name, call
+        self.points: list[Host] = []
+        self._map(lambda array: array, self.points.append)
+
+    def _map(self, other: Callable[[Host], Any], point: Callable[[Host], Any]) -> tuple[Any, Any]:
+        def visit(value: Any) -> Any:
+            if isinstance(value, np.ndarray):
+                return point(value) if value.dtype.kind in "fc" else other(value)
+            if type(value) in (list, tuple):
+                return type(value)(visit(v) for v in value)
+            return value
+
+        return visit(self.args), {k: visit(v) for k, v in self.kwargs.items()}
+
+    def run(self, points: Sequence[Tensor], device: str = "cpu") -> list[Tensor]:
+        """The tensors that the op gives at these points, always with the same random numbers."""
+        left = iter(points)
+        args, kwargs = self._map(lambda a: on(device, a), lambda a: next(left))
+        with using(generator=Generator(0)):
+            result = CATALOGUE[self.name](*args, **kwargs)
+        return tensors_in(result)
+
+    def tensors(
+        self, points: Sequence[Host], device: str = "cpu", requires_grad: bool = True
+    ) -> list[Tensor]:
+        """Points as leaves."""
+        return [on(device, p, requires_grad) for p in points]
+
+    def value_and_grads(
+        self, points: Sequence[Host], device: str = "cpu", create_graph: bool = False
+    ) -> tuple[list[Host], list[Host]]:
+        """Results, and gradients of their product with fixed cotangents, as host arrays."""
+        leaves = self.tensors(points, device)
+        outputs = self.run(leaves, device)
+        rooted = [y for y in outputs if y.requires_grad]
+        if not rooted:
+            return [host(y) for y in outputs], []
+        found = grad(
+            rooted, leaves, cotangents(rooted), create_graph=create_graph, materialize_grads=True
+        )
+        return [host(y) for y in outputs], [host(g) for g in found if g is not None]
+
+
+def on(device: str, array: Host, requires_grad: bool = False) -> Tensor:
+    """A leaf on a device, with its own copy of the numbers."""
+    return Tensor.of(np.array(array, order="K"), requires_grad, device)
+
+
+def host(tensor: Tensor) -> Host:
+    """A tensor's numbers as a NumPy array."""
+    return np.asarray(backend(tensor.device).to_numpy(tensor.array))
+
+
+def tensors_in(result: Any) -> list[Tensor]:
+    """All tensors of a result, nested or not."""
+    if isinstance(result, Tensor):
+        return [result]
+    if isinstance(result, (list, tuple)):
+        return [t for item in result for t in tensors_in(item)]
+    return []
+
+
+def cotangents(outputs: Sequence[Tensor]) -> list[Tensor | None]:
+    """Fixed random cotangents, of the outputs' shapes and dtypes."""
+    rng = np.random.default_rng(7)
+    return [on(y.device, cast(like(rng, y.shape), y.dtype)) for y in outputs]
+
+
+def like(rng: np.random.Generator, shape: tuple[int, ...]) -> Host:
+    """Complex numbers with both parts between -1 and 1, away from zero."""
+    parts = rng.uniform(0.2, 1, (2, *shape)) * rng.choice([-1, 1], (2, *shape))
+    return np.asarray(parts[0] + 1j * parts[1])
+
+
+def cast(array: Host, dtype: DType) -> Host:
+    """Numbers in another dtype; real dtypes take the real parts."""
+    array = array if dtype.is_complex or array.dtype.kind != "c" else array.real
+    return np.asarray(array).astype(dtype.numpy)
