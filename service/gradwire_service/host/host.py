@@ -156,6 +156,8 @@ class Host:
         given = asked.model_fields_set
         if "label" in given:
             session.label = asked.label
+        if asked.dtype is not None:
+            session.dtype = DTYPES[asked.dtype]
         if "ttl_seconds" in given:
             session.ttl = asked.ttl_seconds or self.limits.ttl_seconds
         if "memory_limit_bytes" in given:

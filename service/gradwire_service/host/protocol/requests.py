@@ -68,6 +68,11 @@ class SessionPatch(Part):
     label: str | None = Field(
         None, description="What you call it; null removes it.", examples=["run 2"], max_length=200
     )
+    dtype: FloatName | None = Field(
+        None,
+        description="Default dtype from now on, of literals and of floats that nothing decides.",
+        examples=["float64"],
+    )
     ttl_seconds: Seconds | None = Field(
         None, description="Seconds without a request after which it expires.", examples=[600]
     )
