@@ -26,7 +26,7 @@ from safetensors.numpy import load, save
 from sklearn.datasets import load_digits
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 (the backend comes first)
+from matplotlib import pyplot as plt
 
 EPOCHS, BATCH, RATE, HIDDEN = 40, 64, 0.1, 64
 PARAMETERS = ["w1", "b1", "w2", "b2"]
