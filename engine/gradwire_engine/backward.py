@@ -88,7 +88,7 @@ def backward(
         found = walk(roots, reading, keep, captures=wanted)
         owners = {edge_key(edge): x for edge, x in zip(wanted, inputs, strict=True)}
         for key, x in owners.items():
-            if found.get(key) is not None:
+            if found.get(key) is not None and not x.retains_grad:  # the walk saw to those
                 accumulate(x, found[key], reading)
 
 
