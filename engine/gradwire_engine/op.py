@@ -213,7 +213,12 @@ def _namespace(op: Primitive, args: Sequence[Any]) -> Any:
                 return found
     if len(op.places) == len(args) and all(isinstance(a, int | float | complex) for a in args):
         return None
-    raise TypeError(f"{op.name}: no array among the operands {[type(a).__name__ for a in args]}")
+    raise error(
+        "invalid_argument",
+        f"{op.name}: there is no tensor among the operands",
+        "give at least one",
+        raised=ValueError,
+    )
 
 
 def _result_type(name: str, outputs: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:

@@ -5,12 +5,15 @@ from gradwire_engine.ops import addmm as addmm
 from gradwire_engine.ops import advanced as advanced
 from gradwire_engine.ops import arithmetic as arithmetic
 from gradwire_engine.ops import arrange as arrange
+from gradwire_engine.ops import atleast as atleast
 from gradwire_engine.ops import axes as axes
+from gradwire_engine.ops import binary_floats as binary_floats
 from gradwire_engine.ops import bitwise as bitwise
 from gradwire_engine.ops import cast as cast
 from gradwire_engine.ops import choose as choose
 from gradwire_engine.ops import compare as compare
 from gradwire_engine.ops import complex as complex
+from gradwire_engine.ops import convert as convert
 from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import diagonals as diagonals
@@ -20,9 +23,11 @@ from gradwire_engine.ops import embedding as embedding
 from gradwire_engine.ops import expand as expand
 from gradwire_engine.ops import exponential as exponential
 from gradwire_engine.ops import extremes as extremes
+from gradwire_engine.ops import gamma as gamma
 from gradwire_engine.ops import gather as gather
 from gradwire_engine.ops import grids as grids
 from gradwire_engine.ops import index as index
+from gradwire_engine.ops import index_write as index_write
 from gradwire_engine.ops import join as join
 from gradwire_engine.ops import linear as linear
 from gradwire_engine.ops import logical as logical

@@ -51,7 +51,15 @@ def _segments_summed(xp: Any, places: Array, rows: Array, size: int) -> Array:
     return out
 
 
-def in_range(asked: str, index: Array, size: int, *, dim: int, negative: bool) -> None:
+def in_range(
+    asked: str,
+    index: Array,
+    size: int,
+    *,
+    dim: int,
+    negative: bool,
+    raised: type[Exception] = IndexError,
+) -> None:
     """Refuse places beyond an axis: some array libraries would let them go round."""
     if not index.size:
         return
@@ -62,7 +70,7 @@ def in_range(asked: str, index: Array, size: int, *, dim: int, negative: bool) -
             "invalid_argument",
             f"{asked}: index {wrong} is out of bounds for dimension {dim} with size {size}",
             f"indices must lie between {-size if negative else 0} and {size - 1}",
-            raised=IndexError,
+            raised=raised,
         )
 
 

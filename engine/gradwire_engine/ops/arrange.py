@@ -11,6 +11,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.axes import flatten, unsqueeze
 from gradwire_engine.ops.expand import contiguous_copy, expand, reshape, sum
 from gradwire_engine.ops.gather import index_select
+from gradwire_engine.ops.known import elements
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints, axes, axis
 from gradwire_engine.spec import BOOL, FLOAT, Shape, Spec, int64
@@ -60,6 +61,8 @@ def _rolls(input: Spec, shifts: Ints, dims: Ints | None) -> Spec:
         )
     for dim in dims or ():
         axis("roll", dim, len(input.shape))
+    if dims and not input.shape:
+        raise error("invalid_argument", f"roll: dims {list(dims)} of a scalar", raised=IndexError)
     return input
 
 
@@ -173,17 +176,6 @@ def tile(input: Array, dims: Ints) -> Array:
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
-def known_sum(repeats: Any) -> int:
-    """How many elements a tensor of repeats asks for; that is data."""
-    if getattr(repeats, "device", None) == "meta":
-        raise error(
-            "data_dependent_shape",
-            "repeat_interleave: the result's size depends on data, which is not known here",
-            "give output_size",
-        )
-    return int(getattr(repeats, "array", repeats).sum())
-
-
 def _places_spec(repeats: Spec, count: int) -> Spec:
     if repeats.dtype.category in (BOOL, *range(FLOAT, FLOAT + 2)) or len(repeats.shape) > 1:
         raise error(
@@ -241,11 +233,18 @@ def _repeat_each(
             f"repeat_interleave: {list(repeats.shape)} repeats for an axis of size {length}",
             "give one for each element of the axis",
         )
-    count = known_sum(repeats) if output_size is None else output_size
+    count = _count(repeats, output_size)
     return index_select(input, place, repeated_places(repeats, count))
 
 
 @composite(name="repeat_interleave")
 def _repeat_counting(repeats: Array, *, output_size: int | None = None) -> Array:
     """Each place as often as a vector of repeats says."""
-    return repeated_places(repeats, known_sum(repeats) if output_size is None else output_size)
+    return repeated_places(repeats, _count(repeats, output_size))
+
+
+def _count(repeats: Any, output_size: int | None) -> int:
+    """How many elements a tensor of repeats asks for."""
+    if output_size is not None:
+        return output_size
+    return int(elements("repeat_interleave", repeats, "give output_size").sum())

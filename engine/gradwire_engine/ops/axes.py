@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, view
-from gradwire_engine.ops.arithmetic import conj
+from gradwire_engine.ops.arithmetic import _conj
 from gradwire_engine.ops.expand import expand, reshape
 from gradwire_engine.ops.expand import view as see
+from gradwire_engine.ops.known import kind
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axes, axis
 
@@ -80,8 +79,7 @@ def _matrix(asked: str, input: Array) -> None:
 
 def _conjugated(input: Array) -> Array:
     """The conjugate where there is an imaginary part; a real tensor stays itself."""
-    dtype = np.dtype(getattr(input.dtype, "numpy", input.dtype))
-    return conj(input) if dtype.kind == "c" else input
+    return _conj(input) if kind(input) == "c" else input
 
 
 @composite()

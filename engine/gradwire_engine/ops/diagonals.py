@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite
-from gradwire_engine.ops.cast import clone
+from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.expand import reshape
-from gradwire_engine.ops.views import diagonal, placed
+from gradwire_engine.ops.views import placed
+from gradwire_engine.rule import vjp
 from gradwire_engine.signature import axis
+from gradwire_engine.spec import Spec
 
 
 @composite(grad_name="DiagEmbedBackward0")
@@ -39,11 +42,27 @@ def diag(input: Array, diagonal: int = 0) -> Array:
             f"diag: takes a vector or a matrix, the tensor has {input.ndim} axes",
             "use diagonal or diag_embed for batches",
         )
-    return _copied(input, diagonal)
+    return diagonal_copy(input, diagonal)
 
 
-def _copied(input: Array, offset: int) -> Array:
-    return clone(diagonal(input, offset, 0, 1))
+def _length(input: Spec, offset: int) -> Spec:
+    rows, columns = input.shape
+    return input.with_(shape=(max(min(rows + min(offset, 0), columns - max(offset, 0)), 0),))
+
+
+@primitive(
+    vjp(
+        input=lambda g, offset, input_spec: placed(g, input_spec.shape, "diagonal", (offset, 0, 1))
+    ),
+    spec=_length,
+    exact=True,
+    public=False,
+    grad_name="DiagonalBackward0_copy",
+    formula="zeros but for the diagonal, which is g",
+)
+def diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
+    """A matrix's diagonal, as a copy."""
+    return xp.diagonal(input, offset).copy()
 
 
 @composite()

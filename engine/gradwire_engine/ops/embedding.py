@@ -11,6 +11,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import in_range
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.gather import check_whole, rows_sum
+from gradwire_engine.ops.known import elements
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import DType, Spec, int64
 
@@ -128,13 +129,7 @@ def one_hot(tensor: Array, num_classes: int = -1) -> Array:
 
 
 def _classes(input: Any) -> int:
-    if getattr(input, "device", None) == "meta":
-        raise error(
-            "data_dependent_shape",
-            "one_hot: the number of classes depends on data, which is not known here",
-            "give num_classes",
-        )
-    found = getattr(input, "array", input)
+    found = elements("one_hot", input, "give num_classes")
     if not found.size:
         raise error(
             "invalid_argument",

@@ -91,10 +91,10 @@ def raised(shape: Shape) -> Shape:
 
 def check_index(asked: str, shape: Shape, dim: int, index: Spec, *, limited: bool = True) -> None:
     """The index of gather and scatter has the tensor's axes, none longer but for `dim`."""
-    check_whole(asked, index)
     have, wanted = raised(index.shape), raised(shape)
     if 0 in have:
         return
+    check_whole(asked, index)
     if len(have) != len(wanted):
         raise error(
             "shape_mismatch",
@@ -133,7 +133,7 @@ def gather(xp: Any, input: Array, dim: Dim, index: Array, *, sparse_grad: bool =
     if not index.size:
         return xp.empty(index.shape, input.dtype)
     places, source = index.reshape(raised(index.shape)), input.reshape(raised(input.shape))
-    in_range("gather", index, source.shape[dim], dim=dim, negative=False)
+    in_range("gather", index, source.shape[dim], dim=dim, negative=False, raised=RuntimeError)
     source = source[corner(places.shape, without=dim)]
     return xp.take_along_axis(source, places, dim).reshape(index.shape)
 
@@ -160,7 +160,7 @@ def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Ar
     if not index.size:
         return xp.zeros(shape, input.dtype)
     places, full = index.reshape(raised(index.shape)), raised(shape)
-    in_range("scatter", places, full[dim], dim=dim, negative=False)
+    in_range("scatter", places, full[dim], dim=dim, negative=False, raised=RuntimeError)
     flat = spread(xp, places, dim, full)
     return summed(xp, flat, input, prod(full)).reshape(shape)
 
@@ -203,11 +203,18 @@ def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
     return summed(xp, from_front(index, size), input, size).reshape(shape)
 
 
+@primitive(spec=lambda index: index, public=False)
+def front_places(xp: Any, index: Array, size: int) -> Array:
+    """Indices that may count from the end of an axis as ones that count from its front."""
+    return from_front(index, size)
+
+
 @composite()
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
     if dim is None:
-        return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
+        flat = reshape(input, (-1,))
+        return gather(flat, 0, front_places(reshape(indices, (-1,)), flat.shape[0]))
     if input.ndim != indices.ndim:
         raise error(
             "shape_mismatch",
@@ -221,8 +228,9 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
     both = list(broadcast_shapes("take_along_dim", tuple(have), tuple(wanted)))
     sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices) if both]
     if not sizes:
-        return gather(input, 0, indices)
-    return gather(expand(input, sizes[0]), place, expand(indices, sizes[1]))
+        return gather(input, 0, front_places(indices, 1))
+    places = front_places(expand(indices, sizes[1]), input.shape[place])
+    return gather(expand(input, sizes[0]), place, places)
 
 
 @composite(grad_name="MaskedSelectBackward0", data_dependent=True)

@@ -2,79 +2,24 @@
 
 from __future__ import annotations
 
-from math import prod
+from itertools import chain
+from itertools import combinations as tuples
+from itertools import combinations_with_replacement as tuples_with_repeats
+from math import comb, prod
 from typing import Any
+
+import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite
-from gradwire_engine.ops.axes import unsqueeze
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.join import stack
+from gradwire_engine.ops.views import slice_
 from gradwire_engine.promote import broadcast_shapes
-from gradwire_engine.signature import Arrays
-
-
-def _each(function: Any) -> Any:
-    """A function of one tensor that also takes several, one by one."""
-    return lambda given: tuple(map(function, given)) if _many(given) else function(given)
-
-
-def _many(given: Any) -> bool:
-    return isinstance(given, (list, tuple))
-
-
-def _to_1d(input: Array) -> Array:
-    return input if input.ndim else reshape(input, (1,))
-
-
-def _to_2d(input: Array) -> Array:
-    if input.ndim >= 2:
-        return input
-    return unsqueeze(input, 0) if input.ndim else reshape(input, (1, 1))
-
-
-def _to_3d(input: Array) -> Array:
-    if input.ndim >= 3:
-        return input
-    if not input.ndim:
-        return reshape(input, (1, 1, 1))
-    return unsqueeze(unsqueeze(input, 0) if input.ndim == 1 else input, 2)
-
-
-@composite()
-def atleast_1d(input: Array) -> Array:
-    """See a scalar as a vector of one element; several tensors one by one."""
-    return _each(_to_1d)(input)
-
-
-@composite()
-def atleast_2d(input: Array) -> Array:
-    """See a tensor with at least two axes, new ones in front; several tensors one by one."""
-    return _each(_to_2d)(input)
-
-
-@composite()
-def atleast_3d(input: Array) -> Array:
-    """See a tensor with at least three axes; several tensors one by one."""
-    return _each(_to_3d)(input)
-
-
-@composite(name="atleast_1d")
-def _atleast_1d(tensors: Arrays) -> Any:
-    """See scalars among the tensors as vectors of one element."""
-    return atleast_1d(tensors)
-
-
-@composite(name="atleast_2d")
-def _atleast_2d(tensors: Arrays) -> Any:
-    """See the tensors with at least two axes."""
-    return atleast_2d(tensors)
-
-
-@composite(name="atleast_3d")
-def _atleast_3d(tensors: Arrays) -> Any:
-    """See the tensors with at least three axes."""
-    return atleast_3d(tensors)
+from gradwire_engine.signature import Arrays, Device
+from gradwire_engine.spec import Spec, int64
 
 
 @composite()
@@ -107,3 +52,47 @@ def meshgrid(tensors: Arrays, *, indexing: str | None = None) -> Any:
         expand(reshape(t, tuple(-1 if i == place else 1 for i in range(count))), shape)
         for t, place in zip(tensors, places, strict=True)
     )
+
+
+@composite()
+def cartesian_prod(tensors: Arrays) -> Array:
+    """All tuples with an element from each vector, a row each, the last changing fastest."""
+    if not tensors or any(t.ndim != 1 for t in tensors):
+        raise error(
+            "invalid_argument",
+            f"cartesian_prod: takes vectors, got shapes {[list(t.shape) for t in tensors]}",
+            "ravel() them",
+        )
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshape(t, (-1,)) for t in meshgrid(tensors)], 1)
+
+
+def _tuples(n: int, r: int, repeats: bool) -> int:
+    return comb(n + r - 1, r) if repeats and n + r else comb(n, r)
+
+
+@primitive(
+    spec=lambda n, r, repeats: (Spec((_tuples(n, r, repeats),), int64, ""),) * r, public=False
+)
+def tuple_places(xp: Any, n: int, r: int, repeats: bool, device: Device | None = None) -> Any:
+    """The places of all r-tuples among n elements: the first of each tuple, the second, …"""
+    found = tuples_with_repeats(range(n), r) if repeats else tuples(range(n), r)
+    flat = np.fromiter(chain.from_iterable(found), np.int64, _tuples(n, r, repeats) * r)
+    return list(xp.asarray(flat).reshape(-1, r).T)
+
+
+@composite()
+def combinations(input: Array, r: int = 2, with_replacement: bool = False) -> Array:
+    """All combinations of r elements of a vector, in the vector's order, a row each."""
+    if input.ndim != 1 or r < 0:
+        raise error(
+            "invalid_argument",
+            f"combinations: r is {r}, the tensor has {input.ndim} axes",
+            "r is >= 0, the tensor a vector",
+        )
+    if not r:
+        return slice_(input, 0, 0, 0, 1)
+    device = input.device if isinstance(input.device, str) else None
+    places = tuple_places(input.shape[0], r, with_replacement, device)
+    return stack([index_at(input, (p,)) for p in places], 1)

@@ -19,6 +19,7 @@ from gradwire_engine.ops.advanced import index as advanced_index
 from gradwire_engine.ops.advanced import nonzero
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.creation import tensor
+from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.views import alias, select, slice_
 from gradwire_engine.signature import Index
 from gradwire_engine.spec import bool_, int64
@@ -111,6 +112,15 @@ def _int_or_none(value: Any) -> int | None:
     )
 
 
+def integers_at(input: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Index tensors, an axis each or None, with every mask as the places where it holds."""
+    items = [slice(None) if item is None else _entry(input, item) for item in indices]
+    found = _walk(input, _spelled_out(items, input)).indices
+    if found is None:
+        raise bad_index("no index tensor was given", "give at least one")
+    return found
+
+
 # what stands in an index
 
 
@@ -150,13 +160,12 @@ def _entry(input: Any, item: Any) -> Any:
             f"only ints, slices, Ellipsis, None, lists and tensors of ints or bools are valid, "
             f"got a {type(item).__name__}"
         )
-    kind = _kind(item)
-    if kind not in "biu":
+    if kind(item) not in "biu":
         raise bad_index(
             f"a tensor used as index must hold ints or bools, this one is {item.dtype}",
             "convert it to int64, or compare it to get a mask",
         )
-    return _known(item) if not item.shape and kind != "b" else item
+    return _known(item) if not item.shape and kind(item) != "b" else item
 
 
 def _listed(input: Any, items: Sequence[Any]) -> Any:
@@ -170,10 +179,6 @@ def _listed(input: Any, items: Sequence[Any]) -> Any:
         raise bad_index(f"a list used as index must hold ints or bools, not {found.dtype}")
     dtype = bool_ if found.dtype.kind == "b" else int64
     return tensor(found, dtype=dtype, device=_device(input))
-
-
-def _kind(value: Any) -> str:
-    return np.dtype(getattr(value.dtype, "numpy", value.dtype)).kind
 
 
 def _device(value: Any) -> str:

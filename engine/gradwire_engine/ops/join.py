@@ -8,8 +8,8 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
+from gradwire_engine.ops.atleast import atleast_1d, atleast_2d, atleast_3d
 from gradwire_engine.ops.expand import reshape
-from gradwire_engine.ops.grids import atleast_1d, atleast_2d, atleast_3d
 from gradwire_engine.ops.views import select, slice_, zeros_of
 from gradwire_engine.promote import Weak, result_type
 from gradwire_engine.rule import vjp
@@ -19,11 +19,14 @@ from gradwire_engine.spec import Shape, Spec
 
 def _some(asked: str, tensors: Any) -> tuple[Spec, ...]:
     """The specs of a list of tensors that must not be empty and holds no numbers."""
-    if not tensors or any(t is None or isinstance(t, Weak) for t in tensors):
+    wrong = [i for i, t in enumerate(tensors) if t is None or isinstance(t, Weak)]
+    if wrong or not tensors:
         raise error(
             "invalid_argument",
-            f"{asked}: expected a non-empty list of tensors",
-            "give at least one; numbers and null are none",
+            f"{asked}: expected a non-empty list of tensors"
+            + (f", element {wrong[0]} is none" if wrong else ""),
+            "give at least one tensor; numbers and null are none",
+            raised=TypeError if wrong else RuntimeError,
         )
     return tuple(tensors)
 

@@ -65,8 +65,9 @@ def _places(xp: Any, size: int, before: int, after: int, mode: str) -> Array:
     found = xp.arange(-before, size + after)
     if mode == "replicate":
         return xp.clip(found, 0, size - 1)
-    if mode == "circular":
-        return found % size
+    if mode == "circular":  # what negative pads leave goes round
+        first, left = max(-before, 0), size - max(-before, 0) - max(-after, 0)
+        return first + (found - first) % max(left, 1)
     period = max(2 * (size - 1), 1)
     folded = xp.abs(found) % period
     return xp.minimum(folded, period - folded) if size > 1 else xp.zeros_like(found)
@@ -74,8 +75,8 @@ def _places(xp: Any, size: int, before: int, after: int, mode: str) -> Array:
 
 def _axis_shape(input: Spec, dim: int, before: int, after: int, mode: str) -> Spec:
     size = input.shape[dim]
-    most = {"reflect": size - 1, "circular": size}.get(mode, before + after if size else 0)
-    if max(before, after) > most:
+    most = {"reflect": size - 1, "circular": size}.get(mode, max(before, after) if size else 0)
+    if max(before, after) > max(most, 0):
         raise error(
             "invalid_argument",
             f"pad: {mode} padding of {before} and {after} on an axis of size {size}",

@@ -75,7 +75,7 @@ def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Arr
     out = xp.array(input, order="C")
     if index.size:
         seen, places = out.reshape(raised(out.shape)), index.reshape(raised(index.shape))
-        in_range("scatter", places, seen.shape[dim], dim=dim, negative=False)
+        in_range("scatter", places, seen.shape[dim], dim=dim, negative=False, raised=RuntimeError)
         values = src
         if getattr(src, "shape", ()):
             values = src[corner(places.shape)]

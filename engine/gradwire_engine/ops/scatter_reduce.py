@@ -104,7 +104,7 @@ def scatter_reduce_at(
     if not index.size:
         return out
     shape, places = raised(out.shape), index.reshape(raised(index.shape))
-    in_range("scatter_reduce", places, shape[dim], dim=dim, negative=False)
+    in_range("scatter", places, shape[dim], dim=dim, negative=False, raised=RuntimeError)
     values = src.reshape(raised(src.shape))[corner(places.shape)].reshape(-1)
     flat = spread(xp, places, dim, shape).reshape(-1)
     run = _added if reduce in ("sum", "mean") else _extreme
@@ -134,6 +134,8 @@ class _Use(NamedTuple):
 
 
 def _cut(src: Any, shape: Shape) -> Any:
+    if len(src.shape) != len(shape):
+        return reshape(src, shape)
     for i, n in enumerate(shape):
         if src.shape[i] != n:
             src = slice_(src, i, 0, n, 1)
@@ -208,9 +210,12 @@ def index_reduce(
     _reducing("index_reduce", reduce, ("prod", "mean", "amax", "amin"))
     if index.ndim > 1:
         raise error(
-            "shape_mismatch", f"index_reduce: the index is {list(index.shape)}", "give a vector"
+            "shape_mismatch",
+            f"index_reduce: the index has shape {list(index.shape)}",
+            "give a vector",
         )
     if not input.ndim or not source.ndim:
+        source = reshape(source, tuple(index.shape))
         return scatter_reduce_at(input, dim, index, source, reduce, include_self)
     place = axis("index_reduce", dim, input.ndim)
     along = tuple(-1 if i == place else 1 for i in range(input.ndim))

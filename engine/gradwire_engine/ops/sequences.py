@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.creation import default_dtype, number_dtype
+from gradwire_engine.ops.known import number
 from gradwire_engine.promote import promote_types
 from gradwire_engine.signature import Device
 from gradwire_engine.spec import FLOAT, DType, Number, Spec, int64
@@ -18,6 +19,12 @@ def _range_dtype(numbers: tuple[Number, ...], dtype: DType | None) -> DType:
     if dtype is not None:
         return dtype
     return int64 if all(isinstance(n, int) for n in numbers) else default_dtype()
+
+
+def _cut_to(dtype: DType | None, *numbers: Number) -> tuple[Any, ...]:
+    """Bounds and steps as whole numbers where the result has such a dtype."""
+    whole = dtype is not None and dtype.category < FLOAT
+    return tuple(int(n) if whole and isinstance(n, float) else n for n in numbers)
 
 
 def _length(start: Number, end: Number, step: Number) -> int:
@@ -39,6 +46,8 @@ def _length(start: Number, end: Number, step: Number) -> int:
 
 
 def _arange(start: Number, end: Number, step: Number, dtype: DType | None) -> Spec:
+    if dtype is int64:
+        start, end, step = _cut_to(dtype, start, end, step)
     return Spec((_length(start, end, step),), _range_dtype((start, end, step), dtype), "")
 
 
@@ -53,7 +62,10 @@ def _arange_from(
     device: Device | None = None,
 ) -> Array:
     """Numbers from start (0 unless given) up to but without end, step apart."""
+    if dtype is int64:
+        start, end, step = _cut_to(dtype, start, end, step)
     count, wanted = _length(start, end, step), _range_dtype((start, end, step), dtype)
+    start, step = _cut_to(wanted, start, step)
     if wanted.category < FLOAT and all(isinstance(n, int) for n in (start, step)):
         return xp.arange(count) * step + start
     return xp.arange(count, dtype=xp.float64) * step + start
@@ -69,9 +81,9 @@ def _spaced(steps: int, dtype: DType | None, numbers: tuple[Number, ...] = ()) -
     if steps < 0:
         raise error("invalid_argument", f"linspace: {steps} steps", "steps must be >= 0")
     wanted = dtype or default_dtype()
-    for number in numbers:
-        if dtype is None and isinstance(number, complex):
-            wanted = promote_types(wanted, number_dtype(number))
+    for bound in numbers:
+        if dtype is None and isinstance(bound, complex):
+            wanted = promote_types(wanted, number_dtype(bound))
     return Spec((steps,), wanted, "")
 
 
@@ -86,18 +98,34 @@ def linspace(
     device: Device | None = None,
 ) -> Array:
     """So many numbers from start to end, equally far apart, both included."""
+    return _evenly(xp, start, end, steps, dtype)
+
+
+def _evenly(xp: Any, start: Number, end: Number, steps: int, dtype: DType | None) -> Array:
+    """Each half counted from its own end, so that both are exact."""
+    start, end = _cut_to(dtype, start, end)
     if steps == 1:
         return xp.full(1, start)
-    wanted = dtype or default_dtype()
-    if wanted.category < FLOAT and isinstance(start, int) and isinstance(end, int):
-        return _whole_steps(xp, start, end, steps)
-    return xp.linspace(start, end, steps)
-
-
-def _whole_steps(xp: Any, start: int, end: int, steps: int) -> Array:
-    """Each half counted from its own end, then cut to whole numbers, as torch does."""
-    step, places = (end - start) / (steps - 1) if steps > 1 else 0.0, xp.arange(steps)
+    step, places = (end - start) / max(steps - 1, 1), xp.arange(steps)
     return xp.where(places < steps // 2, start + step * places, end - step * (steps - 1 - places))
+
+
+@composite(name="linspace")
+def _linspace_of(
+    start: Array,
+    end: Array,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Array:
+    """So many numbers from one scalar tensor's value to another's."""
+    bounds = (_value("linspace", n) for n in (start, end))
+    return linspace(*bounds, steps, dtype=dtype, device=device)
+
+
+def _value(asked: str, bound: Any) -> Number:
+    return number(asked, bound) if hasattr(bound, "shape") else bound
 
 
 @primitive(spec=lambda start, end, steps, dtype: _spaced(steps, dtype, (start, end)))
@@ -112,8 +140,22 @@ def logspace(
     device: Device | None = None,
 ) -> Array:
     """So many powers of a base whose exponents are equally far apart from start to end."""
-    exponents = xp.full(1, start) if steps == 1 else xp.linspace(start, end, steps)
-    return xp.power(base, exponents)
+    return xp.power(base, _evenly(xp, start, end, steps, dtype))
+
+
+@composite(name="logspace")
+def _logspace_of(
+    start: Array,
+    end: Array,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> Array:
+    """So many powers whose exponents go from one scalar tensor's value to another's."""
+    bounds = (_value("logspace", n) for n in (start, end))
+    return logspace(*bounds, steps, base, dtype=dtype, device=device)
 
 
 def _eye(n: int, m: int | None, dtype: DType | None) -> Spec:

@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, view
 from gradwire_engine.ops.join import cat, stack
+from gradwire_engine.ops.known import elements, kind
 from gradwire_engine.ops.views import slice_
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axis
@@ -15,7 +16,12 @@ from gradwire_engine.signature import Dim, Ints, axis
 
 def _axis(asked: str, dim: int, shape: tuple[int, ...]) -> int:
     if not shape:
-        raise error("invalid_argument", f"{asked}: the tensor has no axes", "reshape it to (1,)")
+        raise error(
+            "invalid_argument",
+            f"{asked}: the tensor has no axes",
+            "reshape it to (1,)",
+            raised=IndexError if asked == "unbind" else RuntimeError,
+        )
     return axis(asked, dim, len(shape))
 
 
@@ -120,6 +126,22 @@ def _tensor_split_at(input: Array, indices_or_sections: Ints, dim: int = 0) -> A
     place = _axis("tensor_split", dim, input.shape)
     ranges = _between(input.shape[place], indices_or_sections)
     return tuple(slice_(input, place, start, end, 1) for start, end in ranges)
+
+
+@composite(name="tensor_split")
+def _tensor_split_by(input: Array, tensor_indices_or_sections: Array, dim: int = 0) -> Any:
+    """Cut an axis into as many pieces, or at the places, that a tensor says."""
+    where = tensor_indices_or_sections
+    if len(where.shape) > 1 or kind(where) != "i":
+        raise error(
+            "invalid_argument",
+            f"tensor_split: sections {where.dtype} of shape {list(where.shape)}",
+            "give an int64 tensor with at most one axis",
+        )
+    found = elements("tensor_split", where, "give ints").tolist()
+    if isinstance(found, int):
+        return tensor_split(input, found, dim)
+    return _tensor_split_at(input, tuple(found), dim)
 
 
 def _split_along(asked: str, input: Array, where: int | Ints, dim: int, least: int) -> Any:

@@ -10,6 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, view
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.accumulate import summed
+from gradwire_engine.ops.known import whole_number
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Dim, Ints, axis
 from gradwire_engine.spec import Shape, Spec
@@ -158,6 +159,12 @@ def narrow(input: Array, dim: int, start: int, length: int) -> Array:
             raised=IndexError if not 0 <= first <= size else RuntimeError,
         )
     return slice_(input, place, first, first + length, 1)
+
+
+@composite(name="narrow")
+def _narrow_from(input: Array, dim: int, start: Array, length: int) -> Array:
+    """The part of an axis that begins where a scalar tensor says."""
+    return narrow(input, dim, whole_number("narrow", start), length)
 
 
 def _diagonal_view(xp: Any, input: Array, offset: int, dim1: int, dim2: int) -> Array:
@@ -314,36 +321,3 @@ def alias(xp: Any, input: Array) -> Array:
 def detach(input: Array) -> Array:
     """The same elements without history: no gradient flows through."""
     return input.detach()
-
-
-@view(vjp(input=lambda g: view_as_complex(g)), formula="g as complex numbers")
-def view_as_real(xp: Any, input: Array) -> Array:
-    """See complex numbers as pairs of real ones, in a last axis of size 2."""
-    if input.dtype.kind != "c":
-        raise error(
-            "dtype_mismatch",
-            f"view_as_real: takes a complex tensor, this one is {input.dtype}",
-            "a real tensor needs no view",
-        )
-    part = input.real
-    return xp.lib.stride_tricks.as_strided(
-        part, (*input.shape, 2), (*part.strides, part.dtype.itemsize)
-    )
-
-
-@view(vjp(input=lambda g: view_as_real(g)), formula="g as pairs")
-def view_as_complex(xp: Any, input: Array) -> Array:
-    """See pairs of real numbers, in a last axis of size 2, as complex ones."""
-    if input.dtype.kind != "f" or input.dtype.itemsize < 4:
-        raise error(
-            "dtype_mismatch", f"view_as_complex: takes float32 or float64, not {input.dtype}"
-        )
-    step = input.dtype.itemsize
-    if input.ndim == 0 or input.shape[-1] != 2 or input.strides[-1] != step:
-        raise error(
-            "shape_mismatch",
-            f"view_as_complex: the last axis of {list(input.shape)} must have size 2 and lie dense",
-            "stack real and imaginary parts in a last axis",
-        )
-    wanted = xp.dtype("c8" if step == 4 else "c16")
-    return input.view(wanted)[..., 0]

@@ -1,0 +1,101 @@
+"""Writing whole tensors or indexed places: fill, zero_, copy_, index_put."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.op import Inferred
+from gradwire_engine.ops.advanced import index_put_at
+from gradwire_engine.ops.creation import zeros_like
+from gradwire_engine.ops.expand import sum
+from gradwire_engine.ops.index import integers_at
+from gradwire_engine.promote import Weak, broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Arrays
+from gradwire_engine.spec import COMPLEX, Spec
+
+
+def _filled(input: Spec, value: Spec | Weak) -> Inferred:
+    if value.shape:
+        raise error(
+            "shape_mismatch",
+            f"fill: the value has shape {list(value.shape)}",
+            "give a number or a tensor without axes",
+        )
+    if (
+        value.dtype.category == COMPLEX
+        and input.dtype.category != COMPLEX
+        and isinstance(value, Weak)
+    ):
+        raise error(
+            "dtype_mismatch",
+            f"fill: a complex number for a {input.dtype.name} tensor",
+            "take its real part",
+        )
+    return Inferred(input)
+
+
+@primitive(
+    vjp(input=lambda g: zeros_like(g), value=lambda g: sum(g)),
+    spec=_filled,
+    inplace=True,
+    exact=True,
+    grad_name=lambda named: f"FillBackward{int(isinstance(named['value'], Spec))}",
+    formula="input: zeros; value: the sum of g",
+)
+def fill(xp: Any, input: Array, value: Array) -> Array:
+    """One value in the shape and dtype of a tensor."""
+    out = xp.empty(input.shape, input.dtype)
+    out[...] = value
+    return out
+
+
+@primitive(
+    vjp(input=lambda g: zeros_like(g)),
+    spec=lambda input: input,
+    name="zero_",
+    inplace=True,
+    exact=True,
+    grad_name="ZeroBackward0",
+    formula="zeros",
+)
+def zero_(xp: Any, input: Array) -> Array:
+    """Set every element to zero."""
+    return xp.zeros(input.shape, input.dtype)
+
+
+def _copied(input: Spec, src: Spec | Weak) -> Spec:
+    if broadcast_shapes("copy_", input.shape, src.shape) != input.shape:
+        raise error(
+            "shape_mismatch",
+            f"copy_: shape {list(src.shape)} does not broadcast to {list(input.shape)}",
+            "reshape what is copied",
+        )
+    return input
+
+
+@primitive(
+    vjp(input=lambda g: zeros_like(g), src=lambda g: g),
+    spec=_copied,
+    name="copy_",
+    inplace=True,
+    exact=True,
+    grad_name="CopyBackwards",
+    formula="input: zeros; src: g",
+)
+def copy_(xp: Any, input: Array, src: Array) -> Array:
+    """Copy elements from another tensor, broadcast and converted to this one's dtype."""
+    out = xp.empty(input.shape, input.dtype)
+    if getattr(src, "dtype", input.dtype).kind == "c" and input.dtype.kind not in "cb":
+        src = src.real
+    out[...] = src
+    return out
+
+
+@composite(inplace=True)
+def index_put(input: Array, indices: Arrays, values: Array, accumulate: bool = False) -> Array:
+    """Write, or add, values at places given by tensors of ints or bools, one for each axis."""
+    return index_put_at(input, integers_at(input, indices), values, accumulate)
