@@ -16,6 +16,7 @@ from gradwire_engine.ops import complex as complex
 from gradwire_engine.ops import convert as convert
 from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
+from gradwire_engine.ops import cumulative as cumulative
 from gradwire_engine.ops import diagonals as diagonals
 from gradwire_engine.ops import draw as draw
 from gradwire_engine.ops import dropout as dropout
@@ -37,6 +38,7 @@ from gradwire_engine.ops import nll as nll
 from gradwire_engine.ops import normalize as normalize
 from gradwire_engine.ops import pad as pad
 from gradwire_engine.ops import power as power
+from gradwire_engine.ops import product as product
 from gradwire_engine.ops import reduce as reduce
 from gradwire_engine.ops import reflected as reflected
 from gradwire_engine.ops import rounding as rounding

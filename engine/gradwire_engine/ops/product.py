@@ -1,0 +1,71 @@
+"""Products over an axis or over all, with derivatives that need no division."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import reduction
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.ops.arithmetic import conj, mul
+from gradwire_engine.ops.arrange import flip
+from gradwire_engine.ops.cumulative import cumprod, shifted
+from gradwire_engine.ops.expand import expand, int_to_int64, reshape, with_kept_dims
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dim
+from gradwire_engine.spec import DType
+
+
+def _of_the_others(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """g times the product of all other elements: of those before and of those behind."""
+    if not input.shape:
+        return g
+    before = shifted(cumprod(input, dim), dim, 1, 1)
+    turned = flip(input, (dim,))
+    behind = flip(shifted(cumprod(turned, dim), dim, 1, 1), (dim,))
+    kept = expand(with_kept_dims(g, (dim,), input.shape), input.shape)
+    return mul(kept, conj(mul(before, behind)))
+
+
+@one_pass(_of_the_others)
+def product_gradient(xp: Any, g: Array, input: Array, out: Array, dim: int) -> Array:
+    """The gradient of a product along an axis: by division where no factor is 0."""
+    if not input.ndim or not input.size or not bool(xp.all(input != 0)):
+        return _of_the_others(g, input, out, dim)
+    share = xp.multiply(g, xp.conjugate(out))
+    return xp.expand_dims(share, dim) / xp.conjugate(input)
+
+
+def _along(g: Any, input: Any, out: Any, dim: int, keepdim: bool) -> Any:
+    if keepdim and input.shape:
+        shape = (*g.shape[:dim], *g.shape[dim + 1 :])
+        g, out = reshape(g, shape), reshape(out, shape)
+    return product_gradient(g, input, out, dim)
+
+
+def _of_all(g: Any, input: Any, out: Any) -> Any:
+    flat = reshape(input, (-1,))
+    return reshape(product_gradient(g, flat, out, 0), input.shape)
+
+
+@reduction(
+    vjp(input=lambda g, input, out: _of_all(g, input, out)),
+    compute=int_to_int64,
+    formula="g times the product of all other elements",
+)
+def prod(xp: Any, input: Array, *, dtype: DType | None = None) -> Array:
+    """Product of all elements."""
+    return xp.prod(input)
+
+
+@reduction(
+    vjp(input=lambda g, input, out, dim, keepdim: _along(g, input, out, dim, keepdim)),
+    name="prod",
+    compute=int_to_int64,
+    grad_name="ProdBackward1",
+)
+def prod_along(
+    xp: Any, input: Array, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None
+) -> Array:
+    """Product of the elements along an axis."""
+    return xp.prod(input, axis=dim if input.ndim else None, keepdims=keepdim)
