@@ -99,3 +99,13 @@ def test_an_old_python_is_named(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "needs Python 3.11 or newer" in done.stdout
     assert "Python 3.9.2" in done.stdout
+
+
+def test_the_command_says_what_it_needs_where_only_the_sdk_is() -> None:
+    absent = "import sys; sys.modules['typer'] = None"
+    run = "from runpy import run_module; run_module('gradwire_service', run_name='__main__')"
+    command = [sys.executable, "-c", f"{absent}; {run}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'gradwire[server]'" in done.stderr
+    assert "Traceback" not in done.stderr
