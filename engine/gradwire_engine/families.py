@@ -144,7 +144,7 @@ def reduction(
         public = _name(kernel, name, space)
 
         def infer(named: dict[str, Any]) -> Inferred:
-            spec, dims = named["input"], named.get("dim")
+            spec, dims = next(iter(named.values())), named.get("dim")
             spec = Spec((), spec.dtype, "") if isinstance(spec, Weak) else spec
             dims = (dims,) if isinstance(dims, int) else dims
             shape = reduced_shape(public, spec.shape, dims, named.get("keepdim", False))
