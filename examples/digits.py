@@ -37,10 +37,8 @@ FORWARD = [
     {"op": "relu", "args": ["hidden"], "out": "active"},
     {"op": "linear", "args": ["active", "w2", "b2"], "out": "logits"},
 ]
-LOSS_AND_BACKWARD = [
-    {"op": "cross_entropy", "args": ["logits", "y"], "out": "loss"},
-    {"backward": {"tensors": ["loss"]}},
-]
+LOSS = {"op": "cross_entropy", "args": ["logits", "y"], "out": "loss"}
+BACKWARD = {"backward": {"tensors": ["loss"]}}
 UPDATE = [
     {"op": "sub_", "args": [p, f"{p}.grad"], "kwargs": {"alpha": RATE}, "grad_mode": "no_grad"}
     for p in PARAMETERS
@@ -111,7 +109,7 @@ def start(session: Session) -> None:
 def train(session: Session, images: np.ndarray, labels: np.ndarray) -> list[float]:
     """Stochastic gradient descent, a request per step; the loss of each step."""
     rng, losses = np.random.default_rng(2), []
-    step = [*FORWARD, *LOSS_AND_BACKWARD, *UPDATE, {"zero_grad": PARAMETERS}]
+    step = [*FORWARD, LOSS, BACKWARD, *UPDATE, {"zero_grad": PARAMETERS}]
     columns = ["training", BarColumn(), "loss", TextColumn("{task.fields[loss]:.4f}")]
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
         bar = progress.add_task("", total=EPOCHS * (len(labels) // BATCH), loss=float("nan"))
@@ -150,7 +148,8 @@ def main() -> None:
         best = [{"op": "argmax", "args": ["logits", 1], "out": "digit"}]
         found = session.run([*FORWARD, *best], ["digit"], x=test_images)["digit"]
         accuracy = float((found == test_labels).mean())
-        step = [*FORWARD, *LOSS_AND_BACKWARD]
+        keep = {"backward": {"tensors": ["loss"], "retain_graph": True}}  # to see the constants
+        step = [*FORWARD, LOSS, keep]
         session.run(step, ["loss"], x=images[:BATCH], y=labels[:BATCH])
         (folder / "graph.svg").write_text(session.graph("loss"))
     print(f"test accuracy: {accuracy:.3f} on {len(test_labels)} images that it never saw")

@@ -17,12 +17,13 @@ Found = dict[str, Any]
 
 
 def graph(session: Session, tensor: str | None = None) -> GraphData:
-    """The whole graph, or with `tensor` only what leads to it."""
-    named = session.tensors if tensor is None else {tensor: session.find(tensor)}
+    """The whole graph, or with `tensor` only what leads to it; with the gradients of both."""
+    roots = session.tensors.values() if tensor is None else [session.find(tensor)]
     drawing = _Drawing(session)
-    drawing.follow(named.values())
-    for name, found in named.items():
-        drawing.name(name, found)
+    drawing.follow(roots)
+    for name, found in session.tensors.items():
+        if tensor is None or name == tensor or drawing.met(found):
+            drawing.name(name, found)
     drawing.mark_outputs()
     return {"nodes": cast(list[NodeData], list(drawing.nodes.values())), "edges": drawing.edges}
 
@@ -98,6 +99,11 @@ class _Drawing:
             name = self._names.get(id(storage))
             self.nodes[key] = {**_facts("constant", tensor.spec, name or "constant"), "id": key}
         return key
+
+    def met(self, tensor: Tensor) -> bool:
+        """Whether a tensor's node or storage is in the drawing."""
+        edge = tensor.edge
+        return (tensor.storage if edge is None else target(edge)) in self._keys
 
     def name(self, name: str, tensor: Tensor) -> None:
         """Give the node of a tensor its name, and show its gradient."""

@@ -87,8 +87,9 @@ def _stacked(box: Box, lines: list[tuple[str, str]]) -> list[tuple[float, tuple[
 def _edge(name: str, route: list[Point], flows: bool) -> str:
     style, colour = ("e g", "#c2410c") if flows else ("e", "#64748b")
     (x, y), above = route[-1], route[-2][1]
-    back = y - _ARROW if above <= y else y + _ARROW
-    last = min(above, back) if above <= y else max(above, back)
+    downward = above < y + 1  # they may be one point, and rounding put one a hair lower
+    back = y - _ARROW if downward else y + _ARROW
+    last = min(above, back) if downward else max(above, back)
     points = [*route[:-2], (x, last), (x, back)]
     tip = f"M{x - 4:.1f} {back:.1f}L{x:.1f} {y:.1f}L{x + 4:.1f} {back:.1f}Z"
     return (
