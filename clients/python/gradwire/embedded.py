@@ -10,6 +10,7 @@ from typing import Any
 from gradwire.transport import Arrays, Received, Step, Values
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import State, local
+from gradwire_service.host import graph, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.protocol import SessionCreate, SessionPatch, StepsRequest, read
@@ -17,6 +18,7 @@ from gradwire_service.host.reply import TensorReply
 
 _MANY = 2**62
 _YEARS = 3e8
+_DRAW = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}
 
 
 @cache
@@ -76,10 +78,9 @@ class Embedded:
 
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
-        from gradwire_service.host import picture
-
-        with _host().session(session_id).use() as session, _own_state():
-            return picture.draw(session, format, tensor)
+        with _host().using(session_id) as session, _own_state():
+            data = graph.graph(session, tensor)
+        return data if format == "json" else _DRAW[format](data)
 
     def steps(
         self,

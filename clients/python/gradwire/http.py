@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from json import dumps, loads
 from typing import Any
+from weakref import finalize
 
 import httpx
 import numpy as np
@@ -23,6 +24,7 @@ class Http:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
         self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout)
+        finalize(self, self._client.close)
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""

@@ -33,9 +33,11 @@ def install() -> None:
 
 def _install(name: str, op: Op) -> None:
     if not name.startswith("__"):
-        setattr(Tensor, name, _named(_method(op), name, op))
+        twin = name if name.endswith("_") else f"{name}_"
         if op.inplace:
-            setattr(Tensor, f"{name}_", _named(_inplace_method(f"{name}_", op), f"{name}_", op))
+            setattr(Tensor, twin, _named(_inplace_method(twin, op), twin, op))
+        if twin != name:
+            setattr(Tensor, name, _named(_method(op), name, op))
         return
     setattr(Tensor, name, _named(_operator(op), name, op))
     if op.inplace and not name.startswith("__r"):

@@ -1,0 +1,1 @@
+"""Programs as a user of torch writes them; each function is one, and `see` is what it shows."""
