@@ -18,6 +18,7 @@ from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import cumulative as cumulative
 from gradwire_engine.ops import diagonals as diagonals
+from gradwire_engine.ops import distance as distance
 from gradwire_engine.ops import draw as draw
 from gradwire_engine.ops import dropout as dropout
 from gradwire_engine.ops import embedding as embedding
@@ -36,6 +37,7 @@ from gradwire_engine.ops import loss as loss
 from gradwire_engine.ops import matmul as matmul
 from gradwire_engine.ops import nll as nll
 from gradwire_engine.ops import normalize as normalize
+from gradwire_engine.ops import norms as norms
 from gradwire_engine.ops import pad as pad
 from gradwire_engine.ops import power as power
 from gradwire_engine.ops import product as product

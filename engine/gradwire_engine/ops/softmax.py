@@ -6,15 +6,16 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, floating, primitive, reduction
 from gradwire_engine.one_pass import one_pass
 from gradwire_engine.op import Inferred
-from gradwire_engine.ops.arithmetic import mul, neg, sub
+from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.exponential import exp
+from gradwire_engine.ops.reduce import spread
 from gradwire_engine.row_blocks import as_rows, each_block
 from gradwire_engine.rule import vjp
-from gradwire_engine.signature import Dim
+from gradwire_engine.signature import Dim, Dims
 from gradwire_engine.spec import FLOAT, DType, Spec
 
 
@@ -122,3 +123,27 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
 def softmin(input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """softmax of the negated tensor."""
     return softmax(neg(input), dim, dtype)
+
+
+def _logsumexp(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
+    if not input.size:
+        return xp.log(xp.exp(input).sum(axis=dim or None, keepdims=keepdim))
+    top = input.real.max(axis=dim or None, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, 0).astype(top.dtype)
+    total = xp.exp(input - top).sum(axis=dim or None, keepdims=keepdim)
+    return xp.log(total) + top.reshape(total.shape)
+
+
+@reduction(
+    vjp(
+        input=lambda g, input, out, dim, input_spec: mul(
+            spread(g, dim, input_spec), conj(exp(sub(input, spread(out, dim, input_spec))))
+        )
+    ),
+    compute=floating,
+    aliases=("special.logsumexp",),
+    formula="g conj(exp(input - out))",
+)
+def logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """The logarithm of the sum of exponentials over some axes, without overflow."""
+    return _logsumexp(xp, input, dim, keepdim)

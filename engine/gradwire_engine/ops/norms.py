@@ -1,0 +1,87 @@
+"""Norms of vectors, over any axes, with torch's choices where a norm has no derivative."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import INEXACT, reduction
+from gradwire_engine.ops.arithmetic import div, mul
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.expand import with_kept_dims
+from gradwire_engine.ops.extremes import shared_gradient
+from gradwire_engine.ops.power import pow
+from gradwire_engine.ops.reduce import spread
+from gradwire_engine.ops.sign import abs, sgn
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Dims
+from gradwire_engine.spec import DType, Spec, real_of
+
+
+def _zero_where(condition: Any, value: Any) -> Any:
+    return where(condition, 0, value)
+
+
+def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, spec: Spec) -> Any:
+    """As in torch, 0 where the norm is 0 and its derivative has none."""
+    norm, g = spread(out, dim, spec), spread(g, dim, spec)
+    if ord == 0:
+        return mul(g, 0) * input
+    if ord == 1:
+        return mul(g, sgn(input))
+    if ord == 2:
+        return mul(input, _zero_where(norm == 0, div(g, norm)))
+    size = abs(input)
+    if ord < 1:
+        scaled = _zero_where(size == 0, mul(sgn(input), pow(size, ord - 1)))
+        return mul(scaled, mul(g, pow(norm, 1 - ord)))
+    factor = _zero_where(norm == 0, div(g, pow(norm, ord - 1)))
+    return mul(mul(sgn(input), pow(size, ord - 1)), factor)
+
+
+def _extreme_gradient(g: Any, input: Any, out: Any, dim: Dims | None, spec: Spec) -> Any:
+    size = abs(input)
+    real = spec.with_(dtype=real_of(spec.dtype))
+    tied = size == with_kept_dims(out, dim, spec.shape)
+    return mul(shared_gradient(g, tied, dim, real), sgn(input))
+
+
+def _any_norm_gradient(
+    g: Any, input: Any, out: Any, ord: float, dim: Dims | None, input_spec: Spec
+) -> Any:
+    if ord in (inf, -inf):
+        return _extreme_gradient(g, input, out, dim, input_spec)
+    return _norm_gradient(g, input, out, ord, dim, input_spec)
+
+
+@reduction(
+    vjp(x=lambda g, x, out, ord, dim, x_spec: _any_norm_gradient(g, x, out, ord, dim, x_spec)),
+    name="linalg.vector_norm",
+    takes=INEXACT,
+    result=real_of,
+    formula="g sgn(x) |x|^(p-1) / out^(p-1)",
+)
+def vector_norm(
+    xp: Any,
+    x: Array,
+    ord: float = 2,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Array:
+    """The p-norm over some axes, or over all: the p-th root of the sum of |x|^p."""
+    over = {"axis": dim or None, "keepdims": keepdim}
+    if ord == 0:
+        return xp.sum(x != 0, **over)
+    size = xp.abs(x)
+    if ord in (inf, -inf):
+        if not size.size and ord == inf:
+            return size.sum(**over)
+        return size.max(**over) if ord > 0 else size.min(**over)
+    if ord == 1:
+        return size.sum(**over)
+    if ord == 2:
+        return xp.sqrt((size * size).sum(**over))
+    return (size**ord).sum(**over) ** (1 / ord)
