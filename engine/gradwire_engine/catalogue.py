@@ -59,8 +59,10 @@ def inplace_twin(name: str) -> Op | None:
 
     An op that exists in place only is in the catalogue by that name (`copy_`, `__setitem__`).
     """
+    if not name.endswith("_"):
+        return None
     found = CATALOGUE.get(name)
-    if found is None and name.endswith("_") and not name.endswith("__"):
+    if found is None and not name.endswith("__"):
         found = find(name[:-1])
     return found if found is not None and found.inplace else None
 
