@@ -96,7 +96,7 @@ def _limits_in_order(named: dict[str, Any]) -> None:
         )
 
 
-def _limited(xp: Any, input: Array, low: Number, high: Number) -> Array:
+def _limited(xp: Any, input: Array, low: float, high: float) -> Array:
     kind = int if input.dtype.kind in "iu" else float
     return xp.minimum(xp.maximum(input, kind(low)), kind(high))
 

@@ -62,7 +62,7 @@ def pow(xp: Any, input: Array, exponent: Array) -> Array:
     if type(exponent) in (int, float, complex):
         shortcut = _SHORTCUTS.get(exponent)
         return xp.power(input, exponent) if shortcut is None else shortcut(xp, input)
-    if isinstance(exponent, np.generic) and exponent.dtype.kind == "i" and exponent < 0:
+    if isinstance(exponent, np.signedinteger) and exponent < 0:
         raise error(
             "numerical_error",
             f"pow: integers to the power {exponent} are no integers",

@@ -1,4 +1,4 @@
-"""Special functions: error functions, gamma and its derivatives, Bessel functions, entropy."""
+"""Error functions, the normal distribution, entropy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import REAL, elementwise, floating
-from gradwire_engine.ops.exponential import exp
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.exponential import exp, log, log1p
+from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
+
+SPECIAL = "special."
 
 DENSITY = 2 / sqrt(pi)
 """Of the error function: its derivative is DENSITY exp(-x²)."""
@@ -49,3 +53,90 @@ def erfc(xp: Any, input: Array) -> Array:
 def erfinv(xp: Any, input: Array) -> Array:
     """The number whose error function each element is."""
     return xp.special.erfinv(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input, out: g * (input * out * 2 - DENSITY)),
+    space=SPECIAL,
+    takes=REAL,
+    compute=floating,
+    formula="g (2 input out - 2 / √π)",
+)
+def erfcx(xp: Any, input: Array) -> Array:
+    """exp(x²) times erfc(x), without overflow."""
+    return xp.special.erfcx(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * exp(input * input * -0.5) * (DENSITY * sqrt(0.125))),
+    space=SPECIAL,
+    takes=REAL,
+    compute=floating,
+    grad_name="MulBackward1",
+    formula="g exp(-input² / 2) / √(2π)",
+)
+def ndtr(xp: Any, input: Array) -> Array:
+    """The normal distribution function: the probability of being below each element."""
+    return xp.special.ndtr(input)
+
+
+@elementwise(
+    vjp(input=lambda g, out: g * exp(out * out * 0.5) * sqrt(2 * pi)),
+    space=SPECIAL,
+    takes=REAL,
+    compute=floating,
+    domain=(0.1, 0.9),
+    formula="g √(2π) exp(out² / 2)",
+)
+def ndtri(xp: Any, input: Array) -> Array:
+    """The number below which a normal variable stays with each element's probability."""
+    return xp.special.ndtri(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g / erfcx(input * -sqrt(0.5)) * sqrt(2 / pi)),
+    space=SPECIAL,
+    takes=REAL,
+    compute=floating,
+    formula="g √(2/π) / erfcx(-input / √2)",
+)
+def log_ndtr(xp: Any, input: Array) -> Array:
+    """The logarithm of the normal distribution function, exact far below zero."""
+    return xp.special.log_ndtr(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * (-log(input) - 1)),
+    space=SPECIAL,
+    takes=REAL,
+    compute=floating,
+    domain=(0.2, 3.0),
+    formula="-g (1 + log(input))",
+)
+def entr(xp: Any, input: Array) -> Array:
+    """The entropy -x log(x): 0 at 0, minus infinity below."""
+    return xp.special.entr(input)
+
+
+def _xlog1py_name(named: dict[str, Any]) -> str:
+    if isinstance(named["other"], Weak):
+        return "SpecialXlog1PyBackward2"
+    return f"SpecialXlog1PyBackward{int(isinstance(named['input'], Weak))}"
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: g * where((input == 0) & (other <= -1), 0, log1p(other)),
+        other=lambda g, input, other: g * (input / (other + 1)),
+    ),
+    space=SPECIAL,
+    takes=REAL,
+    compute=floating,
+    domain=(-0.7, 3.0),
+    grad_name=_xlog1py_name,
+    formula="input: g log1p(other); other: g input / (other + 1)",
+)
+def xlog1py(xp: Any, input: Array, other: Array) -> Array:
+    """input log1p(other), which is 0 where input is 0, unless other is NaN."""
+    out = xp.multiply(input, xp.log1p(other))
+    return xp.where(xp.logical_and(xp.equal(input, 0), xp.equal(other, other)), 0, out)

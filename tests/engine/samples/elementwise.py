@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from tests.engine.samples import Call, Draw
 
+from gradwire_engine.ops.convert import CONVERSIONS
+
 Rng = np.random.Generator
 
 
@@ -58,6 +60,15 @@ def _complex_parts(rng: Rng) -> list[Call]:
     return [((drawn(rng) + 1j * drawn(rng),), {})]
 
 
+def _orders(name: str, low: float, *orders: int) -> Draw:
+    return lambda rng: [((drawn(rng, low, low + 2),), {name: n}) for n in orders]
+
+
+def _to(rng: Rng) -> list[Call]:
+    x = drawn(rng)
+    return [((x, "float32"), {}), ((x,), {"dtype": "complex128"}), ((x, drawn(rng)), {})]
+
+
 SAMPLES: dict[str, Draw] = {
     "clone": alone(),
     "conj": each(alone(), _complex_parts),
@@ -88,6 +99,12 @@ SAMPLES: dict[str, Draw] = {
     "__rfloordiv__": pair(0.7, 3),
     "nan_to_num": alone(nan=1.0, posinf=2.0),
     "isclose": pair(rtol=0.1, equal_nan=True),
+    "polygamma": _orders("n", 0.5, 0, 1, 2, 4),
+    "mvlgamma": _orders("p", 2.5, 1, 3),
+    "frexp": alone(0.6, 0.9),
+    "to": _to,
+    "type_as": pair(),
+    **dict.fromkeys(CONVERSIONS, alone()),
     "nn.functional.threshold": lambda rng: [((drawn(rng), 0.5, 2.0), {})],
     "nn.functional.elu": each(alone(), alone(alpha=0.7)),
     "nn.functional.celu": each(alone(), alone(alpha=0.7)),

@@ -1,0 +1,153 @@
+"""The gamma function's logarithm and its derivatives, and Bessel functions."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import factorial, pi
+from math import log as log_of_number
+from operator import add
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import REAL, composite, elementwise, floating
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.sign import sgn
+from gradwire_engine.rule import vjp
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * digamma(input)),
+    aliases=("special.gammaln",),
+    takes=REAL,
+    compute=floating,
+    domain=(0.5, 3.0),
+    formula="g digamma(input)",
+)
+def lgamma(xp: Any, input: Array) -> Array:
+    """The logarithm of the gamma function's absolute value."""
+    return xp.special.gammaln(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * polygamma(1, input)),
+    aliases=("special.digamma", "special.psi"),
+    takes=REAL,
+    compute=floating,
+    domain=(0.5, 3.0),
+    formula="g polygamma(1, input)",
+)
+def digamma(xp: Any, input: Array) -> Array:
+    """The derivative of lgamma; it has a pole at each integer up to 0."""
+    pole = xp.where(xp.signbit(input), xp.inf, -xp.inf).astype(input.dtype)
+    return xp.where(xp.equal(input, 0), pole, xp.special.digamma(input))
+
+
+def _no_negative_order(named: dict[str, Any]) -> None:
+    if named["n"] < 0:
+        raise error(
+            "invalid_argument", f"polygamma: the order n is {named['n']}", "it must be 0 or more"
+        )
+
+
+@elementwise(
+    vjp(input=lambda g, input, n: g * polygamma(n + 1, input)),
+    aliases=("special.polygamma",),
+    takes=REAL,
+    compute=floating,
+    check=_no_negative_order,
+    domain=(0.5, 3.0),
+    formula="g polygamma(n + 1, input)",
+)
+def polygamma(xp: Any, n: int, input: Array) -> Array:
+    """The n-th derivative of digamma."""
+    if n == 0:
+        return xp.special.digamma(input)
+    scale = float(factorial(n) * (-1) ** (n + 1))
+    return xp.multiply(xp.special.zeta(xp.asarray(n + 1, input.dtype), input), scale)
+
+
+@composite("polygamma", inplace=True)
+def polygamma_method(input: Array, n: int) -> Array:
+    """The n-th derivative of digamma, with the order second as in a tensor's method."""
+    return polygamma(n, input)
+
+
+def _enough_dimensions(named: dict[str, Any]) -> None:
+    if named["p"] < 1:
+        raise error("invalid_argument", f"mvlgamma: p is {named['p']}", "it must be 1 or more")
+
+
+@elementwise(
+    vjp(input=lambda g, input, p: g * reduce(add, (digamma(input - j / 2) for j in range(p)))),
+    aliases=("special.multigammaln",),
+    takes=REAL,
+    compute=floating,
+    check=_enough_dimensions,
+    domain=(2.5, 5.0),
+    formula="g Σ digamma(input - j / 2), j from 0 to p - 1",
+)
+def mvlgamma(xp: Any, input: Array, p: int) -> Array:
+    """The logarithm of the multivariate gamma function of dimension p."""
+    constant = p * (p - 1) / 4 * log_of_number(pi)
+    parts = (xp.special.gammaln(xp.subtract(input, j / 2)) for j in range(p))
+    return xp.add(reduce(xp.add, parts), constant)
+
+
+@elementwise(
+    vjp(input=lambda g, input: g * i1(input)),
+    aliases=("special.i0",),
+    takes=REAL,
+    compute=floating,
+    formula="g i1(input)",
+)
+def i0(xp: Any, input: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 0."""
+    return xp.special.i0(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input, out: g * (i1e(input) - sgn(input) * out)),
+    name="special.i0e",
+    takes=REAL,
+    compute=floating,
+    formula="g (i1e(input) - sgn(input) out)",
+)
+def i0e(xp: Any, input: Array) -> Array:
+    """i0 times exp(-|x|), which doesn't overflow."""
+    return xp.special.i0e(input)
+
+
+def _ratio(input: Any, bessel: Any) -> Any:
+    """i1 or i1e over its argument, which tends to 1/2 at 0."""
+    zero = input == 0
+    return where(zero, 0.5, bessel / where(zero, 1, input))
+
+
+def _by_i1e(g: Any, input: Any) -> Any:
+    bessel = i1e(input)  # anew, as the result may have been rounded to a half, and much cancels
+    return g * (i0e(input) - sgn(input) * bessel - _ratio(input, bessel))
+
+
+@elementwise(
+    vjp(input=lambda g, input, out: g * (i0(input) - _ratio(input, out))),
+    name="special.i1",
+    takes=REAL,
+    compute=floating,
+    formula="g (i0(input) - out / input)",
+)
+def i1(xp: Any, input: Array) -> Array:
+    """The modified Bessel function of the first kind, of order 1."""
+    return xp.special.i1(input)
+
+
+@elementwise(
+    vjp(input=lambda g, input: _by_i1e(g, input)),
+    name="special.i1e",
+    takes=REAL,
+    compute=floating,
+    formula="g (i0e(input) - out (sgn(input) + 1 / input))",
+)
+def i1e(xp: Any, input: Array) -> Array:
+    """i1 times exp(-|x|), which doesn't overflow."""
+    return xp.special.i1e(input)
