@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from gradwire_engine.errors import error
@@ -104,7 +105,7 @@ def _cuda_works() -> bool:
 
 def _numpy_backend() -> Backend:
     xp = Namespace(np, {"special": "scipy.special", "scipy_linalg": "scipy.linalg"})
-    scalars = tuple(np.dtype(c).type for c in "?bBhHiIlLqQefdFD")
+    scalars = (*(np.dtype(c).type for c in "?bBhHiIlLqQefdFD"), ml_dtypes.bfloat16)
     return Backend("cpu", xp, (np.ndarray, *scalars), np.asarray, np.asarray)
 
 
