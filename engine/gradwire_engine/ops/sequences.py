@@ -52,7 +52,7 @@ def _arange(start: Number, end: Number, step: Number, dtype: DType | None) -> Sp
 
 
 @primitive(spec=_arange, name="arange")
-def _arange_from(
+def arange_from(
     xp: Any,
     start: Number,
     end: Number,
@@ -74,7 +74,7 @@ def _arange_from(
 @composite(name="arange")
 def _arange_to(end: Number, *, dtype: DType | None = None, device: Device | None = None) -> Array:
     """Numbers from 0 up to but without end."""
-    return _arange_from(0, end, 1, dtype=dtype, device=device)
+    return arange_from(0, end, 1, dtype=dtype, device=device)
 
 
 def _spaced(steps: int, dtype: DType | None, numbers: tuple[Number, ...] = ()) -> Spec:
