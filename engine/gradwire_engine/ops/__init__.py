@@ -34,7 +34,9 @@ from gradwire_engine.ops import join as join
 from gradwire_engine.ops import linear as linear
 from gradwire_engine.ops import logical as logical
 from gradwire_engine.ops import loss as loss
+from gradwire_engine.ops import margin as margin
 from gradwire_engine.ops import matmul as matmul
+from gradwire_engine.ops import multi_class as multi_class
 from gradwire_engine.ops import nll as nll
 from gradwire_engine.ops import normalize as normalize
 from gradwire_engine.ops import norms as norms
