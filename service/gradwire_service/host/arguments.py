@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Op
@@ -12,32 +12,57 @@ from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
 from gradwire_service.host.elements import Array
-from gradwire_service.host.memory import Meter
+from gradwire_service.host.sessions import Session
 
 WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 """The numbers that JSON lacks."""
 
 _NUMBERS = (bool, int, float)
+_MOST_SHORTCUTS = 10_000
+
+
+class Shortcut(NamedTuple):
+    """How to bind positional arguments of certain types: which are names, and what follows them."""
+
+    overload: Any
+    names: tuple[bool, ...]
+    rest: tuple[Any, ...]
+
+
+_SHORTCUTS: dict[tuple[Any, ...], Shortcut] = {}
+
+
+def _learn(
+    known: tuple[Any, ...], overload: Any, args: Sequence[Any], values: tuple[Any, ...]
+) -> None:
+    """Keep a shortcut where the types alone decided: names of tensors, and numbers as they are.
+
+    Only the first overload's, since nothing was tried before it.
+    """
+    parameters = overload.signature.parameters
+    names = tuple(type(arg) is str for arg in args)
+    if len(args) > len(parameters) or len(_SHORTCUTS) >= _MOST_SHORTCUTS:
+        return
+    for arg, name, value, parameter in zip(args, names, values, parameters, strict=False):
+        if name and (parameter.kind != "tensor" or type(value) is not Tensor):
+            return
+        if not name and (type(arg) not in _NUMBERS or value is not arg):
+            return
+    _SHORTCUTS[known] = Shortcut(overload, names, values[len(args) :])
 
 
 class Reader:
     """Reads the arguments of a session's requests: finds names, makes literals into tensors."""
 
-    __slots__ = ("_arrays", "_default", "_device", "_find", "_meter")
+    __slots__ = ("_arrays", "_default", "_device", "_find", "_meter", "_tensors")
 
-    def __init__(
-        self,
-        find: Callable[[str], Tensor],
-        arrays: Mapping[str, Array],
-        default: DType,
-        device: str,
-        meter: Meter | None,
-    ) -> None:
-        self._find = find
+    def __init__(self, session: Session, arrays: Mapping[str, Array]) -> None:
+        self._find = session.find
+        self._tensors = session.tensors
         self._arrays = arrays
-        self._default = default
-        self._device = device
-        self._meter = meter
+        self._default = session.dtype
+        self._device = session.device
+        self._meter = session.meter
 
     def literal(
         self,
@@ -82,11 +107,20 @@ class Reader:
 
         Raises tensor_not_found where only a missing name stands in the way, else invalid_argument.
         """
+        known = () if kwargs else (op, *map(type, args))
+        shortcut = _SHORTCUTS.get(known)
+        if shortcut is not None:
+            values = self._at_once(shortcut, args)
+            if values is not None:
+                return shortcut.overload, values
         missing: GradwireError | None = None
         reasons: list[str] = []
         for overload in op.overloads:
             try:
-                return overload, self._bind(overload.signature, args, kwargs)
+                values = self._bind(overload.signature, args, kwargs)
+                if known and shortcut is None and overload is op.overloads[0]:
+                    _learn(known, overload, args, values)
+                return overload, values
             except Mismatch as mismatch:
                 reasons.append(str(mismatch))
             except GradwireError as problem:
@@ -102,6 +136,17 @@ class Reader:
             f"the signature is {wanted}",
             raised=TypeError,
         )
+
+    def _at_once(self, shortcut: Shortcut, args: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The arguments of a call whose like was bound before; None if a name is no plain one."""
+        found = [
+            self._tensors.get(arg) if name else arg
+            for arg, name in zip(args, shortcut.names, strict=True)
+        ]
+        for value, name in zip(found, shortcut.names, strict=True):
+            if name and value is None:
+                return None
+        return (*found, *shortcut.rest)
 
     def _bind(
         self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -135,7 +180,7 @@ class Reader:
         number = complex_number(value)
         return self.literal(value) if number is None else number
 
-    def _tensors(self, value: Any) -> Any:
+    def _several(self, value: Any) -> Any:
         return [self._tensor(item) for item in value] if type(value) is list else value
 
     def _index(self, value: Any) -> Any:
@@ -193,7 +238,7 @@ def complex_number(value: Any) -> complex | None:
 
 
 _READ: dict[str, Callable[[Reader, Any], Any]] = {
-    "tensors": Reader._tensors,
+    "tensors": Reader._several,
     "index": Reader._index,
     "float": Reader._number,
     "number": Reader._number,

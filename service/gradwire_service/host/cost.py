@@ -25,12 +25,15 @@ HOP = 240e-6
 ALLOWANCE = 2**16
 """Bytes that work on the event loop may allocate before it is stopped and handed to a thread."""
 
-_STEP, _NODE, _BYTE, _STEEP = 4e-6, 10e-6, 1e-9, 4e-9
+_STEP, _NODE, _BYTE, _STEEP = 6e-6, 6e-6, 1e-9, 4e-9
+_TINY = 2**11
+"""Bytes so few that no op on them takes long."""
 _LINEAR = frozenset({"elementwise", "view", "reduction"})
 
 
 def estimate(session: Session, request: Any) -> float:
     """Seconds that a request may take, from the sizes of what it names; infinite if unknown."""
+    meter = session.meter
     if isinstance(request, GradRequest | BackwardRequest):
         return _walk(session, 0)
     steps: Sequence[Any] | None = None
@@ -40,6 +43,8 @@ def estimate(session: Session, request: Any) -> float:
         steps = request.ops
     if steps is None or len(steps) * _STEP > HOP:
         return float("inf")
+    if meter.bound <= _TINY and (meter.nodes + 2 * len(steps)) * _NODE <= HOP:
+        return 0.0
     seconds = 0.0
     for step in steps:
         kind = type(step)

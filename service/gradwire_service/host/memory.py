@@ -19,8 +19,8 @@ from gradwire_service.host.origins import Origins
 
 _WORTH = 2**16
 """Bytes asked for since the last count below which a count tells nothing new."""
-_OPS_WORTH = 32
-INLINE_SECONDS = 1e-3
+_OPS_WORTH = 12
+INLINE_SECONDS = 4e-3
 """How long work on the event loop may take, looked at between steps."""
 _INF = float("inf")
 
@@ -56,7 +56,7 @@ class Meter:
     """Charged before each allocation of a session; raises memory_limit or deadline_exceeded."""
 
     __slots__ = (
-        "_bound", "_ledger", "_nodes", "_ops", "_roots", "_since",
+        "_bound", "_ledger", "_nodes", "_ops", "_roots", "_since", "_unposted",
         "allowance", "deadline", "inline_until", "limit", "origins", "peak", "stopped",
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ class Meter:
         self.deadline = self.inline_until = _INF
         self.allowance: int | None = None
         self.stopped = False
-        self._bound = self._since = 0
+        self._bound = self._since = self._unposted = 0
         self._nodes = self._ops = 0
 
     @property
@@ -127,9 +127,16 @@ class Meter:
             self._check(nbytes)
         self._bound += nbytes
         self._since += nbytes
-        self._ledger.add(nbytes)
+        self._unposted += nbytes
+        if self._unposted >= _WORTH:
+            self._post()
         if self._bound > self.peak:
             self.peak = self._bound
+
+    def _post(self) -> None:
+        """Enter small amounts in the ledger together."""
+        self._ledger.add(self._unposted)
+        self._unposted = 0
 
     def _use_allowance(self, nbytes: int) -> None:
         assert self.allowance is not None
@@ -174,7 +181,8 @@ class Meter:
         self._set_bound(0)
 
     def _set_bound(self, nbytes: int) -> None:
-        self._ledger.add(nbytes - self._bound)
+        self._ledger.add(nbytes - self._bound + self._unposted)
+        self._unposted = 0
         self._bound = nbytes
         self._since = 0
         self.peak = max(self.peak, nbytes)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gradwire_service.host.protocol import (
     BackwardRequest,
     GradRequest,
     OpsRequest,
+    OpStep,
     StepPart,
     StepsRequest,
     limit_steps,
@@ -27,24 +28,41 @@ from gradwire_service.host.steps import Steps
 RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
 
 
-@contextmanager
-def modes(session: Session, grad_mode: str | None = None) -> Iterator[None]:
-    """This thread in the modes of a session: its default dtype, meter, random numbers, origins."""
-    state = local.state
-    before = state.meter, state.generator, state.origin, state.default_dtype
-    state.meter, state.generator = session.meter, session.generator
-    state.origin = session.origins.where
-    state.set_default_dtype(session.dtype)
-    try:
-        with np.errstate(all="ignore"), _grad_mode(grad_mode or "enable_grad"):
-            yield
-    finally:
-        state.meter, state.generator, state.origin, dtype = before
-        state.set_default_dtype(dtype)
+class modes:
+    """This thread in the modes of a session: grad mode, default dtype, meter, random numbers."""
 
+    __slots__ = ("_before", "_errors", "_inner", "_session")
 
-def _grad_mode(name: str | None):  # type: ignore[no-untyped-def]
-    return nullcontext() if name is None else GRAD_MODES[name]()
+    def __init__(self, session: Session, grad_mode: str | None = None) -> None:
+        self._session = session
+        self._errors = np.errstate(all="ignore")
+        self._inner = None if grad_mode is None else GRAD_MODES[grad_mode]()
+
+    def __enter__(self) -> None:
+        state, session = local.state, self._session
+        self._before = (
+            state.grad, state.inference, state.meter, state.generator, state.origin,
+            state.default_dtype,
+        )  # fmt: skip
+        state.grad, state.inference = True, False
+        state.meter, state.generator = session.meter, session.generator
+        state.origin = session.origins.where
+        if state.default_dtype is not session.dtype:
+            state.set_default_dtype(session.dtype)
+        self._errors.__enter__()
+        if self._inner is not None:
+            self._inner.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        if self._inner is not None:
+            self._inner.__exit__(*exc)
+        self._errors.__exit__(*exc)
+        state = local.state
+        (
+            state.grad, state.inference, state.meter, state.generator, state.origin, dtype,
+        ) = self._before  # fmt: skip
+        if state.default_dtype is not dtype:
+            state.set_default_dtype(dtype)
 
 
 def run(
@@ -89,13 +107,18 @@ def _answer(steps: Steps, request: RunRequest) -> Reply:
 
 def _one_by_one(steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str]) -> Reply:
     """Each step all or nothing by itself: those before one that fails are kept."""
-    try:
-        for index, step in enumerate(wanted):
-            with transaction():
-                do(steps, index, step)
-        return _values(steps, returns)
-    finally:
-        steps.drop_temporaries()
+    failed: GradwireError | None = None
+    with transaction():  # undoes it all where the work has to begin again elsewhere
+        try:
+            for index, step in enumerate(wanted):
+                with transaction():
+                    do(steps, index, step)
+            return _values(steps, returns)
+        except GradwireError as problem:
+            failed = problem
+        finally:
+            steps.drop_temporaries()
+    raise failed
 
 
 def _steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[StepPart]:
@@ -134,7 +157,7 @@ def _name(problem: GradwireError, index: int, step: StepPart, lines: Sequence[in
     if lines:
         source.name_line(problem, lines[index])
     problem.step = index
-    problem.op = getattr(step, "op", None)
+    problem.op = step.op if isinstance(step, OpStep) else None
 
 
 def _values(steps: Steps, returns: Sequence[str]) -> Reply:

@@ -44,15 +44,16 @@ _LONGEST = 128
 class Steps:
     """Does the steps of one request in one session."""
 
-    __slots__ = ("absent", "lines", "reader", "session", "several", "temporaries")
+    __slots__ = ("absent", "index", "lines", "reader", "session", "several", "temporaries")
 
     def __init__(self, session: Session, arrays: Mapping[str, Array]) -> None:
         self.session = session
-        self.reader = Reader(session.find, arrays, session.dtype, session.device, session.meter)
+        self.reader = Reader(session, arrays)
         self.lines: Sequence[int] = ()
         self.temporaries: list[str] = []
         self.several: dict[str, list[str]] = {}
         self.absent: set[str] = set()
+        self.index = 0
 
     def written(self, text: str, max_steps: int) -> Sequence[StepPart]:
         """The steps that source text stands for; `lines` then has the line of each."""
@@ -67,9 +68,8 @@ class Steps:
 
     def do(self, index: int, step: StepPart) -> None:
         """Do one step; `index` is its number in the request."""
-        session = self.session
-        session.meter.tick()
-        session.origins.mark(index, getattr(step, "out", None))
+        self.index = index
+        self.session.meter.tick()
         _DO[type(step)](self, step)
 
     def bind(self, name: str, tensor: Tensor) -> None:
@@ -101,6 +101,7 @@ class Steps:
         if name[-1] == "_" and (name[-2:] != "__" or name == "__setitem__"):
             self._op_in_place(step)
             return
+        self.session.origins.mark(self.index, step.out)
         overload, values = self.reader.bind(resolve(name), step.args, step.kwargs)
         self._name_results(step, overload(*values))
 
@@ -111,6 +112,7 @@ class Steps:
                 f"{step.op}: it writes to its first tensor, and out is {step.out!r}",
                 "leave out away, or use the op without the underscore",
             )
+        self.session.origins.mark(self.index, step.args[0] if step.args else None)
         twin = inplace_twin(step.op)
         op = resolve(step.op) if twin is None else twin
         overload, values = self.reader.bind(op, step.args, step.kwargs)
@@ -183,6 +185,8 @@ class Steps:
     def gradients(self, asked: GradFields) -> list[Tensor | None]:
         """What a grad step, or a request of its own, asks for; in the order of inputs."""
         find = self.session.find
+        if asked.create_graph:
+            self.session.origins.mark(self.index, None)
         outputs = [find(name) for name in asked.outputs]
         inputs = [find(name) for name in asked.inputs]
         return reverse.grad(
@@ -202,6 +206,8 @@ class Steps:
     def run_backward(self, asked: BackwardFields) -> None:
         """Accumulate gradients, for a step or a request of its own."""
         find = self.session.find
+        if asked.create_graph:
+            self.session.origins.mark(self.index, None)
         tensors = [find(name) for name in asked.tensors]
         reverse.backward(
             tensors,

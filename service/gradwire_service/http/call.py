@@ -125,9 +125,9 @@ class Call:
         value, arrays = read_request(self.header(b"content-type"), body, depth=depth)
         return read(kind, value), arrays
 
-    async def replied(self, reply: Reply, status: int = 200) -> Answer:
+    async def replied(self, reply: Reply, status: int = 200, tiny: bool = False) -> Answer:
         """The answer that a reply makes, written in a thread where it is large."""
-        if weight(reply) <= SMALL:
+        if tiny or weight(reply) <= SMALL:
             return self.answer(reply, status)
         return await self.service.executor.apart(lambda: self.answer(reply, status))
 

@@ -50,9 +50,14 @@ def _logger(style: str, stream: TextIO) -> Any:
         structlog.processors.add_log_level,
     ]
     if style == "text":
-        ending: list[Any] = [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        ending: list[Any] = [
+            structlog.dev.ConsoleRenderer(
+                colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
     else:
-        ending = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        # Plain tracebacks: other renderers show local variables, and with them data.
+        ending = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return structlog.wrap_logger(
         structlog.WriteLogger(stream),
         processors=shared + ending,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from hashlib import sha256
-from secrets import token_hex
+from random import getrandbits
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -127,7 +127,7 @@ def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return str(value.decode("ascii"))
-    return f"r_{token_hex(8)}"
+    return f"r_{getrandbits(64):016x}"
 
 
 def _problem(

@@ -52,7 +52,8 @@ async def _run(call: Call, kind: type[Any]) -> Answer:
     request, arrays = call.read(kind, body)
     work = partial(_work, call, session, request, arrays)
     small = partial(work, ALLOWANCE) if estimate(session, request) <= HOP else None
-    return await call.replied(await executor.run(session, work, small))
+    reply = await executor.run(session, work, small)
+    return await call.replied(reply, tiny=session.meter.bound <= SMALL)
 
 
 def _work(

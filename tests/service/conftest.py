@@ -1,0 +1,109 @@
+"""Real servers: uvicorn on a free loopback port, in a thread of the test process."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+import uvicorn
+
+from gradwire_service.host.limits import Limits
+from gradwire_service.http.app import create_app
+from gradwire_service.http.service import Service
+
+
+class Running:
+    """A server that runs, and a client for it."""
+
+    def __init__(self, service: Service, port: int) -> None:
+        self.service = service
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self.client = httpx.Client(base_url=self.url, timeout=60)
+
+    def session(self, **fields: object) -> Client:
+        """A new session, and calls of it."""
+        reply = self.client.post("/v1/sessions", json=fields)
+        assert reply.status_code == 201, reply.text
+        return Client(self.client, reply.json()["id"])
+
+
+class Client:
+    """The calls of one session."""
+
+    def __init__(self, http: httpx.Client, key: str) -> None:
+        self.http = http
+        self.id = key
+        self.path = f"/v1/sessions/{key}"
+
+    def get(self, path: str = "", **fields: object) -> httpx.Response:
+        return self.http.get(self.path + path, **fields)
+
+    def post(self, path: str, body: object, **fields: object) -> httpx.Response:
+        return self.http.post(self.path + path, json=body, **fields)
+
+    def steps(self, *steps: object, returns: tuple[str, ...] = (), **fields: object) -> dict:
+        """Run steps that must go well; the values they return."""
+        reply = self.post("/steps", {"steps": list(steps), "return": list(returns), **fields})
+        assert reply.status_code == 200, reply.text
+        return reply.json()["values"]
+
+    def refused(self, *steps: object, **fields: object) -> dict:
+        """Run steps that must fail; the problem."""
+        reply = self.post("/steps", {"steps": list(steps), **fields})
+        assert reply.status_code >= 400, reply.text
+        assert reply.headers["content-type"] == "application/problem+json"
+        return reply.json()
+
+    def data(self, name: str) -> object:
+        """The elements of a tensor, or None for an absent gradient."""
+        value = self.steps(returns=(name,))[name]
+        return None if value is None else value["data"]
+
+
+@contextmanager
+def running(limits: Limits | None = None, **fields: object) -> Iterator[Running]:
+    """A server while the block runs."""
+    service = create_app(limits, **fields)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(service, lifespan="on", log_config=None, access_log=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.005)
+        found = Running(service, listener.getsockname()[1])
+        try:
+            yield found
+        finally:
+            found.client.close()
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Running]:
+    """One server with the default limits for all tests that need no other."""
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def session(server: Running) -> Client:
+    """A new session on it."""
+    return server.session()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Running]]:
+    """Servers with settings of their own."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        yield lambda limits=None, **fields: stack.enter_context(running(limits, **fields))
