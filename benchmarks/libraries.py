@@ -54,10 +54,9 @@ class Engine:
 
         self._tensor, self._grad = Tensor.of, grad
         self.ops: Any = SimpleNamespace()
-        for name, op in CATALOGUE.items():
-            _place(self.ops, name, op)
-        for alias, name in ALIASES.items():
-            _place(self.ops, alias, CATALOGUE[name])
+        for name, op in [*CATALOGUE.items(), *((a, CATALOGUE[n]) for a, n in ALIASES.items())]:
+            # an op of one signature needs no binding: its function is what modules import
+            _place(self.ops, name, op.overloads[0] if len(op.overloads) == 1 else op)
 
     def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any:
         return self._tensor(array, requires_grad)

@@ -83,6 +83,16 @@ def tesseract(count: int) -> Question:
 
 def tesseract_base64(count: int) -> Question:
     """The same with the arrays as base64 both ways, its fastest form over HTTP."""
+    sent = _tesseract_base64(count, accept="application/json+base64")
+    return Question(sent, 2 * numbers(count), "tesseract")
+
+
+def tesseract_base64_json(count: int) -> Question:
+    """The same with the array as base64, answered as Tesseract answers unasked: in JSON."""
+    return Question(_tesseract_base64(count, accept=None), 2 * numbers(count), "tesseract")
+
+
+def _tesseract_base64(count: int, accept: str | None) -> bytes:
     x = numbers(count)
     array = {
         "object_type": "array",
@@ -90,10 +100,7 @@ def tesseract_base64(count: int) -> Question:
         "dtype": "float32",
         "data": {"buffer": base64.b64encode(x.tobytes()).decode(), "encoding": "base64"},
     }
-    sent = post(
-        "/vector_jacobian_product", _json(_vjp(array, 1.0)), accept="application/json+base64"
-    )
-    return Question(sent, 2 * x, "tesseract")
+    return post("/vector_jacobian_product", _json(_vjp(array, 1.0)), accept=accept)
 
 
 def _vjp(x: Any, cotangent: float) -> dict[str, Any]:
@@ -157,5 +164,6 @@ QUESTIONS = {
     "bare_binary": bare_binary,
     "tesseract": tesseract,
     "tesseract_base64": tesseract_base64,
+    "tesseract_base64_json": tesseract_base64_json,
     "umbridge": umbridge,
 }

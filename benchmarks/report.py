@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.figures import Figure
@@ -16,10 +17,11 @@ _STYLES = {"reached": "green", "short": "red", "not measured": "yellow"}
 
 def show(console: Console, figures: Sequence[Figure]) -> None:
     """Print the table."""
-    table = Table("figure", "to reach", "measured", "verdict", show_lines=False)
+    table = Table("figure", "to reach", "measured", "verdict", show_lines=True)
     for figure in figures:
         table.add_row(
-            figure.name, figure.wanted, _measured(figure), figure.verdict,
+            f"{escape(figure.name)}\n[dim]{escape(figure.note)}[/dim]", figure.wanted,
+            _measured(figure), figure.verdict,
             style=_STYLES[figure.verdict],
         )  # fmt: skip
     console.print(table)
