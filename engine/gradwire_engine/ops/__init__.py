@@ -7,6 +7,7 @@ from gradwire_engine.ops import arithmetic as arithmetic
 from gradwire_engine.ops import arrange as arrange
 from gradwire_engine.ops import atleast as atleast
 from gradwire_engine.ops import axes as axes
+from gradwire_engine.ops import batch_norm as batch_norm
 from gradwire_engine.ops import binary_floats as binary_floats
 from gradwire_engine.ops import bitwise as bitwise
 from gradwire_engine.ops import cast as cast

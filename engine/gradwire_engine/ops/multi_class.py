@@ -35,6 +35,8 @@ def multi_margin_loss(
 ) -> Array:
     """What the target's score lacks to lead every other class's by a margin, over the classes."""
     how = reduction_of(size_average, reduce, reduction)
+    input = input if input.ndim else reshape(input, (1,))
+    target = reshape(target, ()) if input.ndim == 1 and target.shape == (1,) else target
     if p not in (1, 2) or input.ndim not in (1, 2) or target.shape != input.shape[:-1]:
         raise error(
             "shape_mismatch" if p in (1, 2) else "invalid_argument",
@@ -67,11 +69,13 @@ def multilabel_margin_loss(
 ) -> Array:
     """What right classes' scores lack to lead all wrong ones by 1; targets end at the first -1."""
     how = reduction_of(size_average, reduce, reduction)
-    if input.ndim not in (1, 2) or target.shape != input.shape:
+    if not input.ndim and not target.ndim:
+        input, target = reshape(input, (1,)), reshape(target, (1,))
+    if input.ndim not in (1, 2) or target.shape != input.shape or not input.shape[-1]:
         raise error(
             "shape_mismatch",
             f"multilabel_margin_loss: input is {list(input.shape)}, target {list(target.shape)}",
-            "both are (N, C) or (C)",
+            "both are (N, C) or (C), with at least one class",
         )
     dim, classes = input.ndim - 1, input.shape[-1]
     valid = unsqueeze(_leading(target, dim), -1)
