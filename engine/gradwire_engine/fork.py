@@ -1,0 +1,114 @@
+"""Forks: a second set of cells over shared arrays.
+
+Cells are what changes: tensors, storages, nodes, edges of leaves. Arrays are never written while
+two storages hold them (see inplace.py), so a fork shares all of them and costs what its cells cost,
+whatever the arrays' sizes. Specs and calls never change and are shared too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from gradwire_engine.tape import AccumulateGrad, Extra, Node, Output
+from gradwire_engine.tensor import Storage, Tensor, View
+
+
+def fork(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The same tensors, gradients and graph once more; what one side does the other never sees."""
+    copies = _Copies()
+    found = {name: copies.of(tensor) for name, tensor in tensors.items()}
+    copies.finish()
+    return found
+
+
+class _Copies:
+    """Each cell's copy by the cell's identity: made empty when first met, filled in later.
+
+    So chains of any length are copied without recursion.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[int, Any] = {}
+        self.waiting: list[tuple[Any, Any]] = []
+        self.held: list[Any] = []  # leaves met by a weak reference: alive until all is done
+
+    def of(self, cell: Any) -> Any:
+        """The copy of a cell; what is no cell is its own."""
+        if type(cell) not in _FILL:
+            return cell
+        found = self.made.get(id(cell))
+        if found is None:
+            found = self.made[id(cell)] = object.__new__(type(cell))
+            self.waiting.append((cell, found))
+        return found
+
+    def finish(self) -> None:
+        """Fill in copies until none waits."""
+        waiting = self.waiting
+        while waiting:
+            old, new = waiting.pop()
+            _FILL[type(old)](self, old, new)
+
+    def weak(self, reference: ref[Tensor]) -> ref[Tensor]:
+        """A weak reference to the copy of what another one refers to; a dead one stays dead."""
+        tensor = reference()
+        if tensor is None:
+            return reference
+        copy: Tensor = self.of(tensor)
+        self.held.append(tensor)
+        return ref(copy)
+
+
+def _tensor(copies: _Copies, old: Tensor, new: Tensor) -> None:
+    new._array = old._array
+    new._storage = copies.of(old._storage)
+    new._edge = copies.of(old._edge)
+    new.flags, new.spec = old.flags, old.spec
+    new.grad = copies.of(old.grad)
+    new.view = copies.of(old.view)
+
+
+def _storage(copies: _Copies, old: Storage, new: Storage) -> None:
+    new.array, new.version = old.array, old.version
+
+
+def _view(copies: _Copies, old: View, new: View) -> None:
+    new.base = copies.of(old.base)
+    new.chain, new.depth = old.chain, old.depth
+    new.creation, new.version = old.creation, old.version
+    new.array, new.source = old.array, old.source
+
+
+def _node(copies: _Copies, old: Node, new: Node) -> None:
+    new.recipe, new.seq = old.recipe, old.seq
+    new.edges = tuple([copies.of(edge) for edge in old.edges])
+    new.saved = tuple([copies.of(item) for item in old.saved])
+    new.versions = old.versions
+    new.extra = copies.of(old.extra)
+
+
+def _extra(copies: _Copies, old: Extra, new: Extra) -> None:
+    new.label = old.label
+    new.retains = tuple((index, copies.weak(kept)) for index, kept in old.retains)
+
+
+def _output(copies: _Copies, old: Output, new: Output) -> None:
+    new.node, new.index = copies.of(old.node), old.index
+
+
+def _accumulate(copies: _Copies, old: AccumulateGrad, new: AccumulateGrad) -> None:
+    new.leaf, new.seq = copies.weak(old.leaf), old.seq
+
+
+_FILL: dict[type, Callable[[_Copies, Any, Any], None]] = {
+    Tensor: _tensor,
+    Storage: _storage,
+    View: _view,
+    Node: _node,
+    Extra: _extra,
+    Output: _output,
+    AccumulateGrad: _accumulate,
+}
+"""How each kind of cell is copied: every slot of its own."""
