@@ -22,6 +22,7 @@ from gradwire_engine.ops import diagonals as diagonals
 from gradwire_engine.ops import distance as distance
 from gradwire_engine.ops import draw as draw
 from gradwire_engine.ops import dropout as dropout
+from gradwire_engine.ops import einsum as einsum
 from gradwire_engine.ops import embedding as embedding
 from gradwire_engine.ops import expand as expand
 from gradwire_engine.ops import exponential as exponential
