@@ -1,0 +1,123 @@
+"""no_grad, enable_grad, inference_mode: what is recorded, and what is refused afterwards."""
+
+from tests.parity.data import draw
+
+
+def no_grad(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    with torch.no_grad():
+        y = x * 2
+        see(y=y, on=torch.is_grad_enabled(), leaf=torch.ones(2, requires_grad=True))
+        with torch.enable_grad():
+            z = x * 3
+        see(z=z)
+    see(on=torch.is_grad_enabled(), later=x * 4)
+    z.sum().backward()
+    see(x=x)
+    see.error(unrecorded=lambda: y.sum().backward())
+
+
+def decorators(torch, see):
+    @torch.no_grad()
+    def silent(x):
+        return x * 2
+
+    @torch.enable_grad()
+    def loud(x):
+        return x * 3
+
+    @torch.inference_mode()
+    def quick(x):
+        return x * 4
+
+    x = draw(torch, 2, requires_grad=True)
+    see(silent=silent(x), quick=quick(x).is_inference())
+    with torch.no_grad():
+        see(loud=loud(x))
+    see(on=torch.is_grad_enabled())
+
+
+def set_grad_enabled(torch, see):
+    x = draw(torch, 2, requires_grad=True)
+    with torch.set_grad_enabled(False):
+        see(off=x * 2)
+        with torch.set_grad_enabled(True):
+            see(on=x * 2)
+    torch.set_grad_enabled(False)
+    see(off_for_good=x * 2)
+    torch.set_grad_enabled(True)
+    see(on_again=x * 2)
+
+
+def modes_end_when_blocks_raise(torch, see):
+    def failing():
+        with torch.no_grad():
+            torch.ones(2) + torch.ones(3)
+
+    see.error(inside=failing)
+    see(on=torch.is_grad_enabled())
+
+
+def frozen_parts(torch, see):
+    x, w = draw(torch, 3), draw(torch, 3, seed=1, requires_grad=True)
+    b = draw(torch, 3, seed=2, requires_grad=True)
+    b.requires_grad_(False)
+    loss = ((x * w + b) ** 2).mean()
+    loss.backward()
+    see(loss=loss, w=w, b=b)
+
+
+def updates(torch, see):
+    w = draw(torch, 3, requires_grad=True)
+    for _ in range(3):
+        loss = (w**2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+            w.grad.zero_()
+        see(w=w, version=w._version)
+    see.error(recorded=lambda: w.sub_(1.0))
+    see(unchanged=w)
+
+
+def inference(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    with torch.inference_mode():
+        y = x * 2
+        y.add_(1)
+        see(y=y, is_inference=y.is_inference(), mode=torch.is_inference_mode_enabled())
+    see(mode=torch.is_inference_mode_enabled(), x_is=x.is_inference())
+    see.error(
+        saved=lambda: (y * x).sum().backward(),
+        requires_grad=lambda: y.requires_grad_(),
+        in_place=lambda: y.add_(1),
+    )
+    see(copy=y.clone(), copied=y.clone().is_inference(), read=y + 1)
+    normal = torch.ones(2)
+    with torch.inference_mode():
+        normal.add_(1)
+    see(normal=normal)
+
+
+def inference_switched_off_inside(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    with torch.inference_mode():
+        with torch.inference_mode(False):
+            y = x * 2
+            see(y=y)
+        z = x * 2
+    see(z=z.is_inference())
+    y.sum().backward()
+    see(x=x)
+
+
+def requires_grad_of_views_made_without_grad(torch, see):
+    x = draw(torch, 4, requires_grad=True)
+    with torch.no_grad():
+        v = x[:2]
+    see(v=v)
+    base = draw(torch, 4)
+    with torch.no_grad():
+        part = base[:2]
+    part.mul_(2)
+    see(base=base, part=part)
