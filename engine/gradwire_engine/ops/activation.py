@@ -36,8 +36,8 @@ def relu(xp: Any, input: Array) -> Array:
     public=False,
 )
 def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
-    """The gradient where input is above a threshold, else 0."""
-    return xp.where(xp.greater(input, threshold), grad_output, 0)
+    """The gradient where input is above a threshold or NaN, else 0."""
+    return xp.where(xp.less_equal(input, threshold), 0, grad_output)
 
 
 @elementwise(
@@ -75,8 +75,7 @@ def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: N
 )
 def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Array:
     """The gradient where input is farther than lambd from 0, else 0."""
-    inside = xp.logical_and(xp.greater_equal(input, -lambd), xp.less_equal(input, lambd))
-    return xp.where(inside, 0, grad_output)
+    return xp.where(xp.greater(xp.abs(input), lambd), grad_output, 0)
 
 
 def _limits_in_order(named: dict[str, Any]) -> None:
@@ -204,7 +203,7 @@ def hardsigmoid(xp: Any, input: Array) -> Array:
 
 
 def _by_hardswish(g: Any, input: Any) -> Any:
-    return where(input >= 3, g, where(input > -3, g * (input / 3 + 0.5), 0))
+    return where(input >= 3, g, where(input <= -3, 0, g * (input / 3 + 0.5)))
 
 
 @elementwise(

@@ -117,12 +117,12 @@ def rsqrt(xp: Any, input: Array) -> Array:
 
 @elementwise(
     vjp(
-        input=lambda g, input, out: g * conj(exp(input - out)),
-        other=lambda g, other, out: g * conj(exp(other - out)),
+        input=lambda g, input, other: g / conj(exp(other - input) + 1),
+        other=lambda g, input, other: g / conj(exp(input - other) + 1),
     ),
     takes=INEXACT,
     inplace=False,
-    formula="input: g conj(exp(input - out)); other: g conj(exp(other - out))",
+    formula="input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
 )
 def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     """log(exp(input) + exp(other)) without overflow."""
@@ -131,12 +131,12 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
-        input=lambda g, input, out: g * exp2(input - out),
-        other=lambda g, other, out: g * exp2(other - out),
+        input=lambda g, input, other: g / (exp2(other - input) + 1),
+        other=lambda g, input, other: g / (exp2(input - other) + 1),
     ),
     takes=FLOAT_ONLY,
     inplace=False,
-    formula="input: g 2^(input - out); other: g 2^(other - out)",
+    formula="input: g / (1 + 2^(other - input)); other: g / (1 + 2^(input - other))",
 )
 def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     """log2(2^input + 2^other) without overflow."""

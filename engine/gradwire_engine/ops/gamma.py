@@ -26,7 +26,7 @@ from gradwire_engine.rule import vjp
 )
 def lgamma(xp: Any, input: Array) -> Array:
     """The logarithm of the gamma function's absolute value."""
-    return xp.special.gammaln(input)
+    return xp.where(xp.isinf(input), xp.abs(input), xp.special.gammaln(input))
 
 
 @elementwise(

@@ -26,12 +26,12 @@ def _is_number(value: Any) -> bool:
 def _by_base(g: Any, input: Any, exponent: Any) -> Any:
     """The gradient for the base: nothing where the exponent is zero."""
     if not _is_number(exponent):
-        return where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1)))
+        return where(exponent == 0, 0, g * conj(exponent * pow(input, exponent - 1)))
     if exponent == 0:
         return zero_of(g)
     if exponent == 1:
         return g
-    return g * conj(exponent * (input if exponent == 2 else input ** (exponent - 1)))
+    return g * conj(exponent * (input if exponent == 2 else pow(input, exponent - 1)))
 
 
 def _by_exponent(g: Any, input: Any, exponent: Any, out: Any) -> Any:
@@ -77,6 +77,7 @@ _SHORTCUTS = {
     2: lambda xp, x: xp.multiply(x, x),
     3: lambda xp, x: xp.multiply(xp.multiply(x, x), x),
     0.5: lambda xp, x: xp.sqrt(x),
+    -0.5: lambda xp, x: xp.divide(1, xp.sqrt(x)),
     -1: lambda xp, x: xp.divide(1, x),
     -2: lambda xp, x: xp.divide(1, xp.multiply(x, x)),
 }

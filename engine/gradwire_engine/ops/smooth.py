@@ -278,7 +278,7 @@ def mish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     steep *= 4
     steep /= below
     steep /= below
-    steep *= input
+    steep *= xp.minimum(input, MISH_LIMIT)
     t += steep
     t *= grad_output
     return t

@@ -81,10 +81,16 @@ def atan(xp: Any, input: Array) -> Array:
     return xp.arctan(input)
 
 
+def _radius_squared(input: Any, other: Any) -> Any:
+    """Of the point (other, input); infinite at the origin, which makes the gradients 0 there."""
+    square = input * input + other * other
+    return where(square == 0, float("inf"), square)
+
+
 @elementwise(
     vjp(
-        input=lambda g, input, other: g * (other / (input * input + other * other)),
-        other=lambda g, input, other: g * (-input / (input * input + other * other)),
+        input=lambda g, input, other: g * (other / _radius_squared(input, other)),
+        other=lambda g, input, other: g * (-input / _radius_squared(input, other)),
     ),
     aliases=("arctan2",),
     takes=REAL,
@@ -205,8 +211,8 @@ def atanh(xp: Any, input: Array) -> Array:
 
 def _by_sinc(g: Any, input: Any) -> Any:
     x = input * pi
-    slope = (x * cos(x) - sin(x)) / (x * input)
-    return where(input == 0, 0, g * conj(slope))
+    square = x * input
+    return where(square == 0, 0, g * conj((x * cos(x) - sin(x)) / square))
 
 
 @elementwise(
