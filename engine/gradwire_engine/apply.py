@@ -59,6 +59,8 @@ def run(call: Call, arrays: list[Any]) -> Any:
             "invalid_argument", f"{call.op.name}: {problem}", raised=IndexError
         ) from problem
     except (ValueError, TypeError, OverflowError) as problem:
+        if type(problem) is TypeError:  # a fault of the kernel, not one of NumPy's own classes
+            raise
         shown = ", ".join(map(str, call.inputs))
         raise error(
             "invalid_argument", f"{call.op.name}: {problem}; the operands are {shown}"

@@ -291,9 +291,9 @@ def _bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
 
 
 def _with_generator(
-    kernel: Callable[..., Any], xp: Any, device: str, *operands: Any, **attributes: Any
+    kernel: Callable[..., Any], xp: Any, where: str, /, *operands: Any, **attributes: Any
 ) -> Any:
-    return kernel(xp, running(device), *operands, **attributes)
+    return kernel(xp, running(where), *operands, **attributes)
 
 
 def _regroup(
