@@ -7,26 +7,70 @@ and every view of it finds its new edge when it is next asked for. Restrictions 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from gradwire_engine.apply import save_outputs
 from gradwire_engine.arrays import backend
-from gradwire_engine.call import follow
+from gradwire_engine.call import find_call, follow
+from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
+from gradwire_engine.memory import overlaps, refuse_partial_overlap
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.view_scatter import view_scatter
 from gradwire_engine.spec import Spec
-from gradwire_engine.tape import AccumulateGrad, Edge, Node
-from gradwire_engine.tensor import Storage, Tensor, View
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, next_seq
+from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view, move_retained
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
 
 
-def check_writable(name: str, tensor: Tensor) -> None:
-    """Refuse what torch refuses before an in-place op: leaves, restricted views, inference."""
+def call(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
+    """Run the in-place form of an op by its name (`add_`, `__setitem__`); gives back the target."""
+    op = inplace_twin(name) or resolve(name)
+    overload, values = op.bind(args, kwargs)
+    return run(name, overload, values)
+
+
+def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
+    """Run the in-place form of an overload on bound arguments; the first is what is written.
+
+    The op sees the target's present elements in a cell of their own, so what it saves of them
+    outlives the write. The same tensor as another operand is the target itself, as in torch.
+    """
+    target = values[0]
+    if type(target) is not Tensor:
+        raise error(
+            "invalid_argument",
+            f"{name}: the first argument has to be the tensor that is written",
+            "give a tensor",
+            raised=TypeError,
+        )
+    others = values[1:]
+    if inplace_twin(name) is None:  # an op that writes by itself
+        return overload(*values)  # type: ignore[no-any-return]
+    check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
+    if getattr(overload, "family", "") == "elementwise" or name == "copy_":
+        refuse_partial_overlap(name, target, others)
+    value = overload(content(target), *others)
+    return write(name, target, value)
+
+
+def content(target: Tensor) -> Tensor:
+    """What a tensor holds now, in a cell of its own that no later write reaches."""
+    found = Tensor(target.array, target.spec, target.edge)
+    found.flags = target.flags & INFERENCE
+    return found
+
+
+def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> None:
+    """Refuse what torch refuses before an in-place op: leaves, restricted views, inference.
+
+    requires_grad: whether anything that is written does.
+    """
     state = local.state
     if tensor.is_inference and not state.inference:
         raise error(
@@ -34,7 +78,7 @@ def check_writable(name: str, tensor: Tensor) -> None:
             f"{name}: in-place update of an inference tensor outside inference mode",
             "make a normal tensor of it with clone()",
         )
-    if state.grad and tensor.requires_grad:
+    if state.grad and (requires_grad or tensor.requires_grad):
         _check_history(name, tensor)
     if tensor.view is not None and overlaps(tensor.array):
         raise error(
@@ -46,35 +90,21 @@ def check_writable(name: str, tensor: Tensor) -> None:
 
 def _check_history(name: str, tensor: Tensor) -> None:
     view = tensor.view
-    base = tensor if view is None else view.base or tensor
-    if base.requires_grad and base.is_leaf:
-        what = "a leaf" if base is tensor else "a view of a leaf"
+    base = None if view is None else view.base
+    if view is not None and base is not None:
+        check_view(f"{name}: the view is being modified in place, and it", view.creation)
+    if tensor.requires_grad and (tensor if base is None else base).is_leaf:
+        what = "a leaf" if base is None else "a view of a leaf"
         raise error(
             "leaf_in_place",
             f"{name}: {what} that requires grad is being changed in place",
             "do it in no_grad, or on a copy made with clone()",
         )
-    if view is not None and view.base is not None and view.creation not in ("alone", "detached"):
-        why = {
-            "several": "is one of several views that one op made",
-            "no_grad": "was made in no_grad mode",
-            "inference": "was made in inference mode",
-        }[view.creation]
-        raise error(
-            "view_in_place",
-            f"{name}: the view being changed in place {why}",
-            "write through the base, or make the view alone with grad mode on, or clone() it",
-        )
-
-
-def overlaps(array: Any) -> bool:
-    """Whether an axis longer than 1 has stride 0, as expand makes it."""
-    return any(size > 1 and not step for size, step in zip(array.shape, array.strides, strict=True))
 
 
 def write(name: str, target: Tensor, value: Tensor) -> Tensor:
     """Make `value` the content and the history of `target`, and of all that shares its storage."""
-    check_writable(name, target)
+    check_writable(name, target, value.requires_grad)
     if value.shape != target.shape:
         raise error(
             "shape_mismatch",
@@ -84,24 +114,23 @@ def write(name: str, target: Tensor, value: Tensor) -> Tensor:
         )
     if value.dtype is not target.dtype:
         value = _cast(name, value, target.spec)
-    state, view = local.state, target.view
+    view = target.view
     base = None if view is None else view.base
-    if state.grad and base is not None and (base.requires_grad or value.requires_grad):
-        assert view is not None
-        _swap_base(base, view_scatter(base, value, view.chain[view.depth :]))
-        _save_result(target, value.edge)
-        return target
-    edge = value.edge
+    through = view is not None and base is not None and local.state.grad
+    rebased = through and (base.requires_grad or value.requires_grad)  # type: ignore[union-attr]
+    edge = _scattered(base, value, view) if rebased else None  # type: ignore[arg-type]
     _swap(target, value)
-    if state.grad and edge is not None:
-        _adopt(target, edge, value)
+    if rebased:
+        assert base is not None
+        _adopt(base, edge)
+        _save_result(target, value.edge)
+    elif local.state.grad and value.edge is not None:
+        edge = value.edge
+        if isinstance(edge, AccumulateGrad):  # the value is a leaf itself: record a copy of it
+            edge = clone(value).edge
+        _adopt(target, edge)
+        _save_result(target, edge)
     return target
-
-
-def _swap_base(base: Tensor, scattered: Tensor) -> None:
-    """The base of a written view takes over content and history; its views renew their edges."""
-    _swap(base, scattered)
-    assign(base, "_edge", scattered.edge)
 
 
 def _cast(name: str, value: Tensor, wanted: Spec) -> Tensor:
@@ -111,14 +140,28 @@ def _cast(name: str, value: Tensor, wanted: Spec) -> Tensor:
             f"{name}: a {value.dtype.name} result cannot be stored in a {wanted.dtype.name} tensor",
             "convert the tensor first",
         )
-    return to_dtype(value, wanted.dtype)  # type: ignore[no-any-return]
+    node = value.grad_fn
+    converted: Tensor = to_dtype(value, wanted.dtype)
+    if node is not None:
+        converted.rename_node(node.name())
+    return converted
+
+
+def _scattered(base: Tensor, value: Tensor, view: View) -> Edge | None:
+    """The history of a base whose part has been written: view_scatter's node, but not its copy."""
+    chain = view.chain[view.depth :]
+    key = ("edge", base.spec, value.spec, chain)
+    call = find_call(view_scatter, key, (base.spec, value.spec, chain), base.device)
+    edges = (base.edge, value.edge)
+    recipe = call.recipe(tuple(edge is not None for edge in edges))
+    return Node(recipe, edges, (), (), next_seq())
 
 
 def _swap(target: Tensor, value: Tensor) -> None:
     """Put the value's elements into the storage: a fresh array, or a part of a fresh one."""
     storage = target.storage
     version = storage.version + 1
-    if storage.array is not None and target.spec.device != "meta":
+    if target.spec.device != "meta":
         view = target.view
         if view is None:
             array = value.array
@@ -138,20 +181,26 @@ def _like(old: Any, new: Any, device: str) -> Any:
 
 
 def _write_part(storage: Storage, view: View, value: Any) -> None:
+    """Write where the view shows; into a copy if anything else holds the array.
+
+    A transaction could not undo a write into an array from before it, so its first write copies.
+    """
     view.array = view.source = None  # this view's own hold on the array must not count
-    if local.state.journal is not None:
-        assign(storage, "array", storage.array)  # the journal's hold on it forces the copy below
-    if sys.getrefcount(storage.array) > _ALONE or storage.array.base is not None:
-        storage.array = storage.array.copy(order="K")
+    journal = local.state.journal
+    early = journal is not None and storage.made_in is not journal.block
+    if early or sys.getrefcount(storage.array) > _ALONE or storage.array.base is not None:
+        if local.state.meter is not None:
+            local.state.meter.charge(storage.nbytes)
+        assign(storage, "array", storage.array.copy(order="K"))
+        if journal is not None:
+            assign(storage, "made_in", journal.block)
     follow(view.chain, storage.array)[...] = value
 
 
-def _adopt(target: Tensor, edge: Edge, value: Tensor) -> None:
-    """The tensor takes over the history of the value computed for it."""
-    if isinstance(edge, AccumulateGrad):  # the value is a leaf itself: record a copy of it
-        edge = clone(value).edge
+def _adopt(target: Tensor, edge: Edge | None) -> None:
+    """The tensor takes over another history; a gradient it retains is from now on of that."""
+    move_retained(target, target._edge, edge)
     assign(target, "_edge", edge)
-    _save_result(target, edge)
 
 
 def _save_result(target: Tensor, edge: Edge | None) -> None:
