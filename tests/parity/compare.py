@@ -72,7 +72,7 @@ def _numbers(expected: np.ndarray, actual: np.ndarray, dtype: str, where: str) -
         return [f"{where}: {expected} became {actual}"]
     scale = np.abs(np.where(finite, e, 0))
     bound = RELATIVE[dtype] * (scale + scale.max(initial=0.0))
-    if np.all(np.abs(np.where(finite, e - a, 0)) <= bound):
+    if np.all(np.abs(np.where(finite, e, 0) - np.where(finite, a, 0)) <= bound):
         return []
     return [f"{where}: {expected} became {actual}, more apart than rounding explains"]
 

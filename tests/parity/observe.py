@@ -89,7 +89,7 @@ def _tensor(x: Any) -> Tensor:
         _values(x),
         x.requires_grad,
         x.is_leaf,
-        None if node is None else node.name(),
+        None if node is None else node.name().rpartition("::")[2],  # CopySlices has a namespace
         None if grad is None else _tensor(grad),
     )
 

@@ -87,12 +87,12 @@ def inference(torch, see):
         y.add_(1)
         see(y=y, is_inference=y.is_inference(), mode=torch.is_inference_mode_enabled())
     see(mode=torch.is_inference_mode_enabled(), x_is=x.is_inference())
+    see(copy=y.clone(), copied=y.clone().is_inference(), read=y + 1)
     see.error(
         saved=lambda: (y * x).sum().backward(),
         requires_grad=lambda: y.requires_grad_(),
         in_place=lambda: y.add_(1),
     )
-    see(copy=y.clone(), copied=y.clone().is_inference(), read=y + 1)
     normal = torch.ones(2)
     with torch.inference_mode():
         normal.add_(1)
@@ -111,11 +111,7 @@ def inference_switched_off_inside(torch, see):
     see(x=x)
 
 
-def requires_grad_of_views_made_without_grad(torch, see):
-    x = draw(torch, 4, requires_grad=True)
-    with torch.no_grad():
-        v = x[:2]
-    see(v=v)
+def views_made_without_grad(torch, see):
     base = draw(torch, 4)
     with torch.no_grad():
         part = base[:2]

@@ -24,6 +24,8 @@ def tensors_and_scalars(torch, see):
     found = {}
     for a in NAMES:
         for b in NAMES:
+            if a == "float16" and b.startswith("complex"):
+                continue  # torch has complex32 there
             found[f"{a} {b}[]"] = (_of(torch, a, 2) * _of(torch, b)).dtype
     see(found=found)
 
@@ -33,6 +35,8 @@ def tensors_and_numbers(torch, see):
     for name in NAMES:
         x = _of(torch, name, 2)
         for number in (True, 2, 2.5, 1j):
+            if name == "float16" and number == 1j:
+                continue  # torch has complex32 there
             found[f"{name} {number}"] = ((x + number).dtype, (number * x).dtype, (x / 2).dtype)
     see(found=found)
 
