@@ -1,4 +1,4 @@
-"""`python -m benchmarks [CASE …]`: measure, print the table, keep it in RESULTS.md."""
+"""`python -m benchmarks [CASE …]`: measure and print the table; all cases: keep it in RESULTS.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from benchmarks import machine, report
 from benchmarks.figures import Figure, UnavailableError
 from benchmarks.harness import Harness, Settings
+from benchmarks.side import SideFailedError
 
 CASES = (
     "calls",
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = _settings(options)
     figures = measure(options.cases or CASES, settings, console)
     report.show(console, figures)
-    if options.keep:
+    if options.keep and not options.cases:
         page = report.markdown(machine.header(settings.threads), figures)
         report.RESULTS.write_text(page)
         console.print(f"kept in {report.RESULTS.relative_to(report.RESULTS.parent.parent)}")
@@ -52,7 +53,7 @@ def measure(cases: Sequence[str], settings: Settings, console: Console) -> list[
             harness = Harness(settings, _ticker(progress, task, case))
             try:
                 found += import_module(f"benchmarks.cases.{case}").figures(harness)
-            except UnavailableError as problem:
+            except (UnavailableError, SideFailedError) as problem:
                 found.append(Figure(case.replace("_", " "), float("nan"), None, str(problem)))
             progress.update(task, description=case, total=1, completed=1)
     return found

@@ -36,10 +36,15 @@ def all_cores() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
+class SideFailedError(Exception):
+    """The process of a side ended; what it said is on stderr."""
+
+
 class Worker:
     """The running process of a side; a context manager that ends it."""
 
     def __init__(self, side: Side) -> None:
+        self._target = side.target
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker"],
             stdin=subprocess.PIPE,
@@ -67,7 +72,8 @@ class Worker:
         stdin.flush()
         line = stdout.readline()
         if not line:
-            raise RuntimeError(f"a side ended with exit status {self._process.wait()}: see above")
+            status = self._process.wait()
+            raise SideFailedError(f"{self._target} ended with exit status {status}: see above")
         reply: dict[str, Any] = json.loads(line)
         return reply
 

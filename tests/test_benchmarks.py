@@ -18,7 +18,7 @@ from benchmarks.libraries import LIBRARIES
 from benchmarks.messages import QUESTIONS, WrongAnswerError, gradwire
 from benchmarks.plain_http import Connection, get, post
 from benchmarks.servers import RIVALS, running
-from benchmarks.side import Side, Worker
+from benchmarks.side import Side, SideFailedError, Worker
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
@@ -104,7 +104,7 @@ def test_sides_take_turns_and_every_round_counts() -> None:
 
 
 def test_a_side_that_fails_is_not_taken_for_a_fast_one() -> None:
-    with pytest.raises(RuntimeError, match="exit status 1"), Worker(Side("benchmarks.none:x")):
+    with pytest.raises(SideFailedError, match="exit status 1"), Worker(Side("benchmarks.none:x")):
         pass
 
 
