@@ -1,4 +1,4 @@
-"""`python -m benchmarks [CASE …]`: measure and print the table; all cases: keep it in RESULTS.md."""
+"""`python -m benchmarks [CASE …]`: measure and print; of all cases, keep RESULTS.md."""
 
 from __future__ import annotations
 
