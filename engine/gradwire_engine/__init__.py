@@ -2,6 +2,7 @@
 
 from gradwire_engine import apply as apply
 from gradwire_engine import ops as ops
+from gradwire_engine import setitem as setitem
 from gradwire_engine.operators import install
 
 install()

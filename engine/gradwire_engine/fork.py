@@ -71,7 +71,7 @@ def _tensor(copies: _Copies, old: Tensor, new: Tensor) -> None:
 
 
 def _storage(copies: _Copies, old: Storage, new: Storage) -> None:
-    new.array, new.version = old.array, old.version
+    new.array, new.version, new.made_in = old.array, old.version, None
 
 
 def _view(copies: _Copies, old: View, new: View) -> None:

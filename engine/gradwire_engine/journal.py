@@ -21,10 +21,11 @@ _MISSING = object()
 class Journal:
     """The log of one request: undo callbacks' data, newest last."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("block", "entries")
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, Any, Any]] = []
+        self.block = object()  # stands for the innermost transaction
 
     def rollback(self, mark: int = 0) -> None:
         """Put back what was written since `mark`, newest first."""
@@ -72,8 +73,8 @@ def transaction() -> Iterator[Journal]:
     state = local.state
     outer = state.journal
     journal = outer if outer is not None else Journal()
-    mark = len(journal.entries)
-    state.journal = journal
+    mark, block = len(journal.entries), journal.block
+    state.journal, journal.block = journal, object()
     try:
         with paused():
             yield journal
@@ -81,4 +82,4 @@ def transaction() -> Iterator[Journal]:
         journal.rollback(mark)
         raise
     finally:
-        state.journal = outer
+        state.journal, journal.block = outer, block

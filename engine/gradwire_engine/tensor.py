@@ -30,13 +30,17 @@ VIEW = 4
 
 
 class Storage:
-    """The array that a tensor and all its views share, and how often it was written."""
+    """The array that a tensor and all its views share, and how often it was written.
 
-    __slots__ = ("__weakref__", "array", "version")
+    made_in: the transaction that the array was made in, for which it may be written again.
+    """
+
+    __slots__ = ("__weakref__", "array", "made_in", "version")
 
     def __init__(self, array: Any, version: int = 0) -> None:
         self.array = array
         self.version = version
+        self.made_in: object = None
 
     @property
     def nbytes(self) -> int:
@@ -184,11 +188,14 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        return self.edge is not None
+        if self._edge is not None:
+            return True
+        view = self.view  # a view made in no_grad does as its base does, but leads nowhere
+        return view is not None and view.base is not None and view.base.requires_grad
 
     @property
     def is_leaf(self) -> bool:
-        edge = self.edge
+        edge = self._edge if self.view is None or _restricted(self.view) else self.edge
         return edge is None or type(edge) is AccumulateGrad
 
     @property
@@ -226,7 +233,7 @@ class Tensor:
                 f"this one is {self.spec}",
                 "convert it first, for instance to float32",
             )
-        if flag != self.requires_grad:
+        if flag != (self.edge is not None):
             assign(self, "_edge", AccumulateGrad(self) if flag else None)
         return self
 
@@ -245,9 +252,7 @@ class Tensor:
             )
         found = target(edge)
         if type(found) is Node and not self.retains_grad:
-            index = edge.index if type(edge) is Output else 0
-            extra = found.annotate()
-            assign(extra, "retains", (*extra.retains, (index, ref(self))))
+            _retain(found, edge, self)
             assign(self, "flags", self.flags | RETAINS)
         return self
 
@@ -288,10 +293,55 @@ class Tensor:
     __hash__ = object.__hash__
 
 
+def _retain(node: Node, edge: Edge, tensor: Tensor) -> None:
+    extra = node.annotate()
+    index = edge.index if type(edge) is Output else 0
+    assign(extra, "retains", (*extra.retains, (index, ref(tensor))))
+
+
+def move_retained(tensor: Tensor, old: Edge | None, new: Edge | None) -> None:
+    """A tensor that retains its gradient does so for the node that it now comes from."""
+    if not tensor.flags & RETAINS or old is None:
+        return
+    before = target(old)
+    if type(before) is Node and before.extra is not None:
+        kept = tuple(item for item in before.extra.retains if item[1]() is not tensor)
+        assign(before.extra, "retains", kept)
+    after = None if new is None else target(new)
+    if type(after) is Node:
+        assert new is not None
+        _retain(after, new, tensor)
+
+
+_RESTRICTED = {
+    "several": "is one of several views that one op made",
+    "no_grad": "was made in no_grad mode",
+    "inference": "was made in inference mode",
+}
+"""Views that history can't be rewritten through, by what made them so."""
+
+
+def _restricted(view: View) -> bool:
+    return view.creation in _RESTRICTED
+
+
+def check_view(what: str, creation: str) -> None:
+    """Refuse a view that must not be written, nor used after its base was."""
+    if creation in _RESTRICTED:
+        raise error(
+            "view_in_place",
+            f"{what} {_RESTRICTED[creation]}",
+            "write through the base, or make the view alone with grad mode on, or clone() it",
+        )
+
+
 def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
     """After a write to the base, a view's history is the base's new one, seen through the view."""
     version = tensor.storage.version
     edge = base.edge
+    if edge is None and type(tensor._edge) is not Node and type(tensor._edge) is not Output:
+        return  # the view is a leaf of its own, or nothing
+    check_view("the base of a view was modified in place, and the view", view.creation)
     if edge is not None:
         seen: Any = base.alias(edge)
         apply = APPLY[Tensor]
@@ -305,6 +355,7 @@ def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
             state.grad = grad
         seen.rename_node("AsStridedBackward0")
         edge = seen._edge
+    move_retained(tensor, tensor._edge, edge)
     assign(tensor, "_edge", edge)
     assign(view, "version", version)
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tests.strict import indexing
 from tests.strict.host import Host, checked_dtype, register_class, to_device
 from tests.strict.methods import FORWARDED, OPERATORS
+
+
+class Memory(NamedTuple):
+    """Where an array lies on the device."""
+
+    ptr: int
 
 
 @register_class
@@ -50,6 +56,7 @@ class Array:
     flags = property(lambda self: self.host.flags)
     T = property(lambda self: to_device(self.host.T))
     mT = property(lambda self: to_device(self.host.mT))
+    data = property(lambda self: Memory(self.host.__array_interface__["data"][0]))
 
     @property
     def base(self) -> Array | None:

@@ -1,0 +1,60 @@
+"""Which tensors share memory, and how: what an in-place op must know before it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.errors import error
+from gradwire_engine.tensor import Tensor
+
+
+def overlaps(array: Any) -> bool:
+    """Whether an axis longer than 1 has stride 0, as expand makes it."""
+    return any(size > 1 and not step for size, step in zip(array.shape, array.strides, strict=True))
+
+
+def dense(array: Any) -> bool:
+    """Whether an array fills its stretch of memory, each place once, its axes in any order."""
+    step = array.itemsize
+    axes = sorted(zip(array.strides, array.shape, strict=True))
+    for stride, size in axes:
+        if size == 1:
+            continue
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
+def refuse_partial_overlap(name: str, target: Tensor, others: Iterable[Any]) -> None:
+    """Refuse operands that share some memory with the target, but are not the same elements.
+
+    As in torch only where both fill their stretch of memory, which is when it can be told easily.
+    """
+    for other in others:
+        if type(other) is Tensor and other is not target and other.storage is target.storage:
+            if _partly(target.array, other.array):
+                raise error(
+                    "view_in_place",
+                    f"{name}: some elements of an operand and of the tensor written share memory",
+                    "clone() the operand",
+                )
+
+
+def _partly(a: Any, b: Any) -> bool:
+    if 0 in a.shape or 0 in b.shape or not dense(a) or not dense(b):
+        return False
+    first, second = _start(a), _start(b)
+    if (first, a.nbytes) == (second, b.nbytes):
+        return bool(a.strides != b.strides)
+    return bool(first < second + b.nbytes and second < first + a.nbytes)
+
+
+def _start(array: Any) -> int:
+    """The address of the first element."""
+    if isinstance(array, np.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(array.data.ptr)

@@ -1,0 +1,81 @@
+"""Item assignment: `x[index] = value` as a write through the view that the basic part gives."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite
+from gradwire_engine.inplace import content, write
+from gradwire_engine.ops.advanced import index_put_at
+from gradwire_engine.ops.choose import masked_fill
+from gradwire_engine.ops.creation import full
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.index import look_up
+from gradwire_engine.ops.index_write import copy_
+from gradwire_engine.signature import Index
+from gradwire_engine.spec import COMPLEX, FLOAT, bool_
+from gradwire_engine.tensor import Tensor
+
+
+@composite(name="__setitem__")
+def setitem(input: Array, index: Index, value: Array) -> Array:
+    """Write a number or tensor in place where an index says; the tensor itself is given back."""
+    if index is False:
+        return input
+    value = _as_tensor(input, value)
+    if _is_mask(input, index) and not value.shape:
+        rest = (1,) * (input.ndim - index.ndim)
+        mask = reshape(index, (*index.shape, *rest)) if rest else index
+        filled = masked_fill(content(input), mask, value)
+        filled.rename_node("IndexPutBackward0")
+        return write("__setitem__", input, filled)
+    found = look_up(input, index)
+    if found.indices is None:
+        write("__setitem__", found.seen, copy_(_overwritten(found.seen), _fitting(value)))
+    else:
+        put = index_put_at(content(found.seen), found.indices, _fitting(value))
+        write("__setitem__", found.seen, put)
+    return input
+
+
+def _as_tensor(input: Tensor, value: Any) -> Tensor:
+    """A number in the tensor's dtype; a tensor as it is."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, complex) and input.dtype.category != COMPLEX:
+        raise error(
+            "dtype_mismatch",
+            f"__setitem__: {value} cannot be stored in a {input.dtype.name} tensor",
+            "take its real part",
+        )
+    if isinstance(value, float) and input.dtype.category < FLOAT and isfinite(value):
+        value = int(value)
+    return full((), value, dtype=input.dtype, device=input.device)  # type: ignore[no-any-return]
+
+
+def _is_mask(input: Tensor, index: Any) -> bool:
+    """Whether the index is one mask of the tensor's first axes: then no index has to be made."""
+    return (
+        isinstance(index, Tensor)
+        and index.dtype is bool_
+        and 0 < index.ndim <= input.ndim
+        and index.shape == input.shape[: index.ndim]
+    )
+
+
+def _overwritten(target: Tensor) -> Tensor:
+    """A target all of whose elements go: of a view the base's history says so already."""
+    found = content(target)
+    if target.view is not None and target.view.base is not None:
+        found._edge = None
+    return found
+
+
+def _fitting(value: Tensor) -> Tensor:
+    """The value without leading axes of size 1: it may have more axes than the place it goes to."""
+    shape = value.shape
+    lead = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    return reshape(value, shape[lead:]) if lead else value
