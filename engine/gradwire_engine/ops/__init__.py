@@ -15,6 +15,7 @@ from gradwire_engine.ops import choose as choose
 from gradwire_engine.ops import compare as compare
 from gradwire_engine.ops import complex as complex
 from gradwire_engine.ops import convert as convert
+from gradwire_engine.ops import counting as counting
 from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import cumulative as cumulative
@@ -45,6 +46,8 @@ from gradwire_engine.ops import norms as norms
 from gradwire_engine.ops import pad as pad
 from gradwire_engine.ops import power as power
 from gradwire_engine.ops import product as product
+from gradwire_engine.ops import products as products
+from gradwire_engine.ops import quantile as quantile
 from gradwire_engine.ops import reduce as reduce
 from gradwire_engine.ops import reflected as reflected
 from gradwire_engine.ops import rounding as rounding
