@@ -137,9 +137,7 @@ def _roots(
         raise error("invalid_argument", f"{asked}: there are no outputs", "name at least one")
     roots = []
     for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
-        if g is None:
-            g = _implicit(asked, tensor)
-        else:
+        if g is not None:
             _check_cotangent(asked, index, tensor.spec, g.spec)
         edge = tensor.edge
         if edge is None:
@@ -149,7 +147,7 @@ def _roots(
                 "and does not have a grad_fn",
                 "make it from tensors that require grad, with grad mode on",
             )
-        roots.append((edge, reading.cotangent(g)))
+        roots.append((edge, reading.cotangent(_implicit(asked, tensor) if g is None else g)))
     return roots
 
 
