@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,6 +50,31 @@ def ops(name: Annotated[str | None, typer.Argument(help="One op, in full.")] = N
     from gradwire_service.commands.ops import show
 
     _settled(lambda: show(name))
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="Steps as JSON (.json), or source text.")],
+    server: Server = None,
+) -> None:
+    """Run a file of steps and print what it returns, or every name that its source text gives."""
+    from gradwire_service.commands.run import run as run_file
+
+    _settled(lambda: run_file(file, server))
+
+
+@app.command()
+def graph(
+    file: Annotated[Path, typer.Argument(help="Steps as JSON (.json), or source text.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A .svg, .dot, .mmd or .json file.")
+    ] = None,
+    server: Server = None,
+) -> None:
+    """Run a file of steps and draw the graph that it leaves."""
+    from gradwire_service.commands.run import draw
+
+    _settled(lambda: draw(file, out, server))
 
 
 def _settled(work: Callable[[], None]) -> None:

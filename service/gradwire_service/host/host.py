@@ -101,7 +101,7 @@ class Host:
             "version": VERSION,
             "catalogue": catalogue_hash(),
             "ops": len(CATALOGUE),
-            "devices": devices(),
+            "devices": _offered(),
             "dtypes": list(DTYPES),
             "limits": self.limits.model_dump(),
         }
@@ -110,7 +110,7 @@ class Host:
 
     def create(self, asked: SessionCreate) -> Session:
         """A new, empty session."""
-        backend(asked.device)
+        self._check_device(asked.device)
         self._check_ttl(asked.ttl_seconds)
         self._check_memory(asked.memory_limit_bytes)
         self.expire()
@@ -213,6 +213,15 @@ class Host:
         for session in list(self._sessions.values()):
             session.meter.stop()
 
+    def _check_device(self, device: str) -> None:
+        if device.partition(":")[0] not in _offered():
+            raise error(
+                "unsupported_device",
+                f"device {device!r} is not to be had here",
+                f"there are: {', '.join(_offered())}",
+            )
+        backend(device)
+
     def _check_ttl(self, seconds: float | None) -> None:
         if seconds is not None and seconds > self.limits.longest_ttl_seconds:
             raise error(
@@ -228,3 +237,8 @@ class Host:
                 f"memory_limit_bytes is {nbytes}, and the limit is {self.limits.session_bytes}",
                 "ask for less",
             )
+
+
+def _offered() -> list[str]:
+    """The devices that hold data: not "meta", whose tensors are shapes alone."""
+    return [name for name in devices() if name != "meta"]

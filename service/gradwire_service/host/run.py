@@ -41,12 +41,12 @@ class modes:
     def __enter__(self) -> None:
         state, session = local.state, self._session
         self._before = (
-            state.grad, state.inference, state.meter, state.generator, state.origin,
+            state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
             state.default_dtype,
         )  # fmt: skip
         state.grad, state.inference = True, False
         state.meter, state.generator = session.meter, session.generator
-        state.origin = session.origins.where
+        state.origin, state.device = session.origins.where, session.device
         if state.default_dtype is not session.dtype:
             state.set_default_dtype(session.dtype)
         self._errors.__enter__()
@@ -59,7 +59,8 @@ class modes:
         self._errors.__exit__(*exc)
         state = local.state
         (
-            state.grad, state.inference, state.meter, state.generator, state.origin, dtype,
+            state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
+            dtype,
         ) = self._before  # fmt: skip
         if state.default_dtype is not dtype:
             state.set_default_dtype(dtype)
@@ -168,7 +169,7 @@ def _values(steps: Steps, returns: Sequence[str]) -> Reply:
 def _grads(steps: Steps, request: GradRequest) -> Reply:
     with transaction():
         gradients = steps.gradients(request)
-        names = request.out or [None] * len(gradients)
+        names = [None] * len(gradients) if request.out is None else request.out
         steps.name_gradients(names, gradients)
         answer: Reply = {
             "grads": [

@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
 from itertools import count
 from typing import Any
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.fork import fork
 from gradwire_engine.journal import drop, put
 from gradwire_engine.random import Generator
 from gradwire_engine.spec import DType
@@ -97,7 +97,7 @@ class Session:
         made = Session(key, asked, self.dtype, self.limits, ledger)
         made.generator.draws = self.generator.draws
         made.origins.take(self.origins)
-        made.tensors.update(import_module("gradwire_engine.fork").fork(self.tensors))
+        made.tensors.update(fork(self.tensors))
         made.meter.count()
         return made
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
-from gradwire_engine.inplace import write
+from gradwire_engine.inplace import run
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros
@@ -98,7 +98,7 @@ class Steps:
                 return
             step = meant
         name = step.op
-        if name[-1] == "_" and (name[-2:] != "__" or name == "__setitem__"):
+        if name[-1] == "_" and (name[-2:] != "__" or inplace_twin(name) is not None):
             self._op_in_place(step)
             return
         self.session.origins.mark(self.index, step.out)
@@ -112,21 +112,24 @@ class Steps:
                 f"{step.op}: it writes to its first tensor, and out is {step.out!r}",
                 "leave out away, or use the op without the underscore",
             )
-        self.session.origins.mark(self.index, step.args[0] if step.args else None)
-        twin = inplace_twin(step.op)
-        op = resolve(step.op) if twin is None else twin
+        written = step.args[0] if step.args else None
+        self.session.origins.mark(self.index, written)
+        op = inplace_twin(step.op)
+        if op is None:
+            resolve(step.op.removesuffix("_"))
+            raise error(
+                "op_not_found", f"{step.op}: this op has no in-place form", "name its result by out"
+            )
         overload, values = self.reader.bind(op, step.args, step.kwargs)
         target = values[0]
-        if type(target) is not Tensor or not step.args or type(step.args[0]) is not str:
+        if type(target) is not Tensor or type(written) is not str:
             raise error(
                 "invalid_argument",
                 f"{step.op}: the first argument has to name the tensor that is written",
                 "name a tensor",
                 raised=TypeError,
             )
-        result = overload(*values)
-        if twin is not None:
-            write(step.op, target, result)
+        run(step.op, overload, values)
 
     def _name_results(self, step: OpStep, result: Any) -> None:
         out = step.out

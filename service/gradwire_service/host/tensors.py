@@ -20,7 +20,7 @@ from gradwire_service.host.sessions import Session
 
 
 def listed(session: Session) -> Reply:
-    """What there is, without elements."""
+    """What there is, by name, without elements."""
     return {
         "items": [
             {
@@ -33,7 +33,7 @@ def listed(session: Session) -> Reply:
                 "is_leaf": tensor.is_leaf,
                 "has_grad": tensor.grad is not None,
             }
-            for name, tensor in session.tensors.items()
+            for name, tensor in sorted(session.tensors.items())
         ]
     }
 

@@ -1,0 +1,101 @@
+"""Two ways to a host for the command line: in this process, or a server by its URL."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import httpx
+import orjson
+
+from gradwire_engine.errors import CODES, GradwireError, error
+from gradwire_service.host import graph, picture
+from gradwire_service.host.host import Host
+from gradwire_service.host.protocol import (
+    OpsRequest,
+    SessionCreate,
+    StepsRequest,
+    ValueAndGradRequest,
+    read,
+)
+from gradwire_service.host.sessions import Session
+from gradwire_service.http.codec import write_reply
+
+_REQUESTS: dict[str, Any] = {"steps": StepsRequest, "ops": OpsRequest}
+_DRAW = {"svg": picture.to_svg, "dot": picture.to_dot, "mermaid": picture.to_mermaid}
+
+
+class Door(Protocol):
+    """What the commands need of a host; everything happens in one new session."""
+
+    def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]: ...
+    def graph(self, form: str) -> str: ...
+
+
+class Here:
+    """A host in this process."""
+
+    def __init__(self) -> None:
+        self.host = Host()
+        self.session: Session = self.host.create(SessionCreate())
+
+    def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The reply to a request, as JSON shows it."""
+        if call == "value_and_grad":
+            reply = self.host.transform(read(ValueAndGradRequest, body))
+        else:
+            reply = self.host.run(self.session, read(_REQUESTS[call], body))
+        found: dict[str, Any] = orjson.loads(b"".join(write_reply(reply).buffers))
+        return found
+
+    def graph(self, form: str) -> str:
+        """The graph of the session as a picture or as JSON."""
+        data = graph.graph(self.session)
+        return orjson.dumps(data).decode() if form == "json" else _DRAW[form](data)
+
+
+class There:
+    """A server."""
+
+    def __init__(self, url: str) -> None:
+        self.client = httpx.Client(base_url=url.rstrip("/"), timeout=300)
+        self.session = f"/v1/sessions/{self._send('POST', '/v1/sessions', json={}).json()['id']}"
+
+    def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The reply to a request."""
+        path = "/v1/value_and_grad" if call == "value_and_grad" else f"{self.session}/{call}"
+        found: dict[str, Any] = self._send("POST", path, json=body).json()
+        return found
+
+    def graph(self, form: str) -> str:
+        """The graph of the session as a picture or as JSON."""
+        return self._send("GET", f"{self.session}/graph", params={"format": form}).text
+
+    def close(self) -> None:
+        """Close the session and the connection."""
+        self._send("DELETE", self.session)
+        self.client.close()
+
+    def _send(self, method: str, path: str, **fields: Any) -> httpx.Response:
+        try:
+            reply = self.client.request(method, path, **fields)
+        except httpx.HTTPError as problem:
+            raise error(
+                "overloaded", f"no answer from {self.client.base_url}: {problem}",
+                "is the server running?",
+            ) from None  # fmt: skip
+        if reply.is_error:
+            raise _problem(reply)
+        return reply
+
+
+def _problem(reply: httpx.Response) -> GradwireError:
+    try:
+        found = reply.json()
+    except ValueError:
+        found = {}
+    code = found.get("code")
+    if code not in CODES:
+        return error("internal", f"the server answered with status {reply.status_code}")
+    raised = error(code, found["detail"], found["hint"])
+    raised.step = found["step"]
+    return raised
