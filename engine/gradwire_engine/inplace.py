@@ -18,6 +18,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
 from gradwire_engine.memory import overlaps, refuse_partial_overlap
 from gradwire_engine.mode import local
+from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.view_scatter import view_scatter
 from gradwire_engine.spec import Spec
@@ -26,11 +27,16 @@ from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view,
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
+_SAME_EVERYWHERE = ("fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "__setitem__")
+"""Ops that torch lets write to an expanded tensor: they write one value to each place."""
 
 
 def call(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
     """Run the in-place form of an op by its name (`add_`, `__setitem__`); gives back the target."""
-    op = inplace_twin(name) or resolve(name)
+    op = inplace_twin(name)
+    if op is None:
+        resolve(name.removesuffix("_"))
+        raise error("op_not_found", f"{name}: this op has no in-place form", "use its result")
     overload, values = op.bind(args, kwargs)
     return run(name, overload, values)
 
@@ -50,8 +56,8 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
             raised=TypeError,
         )
     others = values[1:]
-    if inplace_twin(name) is None:  # an op that writes by itself
-        return overload(*values)  # type: ignore[no-any-return]
+    if isinstance(overload, Composite) and overload.name == name:
+        return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
     check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
     if getattr(overload, "family", "") == "elementwise" or name == "copy_":
         refuse_partial_overlap(name, target, others)
@@ -80,7 +86,7 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
         )
     if state.grad and (requires_grad or tensor.requires_grad):
         _check_history(name, tensor)
-    if tensor.view is not None and overlaps(tensor.array):
+    if tensor.view is not None and name not in _SAME_EVERYWHERE and overlaps(tensor.array):
         raise error(
             "view_in_place",
             f"{name}: several elements of this expanded view share one place in memory",
@@ -194,7 +200,10 @@ def _write_part(storage: Storage, view: View, value: Any) -> None:
         assign(storage, "array", storage.array.copy(order="K"))
         if journal is not None:
             assign(storage, "made_in", journal.block)
-    follow(view.chain, storage.array)[...] = value
+    part = follow(view.chain, storage.array)
+    if not getattr(part.flags, "writeable", True):  # NumPy's guard of broadcast arrays
+        part.flags.writeable = True
+    part[...] = value
 
 
 def _adopt(target: Tensor, edge: Edge | None) -> None:

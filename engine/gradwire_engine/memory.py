@@ -35,13 +35,13 @@ def refuse_partial_overlap(name: str, target: Tensor, others: Iterable[Any]) -> 
     As in torch only where both fill their stretch of memory, which is when it can be told easily.
     """
     for other in others:
-        if type(other) is Tensor and other is not target and other.storage is target.storage:
-            if _partly(target.array, other.array):
-                raise error(
-                    "view_in_place",
-                    f"{name}: some elements of an operand and of the tensor written share memory",
-                    "clone() the operand",
-                )
+        shares = type(other) is Tensor and other.storage is target.storage
+        if shares and other is not target and _partly(target.array, other.array):
+            raise error(
+                "view_in_place",
+                f"{name}: some elements of an operand and of the tensor written share memory",
+                "clone() the operand",
+            )
 
 
 def _partly(a: Any, b: Any) -> bool:

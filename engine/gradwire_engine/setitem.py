@@ -1,4 +1,4 @@
-"""Item assignment: `x[index] = value` as a write through the view that the basic part gives."""
+"""Ops that write by themselves: item assignment, through the view of the basic part, and detach_."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.inplace import content, write
+from gradwire_engine.journal import assign
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
 from gradwire_engine.ops.creation import full
@@ -20,7 +21,7 @@ from gradwire_engine.spec import COMPLEX, FLOAT, bool_
 from gradwire_engine.tensor import Tensor
 
 
-@composite(name="__setitem__")
+@composite(name="__setitem__", inplace=True)
 def setitem(input: Array, index: Index, value: Array) -> Array:
     """Write a number or tensor in place where an index says; the tensor itself is given back."""
     if index is False:
@@ -38,6 +39,19 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     else:
         put = index_put_at(content(found.seen), found.indices, _fitting(value))
         write("__setitem__", found.seen, put)
+    return input
+
+
+@composite(name="detach_", inplace=True)
+def detach_(input: Array) -> Array:
+    """Forget the tensor's history in place: it becomes a leaf that requires no grad."""
+    if input.view is not None and input.view.base is not None:
+        raise error(
+            "view_in_place",
+            "detach_: a view cannot be detached in place",
+            "use detach(), which gives a new tensor",
+        )
+    assign(input, "_edge", None)
     return input
 
 

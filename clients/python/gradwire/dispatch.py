@@ -16,7 +16,7 @@ from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.inplace import write
+from gradwire_engine.inplace import run, write
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
 from gradwire_engine.tensor import Tensor as Meta
@@ -56,12 +56,12 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
             [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
         )
         try:
-            value = overload(*values)
+            run(name, overload, values)
         except GradwireError as problem:
             if problem.code != "data_dependent_shape":
                 raise
             value = asked(values, target.shape, target.dtype, f"{op.name}Backward0")
-        write(name, target._meta, value)
+            write(name, target._meta, value)
         session.record(step_of(name, args, kwargs), mark=recording.mark)
         if local.state.grad or recording.fallible:
             session.flush()
