@@ -1,45 +1,21 @@
-"""The page about source text shows what the parser does, and its table the parser's own bounds."""
+"""The page about source text gives the parser's own bounds and operators.
+
+Its examples are run by tests/test_docs.py.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from itertools import pairwise
 from pathlib import Path
-
-import pytest
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
-from gradwire_engine.errors import GradwireError
-from gradwire_service.host.protocol import OpsRequest, read
-from gradwire_service.host.source import MAX_LENGTH, MAX_STEPS, literal, parse, syntax
+from gradwire_service.host.source import MAX_LENGTH, MAX_STEPS, literal, syntax
 from gradwire_service.host.source.expression import ATTRIBUTES, NAMESPACES
 from gradwire_service.host.source.operators import BINARY, COMPARE, IN_PLACE, UNARY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "source.md").read_text()
-BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-BLOCKS = [(match[1], match[2]) for match in BLOCK.finditer(PAGE)]
-PAIRS = [
-    (text, kind, shown) for (first, text), (kind, shown) in pairwise(BLOCKS) if first == "source"
-]
-GRAMMAR = next(text for kind, text in BLOCKS if kind == "ebnf")
-
-
-@pytest.mark.parametrize(("text", "kind", "shown"), PAIRS, ids=[text for text, *_ in PAIRS])
-def test_each_example_gives_what_the_page_shows(text: str, kind: str, shown: str) -> None:
-    if kind == "steps":
-        assert parse(text) == [json.loads(line) for line in shown.splitlines()]
-        return
-    assert kind == "error"
-    with pytest.raises(GradwireError) as caught:
-        parse(text)
-    assert caught.value.detail == shown.strip()
-
-
-def test_the_page_has_examples_of_both_kinds_and_a_valid_request() -> None:
-    assert {kind for _, kind, _ in PAIRS} == {"steps", "error"}
-    assert read(OpsRequest, json.loads(next(text for kind, text in BLOCKS if kind == "json")))
+GRAMMAR = PAGE.partition("```ebnf\n")[2].partition("```")[0]
 
 
 def test_the_bounds_are_the_parsers() -> None:

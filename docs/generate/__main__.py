@@ -1,0 +1,33 @@
+"""`python -m docs.generate`: write the pages again; with `--pictures` train the demo for its two.
+
+Run it from the root of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from docs.generate import errors, ops, pictures, settings
+
+DOCS = Path(__file__).parents[1]
+PAGES = {"ops.md": ops.page, "errors.md": errors.page, "settings.md": settings.page}
+
+
+def main() -> None:
+    """Write what differs, and say so."""
+    parser = argparse.ArgumentParser(prog="python -m docs.generate")
+    parser.add_argument("--pictures", action="store_true", help="train the demo, keep its pictures")
+    asked = parser.parse_args()
+    for name, page in PAGES.items():
+        path, text = DOCS / name, page()
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            print(f"wrote docs/{name}")
+    if asked.pictures:
+        pictures.write(DOCS / "pictures")
+        print("wrote docs/pictures")
+
+
+if __name__ == "__main__":
+    main()
