@@ -20,8 +20,9 @@ def summed(xp: Any, places: Array, values: Array, size: int) -> Array:
         out.real = xp.bincount(places, weights=values.real, minlength=size)
         out.imag = xp.bincount(places, weights=values.imag, minlength=size)
         return out
-    if kind == "f":
-        return xp.bincount(places, weights=values, minlength=size).astype(values.dtype)
+    if kind in "fV":  # V: bfloat16, which NumPy does not know as a floating dtype
+        weights = values.astype(xp.float32) if kind == "V" else values
+        return xp.bincount(places, weights=weights, minlength=size).astype(values.dtype)
     out = xp.zeros(size, xp.int64)  # exact, which bincount's float64 is not
     xp.add.at(out, places, values.astype(xp.int64))
     return out.astype(values.dtype)
