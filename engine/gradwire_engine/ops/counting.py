@@ -206,7 +206,9 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
 
 
 def _histc_spec(input: Spec, bins: int, min: float, max: float) -> Spec:
-    if bins <= 0 or max < min or input.dtype.category == COMPLEX:
+    if input.dtype.category == COMPLEX:
+        raise error("dtype_mismatch", f"histc: not defined for {input.dtype.name}", "histc of abs?")
+    if bins <= 0 or max < min:
         raise error(
             "invalid_argument",
             f"histc: {bins} bins from {min} to {max} of {input}",

@@ -125,7 +125,7 @@ def _ordered(input: Spec) -> tuple[Spec, Spec]:
     return input, input.with_(dtype=int64)
 
 
-def _running_places(xp: Any, input: Array, dim: int, wins: Any) -> Array:
+def running_places(xp: Any, input: Array, dim: int, wins: Any) -> Array:
     """The latest place so far of the extreme; NaN, once there, stays until a later NaN."""
     along = [1] * input.ndim
     along[dim] = -1
@@ -144,7 +144,7 @@ def _running_places(xp: Any, input: Array, dim: int, wins: Any) -> Array:
 def _running(xp: Any, input: Array, dim: int, wins: Any) -> Found:
     if not input.ndim:
         return xp.array(input), xp.zeros((), xp.int64)
-    places = _running_places(xp, input, dim, wins)
+    places = running_places(xp, input, dim, wins)
     return xp.take_along_axis(input, places, dim), places
 
 

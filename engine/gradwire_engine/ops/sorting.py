@@ -10,6 +10,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, composite, primitive, reduction
+from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.extremes import (
     Found,
     put_along,
@@ -244,8 +245,8 @@ def _runs(xp: Any, ordered: Array) -> Array:
     place = xp.arange(size)
     fresh = xp.ones(ordered.shape, bool)
     fresh[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    start = xp.maximum.accumulate(xp.where(fresh, place, 0), axis=-1)
-    return place - start
+    last = ordered.ndim - 1
+    return place - running_places(xp, xp.where(fresh, place, 0), last, xp.greater_equal)
 
 
 @reduction(
