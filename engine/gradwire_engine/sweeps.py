@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.row_blocks import BLOCK, each_block
+from gradwire_engine.select import NUMBERS
+
+LARGE = 2 * BLOCK
+"""Elements from which on an array is swept."""
 
 
 def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Run a kernel block by block where its operands are large NumPy arrays in row-major order.
 
-    The last operand must have the result's shape and dtype. The kernel gets it with at least one
-    axis, so that what is computed from it is an array to work on in place.
+    Those with axes must have the result's shape and, but for masks, its dtype. The kernel always
+    gets one with an axis at least, so that what it computes is an array to work on in place.
     """
     parameters = list(signature(kernel).parameters.values())[1:]
     names = [p.name for p in parameters]
@@ -31,30 +35,48 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
         operands = args[:count]
         if len(args) > count:
             attributes |= zip(names[count:], args[count:], strict=False)
-        model = operands[-1]
-        if not model.shape:
-            return kernel(xp, *operands[:-1], model.reshape(1), **attributes).reshape(())
-        if model.size < 2 * BLOCK or type(model) is not np.ndarray:
+        arrays = [x for x in operands if type(x) not in NUMBERS]
+        large = max(arrays, key=_axes)
+        if not large.shape:
+            return _on_one(kernel, xp, operands, attributes)
+        if large.size < LARGE or type(large) is not np.ndarray:
             return kernel(xp, *operands, **attributes)
-        columns = [_column(x, model) for x in operands]
-        if any(c is None for c in columns):
+        columns = [_column(x, large.shape) for x in operands]
+        dtypes = {a.dtype for a in arrays if a.dtype != bool}
+        if any(c is None for c in columns) or len(dtypes) != 1:
             return kernel(xp, *operands, **attributes)
 
         def work(out: Any, *blocks: Any) -> None:
             rest = iter(blocks)
-            parts = [next(rest) if c.ndim else c for c in columns if c is not None]
+            parts = [next(rest) if np.ndim(c) else c for c in columns]
             out[...] = kernel(xp, *parts, **attributes)
 
-        out = np.empty(model.shape, model.dtype)
-        each_block(work, out.reshape(-1, 1), *[c for c in columns if c is not None and c.ndim])
+        out = np.empty(large.shape, dtypes.pop())
+        each_block(work, out.reshape(-1, 1), *[c for c in columns if np.ndim(c)])
         return out
 
     return run
 
 
-def _column(x: Any, model: np.ndarray) -> np.ndarray | None:
+def _axes(array: Any) -> int:
+    return int(array.ndim)
+
+
+def _on_one(
+    kernel: Callable[..., Any], xp: Any, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> Any:
+    """Operands without axes: the last array among them gets one, and the result loses it."""
+    given = list(operands)
+    last = max(i for i, x in enumerate(given) if hasattr(x, "reshape"))
+    given[last] = given[last].reshape(1)
+    return kernel(xp, *given, **attributes).reshape(())
+
+
+def _column(x: Any, shape: tuple[int, ...]) -> Any:
     """An operand as one column, a constant one without axes; None if it doesn't lie row-major."""
-    if type(x) is not np.ndarray or x.shape != model.shape:
+    if type(x) in NUMBERS or not x.shape:
+        return x
+    if type(x) is not np.ndarray or x.shape != shape:
         return None
     if x.flags.c_contiguous:
         return x.reshape(-1, 1)

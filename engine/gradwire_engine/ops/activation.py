@@ -10,7 +10,9 @@ from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elemen
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
 from gradwire_engine.spec import Number, uint8
+from gradwire_engine.sweeps import swept
 
 NN = "nn.functional."
 
@@ -35,9 +37,10 @@ def relu(xp: Any, input: Array) -> Array:
     name="threshold_backward",
     public=False,
 )
+@swept
 def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
     """The gradient where input is above a threshold or NaN, else 0."""
-    return xp.where(xp.less_equal(input, threshold), 0, grad_output)
+    return chosen(xp, xp.less_equal(input, threshold), 0, grad_output)
 
 
 @elementwise(
@@ -46,9 +49,10 @@ def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
     takes=REAL_NUMERIC,
     formula="g where input > threshold",
 )
+@swept
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """Each element where it is above a threshold, else a value."""
-    return xp.where(xp.less_equal(input, threshold), input.dtype.type(value), input)
+    return chosen(xp, xp.less_equal(input, threshold), input.dtype.type(value), input)
 
 
 @elementwise(
@@ -59,10 +63,11 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     name="hardtanh_backward",
     public=False,
 )
+@swept
 def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: Number) -> Array:
     """The gradient where input is between two limits, else 0."""
     inside = xp.logical_and(xp.greater(input, low), xp.less(input, high))
-    return xp.where(inside, grad_output, 0)
+    return chosen(xp, inside, grad_output, 0)
 
 
 @elementwise(
@@ -73,9 +78,10 @@ def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: N
     name="hardshrink_backward",
     public=False,
 )
+@swept
 def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Array:
     """The gradient where input is farther than lambd from 0, else 0."""
-    return xp.where(xp.greater(xp.abs(input), lambd), grad_output, 0)
+    return chosen(xp, xp.greater(xp.abs(input), lambd), grad_output, 0)
 
 
 def _limits_in_order(named: dict[str, Any]) -> None:
@@ -107,6 +113,7 @@ def _limited(xp: Any, input: Array, low: float, high: float) -> Array:
     check=_limits_in_order,
     formula="g where min_val < input < max_val",
 )
+@swept
 def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """Each element limited to between min_val and max_val."""
     return _limited(xp, input, min_val, max_val)
@@ -120,6 +127,7 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
     domain=(0.1, 5.0),
     formula="g where 0 < input < 6",
 )
+@swept
 def relu6(xp: Any, input: Array) -> Array:
     """Each element limited to between 0 and 6."""
     return _limited(xp, input, 0, 6)
@@ -131,12 +139,13 @@ def relu6(xp: Any, input: Array) -> Array:
     takes=FLOAT_ONLY,
     formula="g where input > 0, else g negative_slope",
 )
+@swept
 def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     """Each element where it is positive, else a small part of it."""
     scaled = xp.multiply(input, negative_slope)
     if 0 <= negative_slope <= 1:
         return xp.maximum(input, scaled)
-    return xp.where(xp.greater(input, 0), input, scaled)
+    return chosen(xp, xp.greater(input, 0), input, scaled)
 
 
 @elementwise(
@@ -148,9 +157,10 @@ def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     name="leaky_relu_backward",
     public=False,
 )
+@swept
 def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array:
     """The gradient where input is positive, else the slope's part of it."""
-    return xp.where(xp.greater(input, 0), grad_output, xp.multiply(grad_output, slope))
+    return chosen(xp, xp.greater(input, 0), grad_output, xp.multiply(grad_output, slope))
 
 
 @elementwise(
@@ -164,7 +174,7 @@ def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array
 )
 def _prelu(xp: Any, input: Array, weight: Array) -> Array:
     """Each element where it is positive, else times a weight of the same shape."""
-    return xp.where(xp.greater(input, 0), input, xp.multiply(input, weight))
+    return chosen(xp, xp.greater(input, 0), input, xp.multiply(input, weight))
 
 
 @composite(space=NN)
@@ -197,6 +207,7 @@ def prelu(input: Array, weight: Array) -> Array:
     domain=(-2.8, 2.8),
     formula="g / 6 where -3 < input < 3",
 )
+@swept
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """A sigmoid of straight lines: 0 up to -3, 1 from 3 on."""
     return xp.divide(_limited(xp, xp.add(input, 3), 0, 6), 6)
@@ -213,6 +224,7 @@ def _by_hardswish(g: Any, input: Any) -> Any:
     domain=(-2.8, 2.8),
     formula="0 up to -3, g from 3 on, g (input / 3 + 1/2) between",
 )
+@swept
 def hardswish(xp: Any, input: Array) -> Array:
     """x times hardsigmoid of x."""
     return xp.divide(xp.multiply(input, _limited(xp, xp.add(input, 3), 0, 6)), 6)
@@ -224,9 +236,10 @@ def hardswish(xp: Any, input: Array) -> Array:
     takes=FLOAT_ONLY,
     formula="g where |input| > lambd",
 )
+@swept
 def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """Each element that is farther than lambd from 0, else 0."""
-    return xp.where(xp.less_equal(xp.abs(input), lambd), 0, input)
+    return chosen(xp, xp.less_equal(xp.abs(input), lambd), 0, input)
 
 
 def _no_less_than_zero(named: dict[str, Any]) -> None:
@@ -245,6 +258,7 @@ def _no_less_than_zero(named: dict[str, Any]) -> None:
     check=_no_less_than_zero,
     formula="g where |input| > lambd",
 )
+@swept
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """Each element moved by lambd towards 0, at most to 0."""
     return xp.subtract(input, xp.minimum(xp.maximum(input, -lambd), lambd))

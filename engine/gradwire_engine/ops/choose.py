@@ -12,7 +12,9 @@ from gradwire_engine.families import REAL, elementwise
 from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
 from gradwire_engine.spec import BOOL, Spec
+from gradwire_engine.sweeps import swept
 
 
 def _needs_condition(named: dict[str, Any]) -> None:
@@ -35,9 +37,10 @@ def _needs_condition(named: dict[str, Any]) -> None:
     check=_needs_condition,
     formula="input: g where condition; other: g elsewhere",
 )
+@swept
 def where(xp: Any, condition: Array, input: Array, other: Array) -> Array:
     """Take elements of input where the condition holds, of other elsewhere."""
-    return xp.where(condition, input, other)
+    return chosen(xp, condition, input, other)
 
 
 @elementwise(name="zero_of", public=False, exact=True)
@@ -80,7 +83,7 @@ def _needs_mask(named: dict[str, Any]) -> None:
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""
-    return xp.where(mask, xp.asarray(value).astype(input.dtype), input)
+    return chosen(xp, mask, xp.asarray(value).astype(input.dtype), input)
 
 
 def _needs_limit(named: dict[str, Any]) -> None:
@@ -252,6 +255,6 @@ def _finite(
     xp: Any, x: Array, nan: float | None, posinf: float | None, neginf: float | None
 ) -> Array:
     number, top = x.dtype.type, ml_dtypes.finfo(x.dtype).max
-    out = xp.where(x != x, number(0.0 if nan is None else nan), x)
-    out = xp.where(x > top, number(top if posinf is None else posinf), out)
-    return xp.where(x < -top, number(-top if neginf is None else neginf), out)
+    out = chosen(xp, x != x, number(0.0 if nan is None else nan), x)
+    out = chosen(xp, x > top, number(top if posinf is None else posinf), out)
+    return chosen(xp, x < -top, number(-top if neginf is None else neginf), out)

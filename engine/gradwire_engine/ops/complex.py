@@ -14,6 +14,7 @@ from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.trigonometric import cos, sin
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
 from gradwire_engine.spec import complex_of, real_of
 
 
@@ -148,5 +149,5 @@ def angle(xp: Any, input: Array) -> Array:
     """The angle of each element in the complex plane, in radians; 0 or π where real."""
     if input.dtype.kind == "c":
         return xp.arctan2(input.imag, input.real)
-    turned = xp.where(xp.less(input, 0), input.dtype.type(pi), input.dtype.type(0))
-    return xp.where(xp.not_equal(input, input), input, turned)
+    turned = chosen(xp, xp.less(input, 0), input.dtype.type(pi), input.dtype.type(0))
+    return chosen(xp, xp.not_equal(input, input), input, turned)

@@ -7,10 +7,11 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, REAL, elementwise, floating
-from gradwire_engine.ops.arithmetic import conj
+from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
 from gradwire_engine.sweeps import swept
 
 LN2, LN10 = log_of_number(2), log_of_number(10)
@@ -124,9 +125,12 @@ def rsqrt(xp: Any, input: Array) -> Array:
     inplace=False,
     formula="input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
 )
+@swept
 def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     """log(exp(input) + exp(other)) without overflow."""
-    return _log_add_exp(xp, input, other) if _complex(input) else xp.logaddexp(input, other)
+    if is_complex(input):
+        return _log_add_complex(xp, input, other)
+    return _log_of_sum(xp, input, other, xp.exp, 1.0)
 
 
 @elementwise(
@@ -138,21 +142,26 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     inplace=False,
     formula="input: g / (1 + 2^(other - input)); other: g / (1 + 2^(input - other))",
 )
+@swept
 def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     """log2(2^input + 2^other) without overflow."""
-    return xp.logaddexp2(input, other)
+    return _log_of_sum(xp, input, other, xp.exp2, 1 / LN2)
 
 
-def _complex(array: Any) -> bool:
-    return array.dtype.kind == "c"
+def _log_of_sum(xp: Any, a: Array, b: Array, power: Any, unit: float) -> Array:
+    """The larger one and what the other adds; equal infinities make no NaN."""
+    top = xp.maximum(a, b)
+    more = xp.log1p(power(xp.subtract(xp.minimum(a, b), top)))
+    more = chosen(xp, xp.equal(a, b), more.dtype.type(LN2), more)
+    return xp.add(top, xp.multiply(more, unit))
 
 
-def _log_add_exp(xp: Any, a: Array, b: Array) -> Array:
+def _log_add_complex(xp: Any, a: Array, b: Array) -> Array:
     """The larger real part taken out of the sum."""
     swap = xp.less(a.real, b.real)
-    top, low = xp.where(swap, b, a), xp.where(swap, a, b)
+    top, low = chosen(xp, swap, b, a), chosen(xp, swap, a, b)
     out = xp.add(top, xp.log1p(xp.exp(xp.subtract(low, top))))
-    return xp.where(xp.equal(top.real, -xp.inf), top, out)
+    return chosen(xp, xp.equal(top.real, -xp.inf), top, out)
 
 
 @elementwise(
@@ -230,4 +239,4 @@ def _xlogy_name(named: dict[str, Any]) -> str:
 def xlogy(xp: Any, input: Array, other: Array) -> Array:
     """input log(other), which is 0 where input is 0, unless other is NaN."""
     out = xp.multiply(input, xp.log(other))
-    return xp.where(xp.logical_and(xp.equal(input, 0), xp.equal(other, other)), 0, out)
+    return chosen(xp, xp.logical_and(xp.equal(input, 0), xp.equal(other, other)), 0, out)

@@ -10,6 +10,7 @@ from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.complex import real
 from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
 from gradwire_engine.spec import real_of
 
 
@@ -61,4 +62,4 @@ def sgn(xp: Any, input: Array) -> Array:
     if input.dtype.kind != "c":
         return _real_sign(xp, input)
     length = xp.abs(input)
-    return xp.where(xp.equal(length, 0), 0, xp.divide(input, length))
+    return chosen(xp, xp.equal(length, 0), 0, xp.divide(input, length))

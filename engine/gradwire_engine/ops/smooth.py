@@ -13,8 +13,10 @@ from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import exp, sigmoid
 from gradwire_engine.ops.sign import abs
+from gradwire_engine.ops.special import error_function
 from gradwire_engine.ops.trigonometric import tanh
 from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
 from gradwire_engine.sweeps import swept
 
 
@@ -102,7 +104,7 @@ def gelu(xp: Any, input: Array, approximate: str = "none") -> Array:
     if approximate == "tanh":
         out = _gelu_inner(xp, input)
     else:
-        out = xp.special.erf(xp.multiply(input, sqrt(0.5)))
+        out = error_function(xp, xp.multiply(input, sqrt(0.5)))
     out += 1
     out *= input
     out *= 0.5
@@ -145,7 +147,7 @@ def gelu_backward(xp: Any, grad_output: Array, input: Array, approximate: str = 
         t += 1
         t *= 0.5
     else:
-        t = xp.special.erf(xp.multiply(input, sqrt(0.5)))
+        t = error_function(xp, xp.multiply(input, sqrt(0.5)))
         t += 1
         t *= 0.5
         slope *= -0.5
@@ -180,7 +182,7 @@ def softplus(xp: Any, input: Array, beta: float = 1, threshold: float = 20) -> A
     out = _log_of_sum(xp, scaled)
     if beta != 1:
         out /= beta
-    return xp.where(xp.greater(scaled, threshold), input, out)
+    return chosen(xp, xp.greater(scaled, threshold), input, out)
 
 
 @elementwise(
@@ -200,7 +202,7 @@ def softplus_backward(
     scaled = input if beta == 1 else xp.multiply(input, beta)
     out = _logistic(xp, scaled)
     out *= grad_output
-    return xp.where(xp.greater(scaled, threshold), grad_output, out)
+    return chosen(xp, xp.greater(scaled, threshold), grad_output, out)
 
 
 def _bell(x: Any) -> Any:
@@ -336,7 +338,7 @@ def elu_backward(
         low *= inner
     xp.exp(low, out=low)
     low *= alpha * scale * inner
-    out = xp.where(xp.greater(input, 0), input.dtype.type(scale), low)
+    out = chosen(xp, xp.greater(input, 0), input.dtype.type(scale), low)
     out *= grad_output
     return out
 
