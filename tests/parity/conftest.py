@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
+from tests.clients.serving import serving
 
 
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
-    """A `gradwire serve` in a process of its own, on a free loopback port."""
-    command = [sys.executable, "-m", "gradwire_service", "serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        found = re.search(r"http://\S+", said)
-        assert found, f"the server said {said!r}"
-        yield found[0]
-        process.terminate()
+    """A server for all programs."""
+    with serving() as url:
+        yield url
 
 
 @pytest.fixture(params=["embedded", "http"])

@@ -11,11 +11,11 @@ from pkgutil import iter_modules
 from typing import Any
 
 import pytest
-
-import gradwire
 from tests.parity import programs
 from tests.parity.compare import differences
 from tests.parity.observe import See
+
+import gradwire
 
 torch = pytest.importorskip("torch", reason="make parity installs torch")
 

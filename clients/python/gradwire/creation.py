@@ -33,9 +33,8 @@ def tensor(
     Options(device=device).check(session.device)
     if isinstance(data, Tensor):
         warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()"
-            " or sourceTensor.detach().clone().requires_grad_(True), rather than "
-            "torch.tensor(sourceTensor).",
+            "To copy construct from a tensor, it is recommended to use source.detach().clone() "
+            "or source.detach().clone().requires_grad_(True), rather than torch.tensor(source).",
             UserWarning,
             stacklevel=2,
         )
@@ -114,7 +113,9 @@ def _number(value: Any) -> bool | int | float | complex:
         return value.item()  # type: ignore[no-any-return]
     if isinstance(value, Sequence) and not isinstance(value, str):
         raise ValueError("expected a number, got a sequence: the nesting is not even")
-    raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    if isinstance(value, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    raise RuntimeError(f"could not infer a dtype of {type(value).__name__}")
 
 
 def _inferred(flat: list[Any]) -> DType:

@@ -56,7 +56,7 @@ def session() -> Session:
 
 def _first() -> Session:
     if _default.transport is None:
-        connect(os.environ.get("GRADWIRE_URL"), os.environ.get("GRADWIRE_KEY"))
+        connect(os.environ.get("GRADWIRE_URL") or None, os.environ.get("GRADWIRE_KEY"))
     with _lock:
         if _default.session is None:
             assert _default.transport is not None

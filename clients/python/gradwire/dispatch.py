@@ -44,7 +44,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
 
 
 def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
-    """Apply the in-place form of an op; sent at once while grad mode is on, as it may be refused."""
+    """Apply the in-place form of an op: in grad mode sent at once, for it may be refused."""
     args, kwargs, _ = _prepared(op, args, kwargs)
     target = args[0] if args else None
     if not isinstance(target, Tensor):
@@ -60,31 +60,15 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         except GradwireError as problem:
             if problem.code != "data_dependent_shape":
                 raise
-            value = asked(values, target.shape, target.dtype, f"{op.name}Backward0")
-            write(name, target._meta, value)
+            write(name, values[0], asked(values, target.shape, target.dtype, _WRITTEN))
         session.record(step_of(name, args, kwargs), mark=recording.mark)
         if local.state.grad or recording.fallible:
             session.flush()
     return target
 
 
-def set_item(target: Tensor, index: Any, value: Any, op: Op) -> None:
-    """x[index] = value."""
-    args, _, _ = _prepared(op, (target, index, value), {})
-    session_of(args, {})
-    session = target.session
-    with session.recording() as recording:
-        try:
-            op(*map(mirrored, args))
-        except GradwireError as problem:
-            if problem.code != "data_dependent_shape":
-                raise
-            operands = [m for m in map(mirrored, (target, value)) if isinstance(m, Meta)]
-            label = "IndexPutBackward0"
-            write("__setitem__", target._meta, asked(operands, target.shape, target.dtype, label))
-        session.record(step_of(op.name, args, {}), mark=recording.mark)
-        if local.state.grad or recording.fallible:
-            session.flush()
+_WRITTEN = "IndexPutBackward0"
+"""What torch calls the node of a write to places that only elements decide."""
 
 
 def session_of(args: Any, kwargs: Kwargs) -> Session | None:
@@ -149,4 +133,4 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     return made
 
 
-__all__ = ["call", "call_inplace", "session_of", "set_item", "step_of"]
+__all__ = ["call", "call_inplace", "session_of", "step_of"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire import autograd
-from gradwire.dispatch import call, call_inplace, set_item
+from gradwire.dispatch import call, call_inplace
 from gradwire.functions import Function
 from gradwire.indices import prepared
+from gradwire.options import Options
+from gradwire.size import device
 from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin, resolve
 from gradwire_engine.errors import GradwireError
@@ -21,12 +23,14 @@ def install() -> None:
     """Give Tensor what the catalogue has, but for what its own class body says."""
     own = set(vars(Tensor))
     for name in (*CATALOGUE, *ALIASES):
-        if name not in own and "." not in name:
+        if name not in own and "." not in name and name not in ("__getitem__", "__setitem__"):
             _install(name, resolve(name))
     for name in PROPERTIES:
         setattr(Tensor, name, _property(resolve(name)))
     Tensor.__getitem__ = _get_item  # type: ignore[attr-defined]
     Tensor.__setitem__ = _set_item  # type: ignore[attr-defined]
+    Tensor.to = _to  # type: ignore[attr-defined]
+    Tensor.cpu = lambda self: _to(self, "cpu")  # type: ignore[attr-defined]
     Tensor.backward = _backward  # type: ignore[attr-defined]
     Tensor.__getattr__ = _further  # type: ignore[attr-defined]
 
@@ -98,7 +102,8 @@ def _get_item(self: Tensor, index: Any) -> Any:
 
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
     """Write to the part of the tensor that the index shows."""
-    set_item(self, prepared(self.session, index), value, resolve("__setitem__"))
+    where = prepared(self.session, index)
+    call_inplace("__setitem__", resolve("__setitem__"), (self, where, value), {})
 
 
 def _backward(
@@ -110,6 +115,17 @@ def _backward(
 ) -> None:
     """Add the gradients of this tensor into the leaves' `.grad`."""
     autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Convert to a dtype, or to that of a tensor; a device must be the session's own."""
+    place = kwargs.pop("device", None)
+    if args and isinstance(args[0], str | device):
+        place, *args = args  # type: ignore[assignment]
+    Options(device=place).check(self.session.device)
+    if not args and "dtype" not in kwargs:
+        args = (self.dtype,)
+    return call(resolve("to"), (self, *args), kwargs)
 
 
 def _further(self: Tensor, name: str) -> Any:

@@ -73,7 +73,7 @@ class Pending:
 
 
 class Lost:
-    """In the place of a lost tensor's mirror: whatever is asked of it, it says why there is none."""
+    """In the place of a lost tensor's mirror: asked for anything, it says why there is none."""
 
     __slots__ = ("_problem", "_where")
 

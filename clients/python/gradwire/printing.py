@@ -48,8 +48,8 @@ def set_printoptions(
     """Change how tensors are printed.
 
     precision: digits after the point. threshold: elements beyond which only the edges are shown,
-    edgeitems of each. linewidth: characters. profile: "default", "short" or "full", before the rest.
-    sci_mode: scientific notation; None lets the numbers decide.
+    edgeitems of each. linewidth: characters. profile: "default", "short" or "full", on which the
+    rest comes. sci_mode: scientific notation; None lets the numbers decide.
     """
     found = _look[0] if profile is None else _PROFILES[profile]
     given = {

@@ -35,7 +35,7 @@ class Size(tuple[int, ...]):
 
 
 class device:
-    """Where tensors live: "cpu" or "cuda:0". Equal to its own name, so `x.device == "cpu"` holds."""
+    """Where tensors live: "cpu" or "cuda:0". It equals its name: `x.device == "cpu"` holds."""
 
     __slots__ = ("index", "type")
 

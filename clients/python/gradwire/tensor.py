@@ -11,6 +11,7 @@ import numpy as np
 from gradwire.pending import Lost
 from gradwire.printing import shown
 from gradwire.size import Size, device
+from gradwire_engine.journal import assign
 from gradwire_engine.spec import DType
 from gradwire_engine.tape import Node
 from gradwire_engine.tensor import Tensor as Meta
@@ -271,7 +272,7 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        """As detach(); assigned to, it takes the elements of a tensor of its own shape and dtype."""
+        """As detach(); assigned to, it takes the elements of a tensor of the same spec."""
         return self.detach()
 
     @data.setter
@@ -303,7 +304,7 @@ class Tensor:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}
             self.session.record(step, mark=recording.mark)
-        self._grad = value
+            assign(self, "_grad", value)
 
     @grad.deleter
     def grad(self) -> None:

@@ -54,6 +54,13 @@ def mirrored(value: Any) -> Any:
         return tuple([mirrored(v) for v in value])
     if isinstance(value, device):
         return str(value)
+    if isinstance(value, np.ndarray):
+        raise error(
+            "invalid_argument",
+            f"a NumPy array of shape {list(value.shape)} stands where a tensor should",
+            "make a tensor of it with torch.tensor",
+            raised=TypeError,
+        )
     return value
 
 

@@ -130,7 +130,10 @@ def fills_and_copies(torch, see):
     z.sum().backward()
     see(x=x)
     f = torch.empty(2, 2)
-    see(filled=f.fill_(2.5), into_ints=torch.zeros(2, dtype=torch.int64).copy_(torch.tensor([1.9, -1.9])))
+    see(
+        filled=f.fill_(2.5),
+        into_ints=torch.zeros(2, dtype=torch.int64).copy_(torch.tensor([1.9, -1.9])),
+    )
     see(masked=torch.ones(3).masked_fill_(torch.tensor([True, False, True]), 9.0))
     see(clamped=draw(torch, 4).clamp_(-0.5, 0.5))
 

@@ -121,7 +121,17 @@ def attention(torch, see):
 def activations(torch, see):
     F = torch.nn.functional
     x = draw(torch, 7, requires_grad=True)
-    for name in ("relu", "gelu", "silu", "elu", "softplus", "leaky_relu", "hardtanh", "mish", "selu"):
+    for name in (
+        "relu",
+        "gelu",
+        "silu",
+        "elu",
+        "softplus",
+        "leaky_relu",
+        "hardtanh",
+        "mish",
+        "selu",
+    ):
         y = getattr(F, name)(x)
         see(**{name: y, f"{name}_grad": torch.autograd.grad(y.sum(), x)})
 
@@ -139,7 +149,14 @@ def layer_norm(torch, see):
 def matrix_products(torch, see):
     a, b = draw(torch, 2, 3, requires_grad=True), draw(torch, 3, 2, seed=1, requires_grad=True)
     v = draw(torch, 3, seed=2, requires_grad=True)
-    see(mm=a @ b, mv=a @ v, vm=v @ b, dot=v @ v, outer=torch.outer(v, v), batch=a.expand(4, 2, 3) @ b)
+    see(
+        mm=a @ b,
+        mv=a @ v,
+        vm=v @ b,
+        dot=v @ v,
+        outer=torch.outer(v, v),
+        batch=a.expand(4, 2, 3) @ b,
+    )
     ((a @ b).exp().sum() + (a @ v).sum() * (v @ v)).backward()
     see(a=a, b=b, v=v, addmm=torch.addmm(torch.ones(2, 2).double(), a, b, beta=0.5, alpha=2))
     see.error(

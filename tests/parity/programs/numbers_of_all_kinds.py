@@ -106,10 +106,35 @@ def tensor_powers(torch, see):
 
 
 def elementary_functions(torch, see):
-    names = (
-        "exp log log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh atanh sigmoid erf "
-        "sqrt rsqrt square reciprocal log2 log10 exp2 abs neg sinc"
-    ).split()
+    names = [
+        "exp",
+        "log",
+        "log1p",
+        "expm1",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "atanh",
+        "sigmoid",
+        "erf",
+        "sqrt",
+        "rsqrt",
+        "square",
+        "reciprocal",
+        "log2",
+        "log10",
+        "exp2",
+        "abs",
+        "neg",
+        "sinc",
+    ]
     x = (draw(torch, 5).sigmoid() * 0.8 + 0.1).requires_grad_()
     for name in names:
         y = getattr(torch, name)(x)

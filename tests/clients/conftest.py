@@ -1,0 +1,72 @@
+"""Every test of the SDK runs twice: embedded in this process, and against a server over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.clients.serving import serving
+
+import gradwire
+from gradwire.session import Session
+from gradwire.transport import Transport
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    """A server for all tests."""
+    with serving() as url:
+        yield url
+
+
+@pytest.fixture(params=["embedded", "http"])
+def door(request: pytest.FixtureRequest) -> str | None:
+    """A server's URL, or None for embedded work."""
+    if request.param == "embedded":
+        return None
+    url: str = request.getfixturevalue("server_url")
+    return url
+
+
+class Counted:
+    """A transport that also keeps the requests that passed through it."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.sent: list[list[str]] = []
+
+    def steps(self, session_id, steps, returns, arrays, data):
+        self.sent.append([_word(step) for step in steps])
+        return self._inner.steps(session_id, steps, returns, arrays, data)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def take(self) -> list[list[str]]:
+        """What was sent since the last look: the words of each request's steps."""
+        sent, self.sent = self.sent, []
+        return sent
+
+
+def _word(step: dict) -> str:
+    for word in ("op", "tensor", "grad", "backward"):
+        if word in step:
+            return step["op"] if word == "op" else word
+    return next(iter(step))
+
+
+@pytest.fixture
+def session(door: str | None) -> Iterator[Session]:
+    """A session of its own, in force for the test; `session.transport` counts."""
+    client = gradwire.connect(door)
+    client.transport = Counted(client.transport)
+    with client.session() as found:
+        yield found
+    gradwire.set_default_dtype(gradwire.float32)
+
+
+@pytest.fixture
+def counted(session: Session) -> Counted:
+    """The session's requests."""
+    assert isinstance(session.transport, Counted)
+    return session.transport

@@ -1,0 +1,212 @@
+"""Errors: of torch's classes, at the call where shapes tell, naming the line where elements do."""
+
+from __future__ import annotations
+
+import traceback
+
+import numpy as np
+import pytest
+from tests.clients.conftest import Counted
+
+import gradwire as torch
+from gradwire import GradwireError
+from gradwire.session import Session
+from gradwire_engine.errors import CODES
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "code"),
+    [
+        (lambda: torch.ones(3) + torch.ones(4), RuntimeError, "shape_mismatch"),
+        (lambda: torch.ones(2, 3) @ torch.ones(2, 3), RuntimeError, "shape_mismatch"),
+        (lambda: torch.ones(2).sum(3), IndexError, "invalid_argument"),
+        (lambda: torch.ones(2)[5], IndexError, "invalid_argument"),
+        (lambda: torch.ones(2).view(3), RuntimeError, "shape_mismatch"),
+        (lambda: torch.ones(2, dtype=torch.int64).mean(), RuntimeError, "dtype_mismatch"),
+        (lambda: (torch.ones(2, requires_grad=True) * 2).backward(), RuntimeError, "not_scalar"),
+        (lambda: torch.ones(()).backward(), RuntimeError, "requires_no_grad"),
+        (lambda: torch.tensor([1], requires_grad=True), RuntimeError, "dtype_mismatch"),
+        (lambda: torch.ones(2, requires_grad=True).add_(1), RuntimeError, "leaf_in_place"),
+        (lambda: torch.add(torch.ones(2), [1, 2]), TypeError, "invalid_argument"),
+        (lambda: torch.ones(2).sum(nonsense=3), TypeError, "invalid_argument"),
+        (lambda: torch.ones(2, device="cuda:7"), RuntimeError, "unsupported_device"),
+    ],
+)
+def test_what_shapes_decide_raises_at_the_call(counted: Counted, act, kind, code: str) -> None:
+    with pytest.raises(kind) as caught:
+        act()
+    assert isinstance(caught.value, GradwireError)
+    assert caught.value.code == code
+    assert counted.take() == []
+    last = [f for f in traceback.extract_tb(caught.tb) if f.filename == __file__][-1]
+    assert "lambda" in last.name
+
+
+def test_a_refused_call_leaves_no_trace(session: Session) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    for act in (
+        lambda: y.add_(torch.ones(3)),
+        lambda: x.add_(1),
+        lambda: setattr(x, "grad", torch.ones(5)),
+        lambda: y.requires_grad_(False),
+        lambda: torch.autograd.grad(y.sum(), [x, torch.ones(2, requires_grad=True)]),
+    ):
+        with pytest.raises(RuntimeError):
+            act()
+    assert (x._version, y._version, x.grad) == (0, 0, None)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_elements_that_fail_are_of_torchs_class(session: Session) -> None:
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(IndexError) as caught:
+        x[torch.tensor([0, 7])]
+    found = caught.value
+    assert isinstance(found, GradwireError)
+    assert found.code == "invalid_argument"
+    assert found.step is not None
+    assert any(__file__ in note for note in found.__notes__)
+    if "http" in session.transport.url:
+        assert found.request_id
+    assert x.sum().item() == 3.0
+
+
+def _late_failure() -> tuple[torch.Tensor, ...]:
+    """Steps of which the third fails when they are sent, since the mirror can't know."""
+    a = torch.ones(2)
+    b = a * 2
+    place = torch.tensor(9)
+    bad = b[place]
+    c = bad + 1
+    return a, b, bad, c
+
+
+def test_steps_before_a_late_failure_are_kept_and_those_after_are_lost(session: Session) -> None:
+    a, b, bad, c = _late_failure()
+    with torch.no_grad():
+        a.add_(1)
+    assert a._version == 1
+    with pytest.raises(IndexError) as caught:
+        c.tolist()
+    assert any("in _late_failure" in n or __file__ in n for n in caught.value.__notes__)
+    assert a._version == 0, "add_ was not run"
+    assert a.tolist() == [1.0, 1.0]
+    assert b.tolist() == [2.0, 2.0]
+    for lost in (bad, c):
+        with pytest.raises(RuntimeError, match="was never made") as caught:
+            lost.shape  # noqa: B018
+        assert caught.value.code == "tensor_not_found"
+        with pytest.raises(RuntimeError, match="was never made"):
+            lost * 2
+        with pytest.raises(RuntimeError, match="was never made"):
+            a * lost
+    assert (a + b).tolist() == [3.0, 3.0]
+
+
+def test_lost_tensors_are_not_freed_on_the_host(session: Session) -> None:
+    a, b, bad, c = _late_failure()
+    with pytest.raises(IndexError):
+        c.item()
+    del bad, c
+    assert (a + b).tolist() == [3.0, 3.0]
+    del a, b
+    assert session.info()["tensors"] <= 1
+
+
+def test_mirrors_agree_with_the_host_after_a_failure(session: Session) -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.sum().backward(retain_graph=True)
+    first = x.grad
+    place = torch.tensor(5)
+    x[place]
+    x.grad = None
+    x.requires_grad_(False)
+    with torch.no_grad():
+        x.mul_(7)
+        first.zero_()
+    with pytest.raises(IndexError):
+        x.tolist()
+    assert x.requires_grad
+    assert x.grad is first
+    assert x.tolist() == [1.0] * 3
+    assert first.tolist() == [2.0] * 3
+    y.sum().backward()
+    assert x.grad.tolist() == [4.0] * 3
+    assert_agrees(session, x, y, first)
+
+
+def assert_agrees(session: Session, *tensors: torch.Tensor) -> None:
+    """What the mirrors say is what the host says."""
+    found = session.flush([t._name for t in tensors], data=False)
+    for t in tensors:
+        host = found[t._name]
+        assert host is not None
+        node = t.grad_fn
+        assert host.shape == tuple(t.shape)
+        assert host.dtype is t.dtype
+        assert (host.requires_grad, host.is_leaf) == (t.requires_grad, t.is_leaf)
+        assert host.version == t._version
+        assert host.grad_fn == (None if node is None else node.name())
+
+
+def test_a_failed_backward_changes_no_gradient(session: Session) -> None:
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    y = (x.exp() * w).sum()
+    y.backward()
+    before = x.grad.numpy()
+    with pytest.raises(RuntimeError) as caught:
+        y.backward()
+    assert caught.value.code == "graph_freed"
+    assert np.array_equal(x.grad.numpy(), before)
+
+
+def test_tensors_of_two_sessions_do_not_mix(session: Session) -> None:
+    a = torch.ones(2)
+    with torch.connect(None).session():
+        b = torch.ones(2)
+        with pytest.raises(RuntimeError, match="two sessions"):
+            a + b
+        with pytest.raises(RuntimeError, match="two sessions"):
+            torch.cat([a, b])
+        assert (b + 1).tolist() == [2.0, 2.0]
+        assert (a + 1).session is session, "an op goes where its operands live"
+
+
+def test_a_closed_session_says_so(door: str | None) -> None:
+    with torch.connect(door).session():
+        x = torch.ones(2)
+    with pytest.raises(RuntimeError) as caught:
+        x.tolist()
+    assert caught.value.code == "session_closed"
+    with pytest.raises(RuntimeError, match="closed"):
+        x + 1
+
+
+def test_a_session_that_the_host_closed_says_so(session: Session) -> None:
+    x = torch.ones(2)
+    x.tolist()
+    session.transport.delete(session.id)
+    with pytest.raises(RuntimeError) as caught:
+        (x + 1).tolist()
+    assert caught.value.code == "session_closed"
+
+
+def test_no_server() -> None:
+    with pytest.raises(ConnectionError, match="is the server running"):
+        torch.connect("http://127.0.0.1:9").session()
+
+
+def test_unknown_names_are_attribute_errors(session: Session) -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        torch.nonsense  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        torch.ones(2).nonsense  # noqa: B018
+    assert not hasattr(torch.linalg, "sin")
+
+
+def test_every_code_has_a_class() -> None:
+    assert all(issubclass(code.raised, Exception) for code in CODES.values())

@@ -1,0 +1,168 @@
+"""What is sent, and when: recorded lazily, sent together, at once where torch could raise."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from tests.clients.conftest import Counted
+
+import gradwire as torch
+from gradwire import session as recording
+from gradwire.session import Session
+
+
+def test_nothing_is_sent_before_something_is_looked_at(counted: Counted) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * 2).sin().sum()
+    assert (y.shape, y.dtype, y.requires_grad, y.is_leaf) == ((), torch.float32, True, False)
+    assert y.grad_fn.name() == "SumBackward0"
+    assert counted.take() == []
+    y.item()
+    y.item()
+    assert len(counted.take()) == 1
+
+
+def test_reading_again_costs_nothing_until_it_is_written(counted: Counted) -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert x.tolist() == [1.0, 2.0]
+    assert x.numpy().sum() == 3.0
+    assert len(counted.take()) == 1
+    with torch.no_grad():
+        x.add_(1)
+    assert counted.take() == []
+    assert x.tolist() == [2.0, 3.0]
+    assert len(counted.take()) == 1
+
+
+def test_a_view_is_read_anew_after_a_write_to_its_base(counted: Counted) -> None:
+    x = torch.zeros(4)
+    v = x[1:3]
+    assert v.tolist() == [0.0, 0.0]
+    with torch.no_grad():
+        x.fill_(5.0)
+    assert v.tolist() == [5.0, 5.0]
+
+
+def test_a_training_step_is_one_request(counted: Counted) -> None:
+    x = torch.tensor(np.ones((8, 3), np.float32))
+    w = torch.zeros(3, 2, requires_grad=True)
+    b = torch.zeros(2, requires_grad=True)
+    losses = []
+    for step in range(4):
+        loss = ((x @ w + b - 1) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            for p in (w, b):
+                p -= 0.1 * p.grad
+                p.grad = None
+        losses.append(loss)
+        assert len(counted.take()) == 1, step
+    found = [loss.item() for loss in losses]
+    assert counted.take() == [], "the value of a loss comes with the reply to backward"
+    assert found == sorted(found, reverse=True)
+
+
+def test_what_was_recorded_goes_up_in_order(counted: Counted) -> None:
+    x = torch.tensor([1.0], requires_grad=True)
+    y = x.exp()
+    with torch.no_grad():
+        x.mul_(2)
+    assert y.tolist() == [pytest.approx(2.718282)]
+    assert counted.take() == [["tensor", "exp", "mul_"]]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda x: x.sum().backward(),
+        lambda x: torch.autograd.grad(x.sum(), x),
+        lambda x: (x * 1).add_(1),
+        lambda x: x[torch.tensor([0])],
+        lambda x: (x * 1).__iadd__(1),
+    ],
+    ids=["backward", "grad", "in place", "index tensor", "augmented"],
+)
+def test_sent_at_once(counted: Counted, act) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    act(x)
+    assert len(counted.take()) == 1
+
+
+def test_in_place_without_grad_is_recorded(counted: Counted) -> None:
+    x = torch.zeros(3)
+    with torch.no_grad():
+        x += 1
+        x.mul_(3)
+    assert counted.take() == []
+    assert x.tolist() == [3.0] * 3
+
+
+def test_long_recordings_are_sent_by_themselves(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MAX_STEPS", 50)
+    x = torch.zeros(2)
+    for _ in range(120):
+        x = x + 1
+    assert len(counted.take()) == 2
+    assert x.tolist() == [120.0, 120.0]
+
+
+def test_large_recordings_are_sent_by_themselves(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MAX_BYTES", 4000)
+    kept = [torch.tensor(np.zeros(300, np.float32)) for _ in range(4)]
+    assert len(counted.take()) == 1
+    assert len(kept) == 4
+
+
+def test_what_python_forgets_is_freed(session: Session) -> None:
+    kept = torch.ones(3)
+    for _ in range(10):
+        kept = kept * 2
+    gc.collect()
+    assert session.info()["tensors"] == 1
+    assert kept.tolist() == [1024.0] * 3
+    del kept
+    gc.collect()
+    assert session.info()["tensors"] == 0
+
+
+def test_long_loops_hold_little(door: str | None) -> None:
+    with torch.connect(door).session(memory_limit_bytes=150 * 4000):
+        x = torch.zeros(1000)
+        for _ in range(500):
+            x = x + 1
+        assert x[0].item() == 500.0
+
+
+def test_the_graph_outlives_names(session: Session) -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+
+    def loss() -> torch.Tensor:
+        hidden = x * x
+        return (hidden * x).sum()
+
+    found = loss()
+    gc.collect()
+    session.flush()
+    found.backward()
+    assert x.grad.tolist() == [12.0]
+
+
+def test_grad_mode_goes_with_each_call(counted: Counted) -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        a = x * 2
+        with torch.enable_grad():
+            b = x * 3
+    with torch.inference_mode():
+        c = x * 4
+    d = x * 5
+    assert [t.requires_grad for t in (a, b, c, d)] == [False, True, False, True]
+    (b.sum() + d.sum()).backward()
+    assert x.grad.tolist() == [8.0, 8.0]
+    assert len(counted.take()) == 2
