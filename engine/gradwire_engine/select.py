@@ -12,8 +12,8 @@ import numpy as np
 BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """Integers by size in bytes, to see the bits of elements as."""
 
-NUMBERS = (bool, int, float, complex)
-"""Python's; NumPy's float64 is a float too, but has a dtype to be minded."""
+NUMBERS = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
+"""Python's, each with the kinds of arrays that keep their dtype beside it."""
 
 SMALL = 4096
 """Below this many elements one call of NumPy's where costs less than the four here."""
@@ -54,6 +54,7 @@ def _as_bits(other: Any, array: np.ndarray) -> np.ndarray | None:
     """The other operand as integers; None where it would be cast or is not of the same shape."""
     integers = BITS[array.itemsize]
     if type(other) in NUMBERS:
-        return np.asarray(other).astype(array.dtype).view(integers)
+        keeps = array.dtype.kind in NUMBERS[type(other)]
+        return np.asarray(other, array.dtype).view(integers) if keeps else None
     same = other.dtype == array.dtype and (other.ndim == 0 or other.shape == array.shape)
     return np.asarray(other).view(integers) if same else None
