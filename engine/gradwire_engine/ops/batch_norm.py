@@ -10,7 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
-from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.arithmetic import mul, reciprocal, sub
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, native_layer_norm
@@ -139,14 +139,18 @@ def instance_norm(
     _check_channels("instance_norm", input, affine | {"weight": weight, "bias": bias})
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    _several("instance_norm", input, prod(input.shape[2:]))
-    dims = tuple(range(2, input.ndim))
     count = prod(input.shape[2:])
-    middle = mean(input, dims, True)
-    away = sub(input, middle)
-    variance = mean(square(away), dims, True)
+    _several("instance_norm", input, count)
+    rows = reshape(input, (prod(input.shape[:2]), count))
+    even, middle, scale = native_layer_norm(rows, (count,), None, None, eps)
     if running_mean is not None:
-        _update(running_mean, mean(middle, (0,)), momentum)
+        _update(running_mean, _over_samples(middle, input), momentum)
     if running_var is not None:
-        _update(running_var, mean(variance, (0,)) * (count / (count - 1)), momentum)
-    return _scaled(mul(away, rsqrt(variance + eps)), weight, bias)
+        spread = _over_samples(reciprocal(square(scale)) - eps, input)
+        _update(running_var, spread * (count / (count - 1)), momentum)
+    return _scaled(reshape(even, input.shape), weight, bias)
+
+
+def _over_samples(moments: Any, input: Any) -> Any:
+    """The mean over the samples of what was measured for each channel of each sample."""
+    return mean(reshape(moments, input.shape[:2]), (0,))

@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.one_pass import one_pass
+from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.choose import clamp, where
 from gradwire_engine.ops.compare import eq
@@ -19,7 +20,7 @@ from gradwire_engine.ops.nll import class_axis, nll
 from gradwire_engine.ops.smooth import logsigmoid
 from gradwire_engine.ops.softmax import log_softmax
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import COMPLEX, FLOAT, Spec
 
 TINY = 1e-12
 """What the gradient of binary cross entropy divides by at least, as in torch."""
@@ -61,7 +62,7 @@ def cross_entropy(
     if not input.shape:
         raise error("shape_mismatch", "cross_entropy: input has no axis of classes")
     scores = log_softmax(input, class_axis(input.shape))
-    if target.shape == input.shape and target.dtype.kind == "f":
+    if target.shape == input.shape and target.dtype.kind in "fV":
         return _of_probabilities(scores, target, weight, how, label_smoothing)
     loss = nll(scores, target, weight, ignore_index, how)
     if not label_smoothing:
@@ -113,6 +114,11 @@ def _mean_share(g: Any, reduction: str, spec: Spec) -> Any:
     return div(g, max(1, spec.size)) if reduction == "mean" else g
 
 
+def _logits_spec(input: Spec, target: Spec, reduction: str) -> Inferred:
+    found = _floats("binary_cross_entropy_with_logits", input, target)
+    return found if reduction == "none" else Inferred(input.with_(shape=()), found.compute)
+
+
 def _logits_formula(g: Any, input: Any, target: Any) -> Any:
     return mul(g, sigmoid(input) - target)
 
@@ -137,7 +143,7 @@ def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
             _mean_share(g, reduction, input_spec), neg(input)
         ),
     ),
-    spec=lambda input, reduction: input if reduction == "none" else input.with_(shape=()),
+    spec=_logits_spec,
     public=False,
     grad_name="BinaryCrossEntropyWithLogitsBackward0",
     formula="input: g (sigmoid(input) - target); target: -g input",
@@ -157,6 +163,16 @@ def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
     return total / max(1, out.size) if reduction == "mean" else total
 
 
+def _floats(asked: str, input: Spec, target: Spec) -> Inferred:
+    if input.dtype.category != FLOAT or target.dtype.category == COMPLEX:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: input is {input.dtype.name}, target is {target.dtype.name}",
+            "they are floating tensors",
+        )
+    return Inferred(input, input.dtype)
+
+
 def _in_unit_interval(xp: Any, input: Array) -> None:
     if input.size and not bool(xp.all((input >= 0) & (input <= 1))):
         raise error(
@@ -171,7 +187,7 @@ def _in_unit_interval(xp: Any, input: Array) -> None:
         input=lambda g, input, target: g * (input - target) / clamp(input * (1 - input), TINY),
         target=lambda g, input: g * (log(1 - input) - log(input)),
     ),
-    spec=lambda input: input,
+    spec=lambda input, target: _floats("binary_cross_entropy", input, target),
     public=False,
     fallible=True,
     grad_name="BinaryCrossEntropyBackward0",

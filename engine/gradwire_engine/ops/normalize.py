@@ -18,7 +18,7 @@ from gradwire_engine.ops.reduce import mean
 from gradwire_engine.row_blocks import as_rows, each_block
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
-from gradwire_engine.spec import Shape, Spec
+from gradwire_engine.spec import Shape, Spec, float32
 
 F = "nn.functional."
 
@@ -59,7 +59,8 @@ def _layer_spec(
 ) -> tuple[Spec, Spec, Spec]:
     check_normalized("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     lead = input.shape[: len(input.shape) - len(normalized_shape)]
-    moments = input.with_(shape=(*lead, *[1] * len(normalized_shape)))
+    wide = float32 if input.dtype.half else input.dtype
+    moments = Spec((*lead, *[1] * len(normalized_shape)), wide, "")
     return input, moments, moments
 
 
