@@ -345,7 +345,7 @@ def ops() -> Iterator[Bad]:
     yield op("op: a slice of strings", *argument, "__getitem__", "x", {"slice": ["a", "b", 1]})
     yield op("op: a slice with step 0", *argument, "__getitem__", "x", {"slice": [0, 2, 0]})
     yield op("op: a slice backwards", *argument, "__getitem__", "x", {"slice": [None, None, -1]})
-    yield op("op: an index of an unknown kind", *argument, "__getitem__", "w", {"from": 0})
+    yield op("op: an index of an unknown kind", *request, "__getitem__", "w", {"from": 0})
     yield op("op: a terabyte", "memory_limit", 507, "zeros", [1000000, 1000000])
     yield op("op: more bytes than an int has", "memory_limit", 507, "zeros", [2**40, 2**40])
     yield op("op: a terabyte by broadcasting", "memory_limit", 507, "add", "long", "long2")
@@ -480,7 +480,7 @@ def other_steps() -> Iterator[Bad]:
                {"op": "zero_", "args": ["n"]}, {"retain_grad": "y"},
                {"backward": {"tensors": ["y"], "grad_tensors": [[1.0]]}},
                {"backward": {"tensors": ["es2"], "retain_graph": False}},
-        {"zero_grad": ["w"]},
+               {"zero_grad": ["w"]},
                {"backward": {"tensors": ["w3"]}})  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
-from gradwire_engine.inplace import run
+from gradwire_engine.inplace import run, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros

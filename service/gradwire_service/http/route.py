@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.openapi import Doc
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -19,7 +21,7 @@ Handler = Callable[[Call], Awaitable[Answer]]
 class Route(APIRoute):
     """A route whose handler gets the request as a Call and gives an Answer."""
 
-    def __init__(self, path: str, method: str, handler: Handler, **documentation: Any) -> None:
+    def __init__(self, path: str, method: str, handler: Handler, doc: Doc) -> None:
         async def endpoint() -> None:
             """What FastAPI looks at in the handler's place: it has no parameters of FastAPI's."""
 
@@ -29,10 +31,14 @@ class Route(APIRoute):
             methods=[method],
             name=handler.__name__,
             operation_id=handler.__name__,
-            response_model=None,
+            tags=[doc.tag],
+            summary=(handler.__doc__ or "").partition("\n")[0],
             description=handler.__doc__,
-            **documentation,
+            status_code=doc.status,
+            response_model=None,
+            response_class=Response,
         )
+        self.doc = doc
         self.handler = handler
         self.method = method
 

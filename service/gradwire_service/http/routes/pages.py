@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from json import dumps  # orjson knows no 2**64, which is a seed's bound
 
-import orjson
 from fastapi.openapi.docs import get_swagger_ui_html
 
 from gradwire_engine.errors import CODES, error
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.explanations import index, page
+from gradwire_service.http.openapi import document
 
 HTML = "text/html; charset=utf-8"
 
@@ -30,7 +31,7 @@ async def error_page(call: Call) -> Answer:
 
 async def openapi(call: Call) -> Answer:
     """The contract as OpenAPI."""
-    return call.compressed(Answer(200, JSON, [orjson.dumps(call.service.api.openapi())]))
+    return call.compressed(Answer(200, JSON, [dumps(document(call.service.api)).encode()]))
 
 
 async def docs(_: Call) -> Answer:

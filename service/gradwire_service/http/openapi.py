@@ -1,0 +1,207 @@
+"""The contract as OpenAPI: FastAPI's document, with bodies and replies that it can't see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from gradwire_engine.errors import CODES
+from gradwire_service.host.limits import Limits
+from gradwire_service.http.codec import JSON, NPY, SAFETENSORS
+from gradwire_service.http.problem import PROBLEM_JSON
+
+REF = "#/components/schemas/{model}"
+
+
+Models = Mapping[str, type[BaseModel]]
+"""The models of replies, by name."""
+
+
+class Query(NamedTuple):
+    """A parameter of the query."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    example: Any
+
+
+class Doc(NamedTuple):
+    """What OpenAPI says of a route beside its description.
+
+    reply: the name of a reply's model, or a media type and an example of text. errors: codes
+    beside those that every route may answer. also: media types of pictures.
+    """
+
+    tag: str
+    reply: str | tuple[str, str] | None
+    status: int = 200
+    body: type[BaseModel] | None = None
+    example: Any = None
+    query: tuple[Query, ...] = ()
+    errors: tuple[str, ...] = ()
+    binary: bool = False
+    lone: bool = False
+    also: tuple[str, ...] = ()
+
+
+PATH = {
+    "id": ("The session's id.", "s_9f2c4e1a7b3d5f6081a2c3d4"),
+    "name": ("The name of the tensor or op.", "x"),
+    "code": ("The error's code.", "graph_freed"),
+}
+DATA = Query(
+    "data",
+    "How elements are shown in JSON: nested lists, not at all, or base64 of their bytes.",
+    {"type": "string", "enum": ["nested", "none", "base64"], "default": "nested"},
+    "none",
+)
+REQUEST_ID = {
+    "name": "X-Request-Id",
+    "in": "header",
+    "description": "Your own id for the request; it is logged and sent back. Made where left out.",
+    "required": False,
+    "schema": {"type": "string"},
+    "example": "r_4f1d2c3b5a697887",
+}
+_ALWAYS = ("unauthorized", "shutting_down", "internal")
+_WITH_BODY = (
+    "invalid_json", "invalid_body", "request_timeout", "payload_too_large", "limit_exceeded",
+    "unsupported_media_type", "invalid_request",
+)  # fmt: skip
+
+
+def operation(path: str, doc: Doc, models: Models) -> dict[str, Any]:
+    """What stands in the operation of a route, beside what FastAPI writes."""
+    found: dict[str, Any] = {
+        "parameters": [*_path(path), *map(_query, doc.query), REQUEST_ID],
+        "responses": {str(doc.status): _response(doc, models), **_problems(doc)},
+    }
+    if doc.body is not None:
+        found["requestBody"] = _body(doc, doc.body)
+    return found
+
+
+def _path(path: str) -> Iterator[dict[str, Any]]:
+    for name, (description, example) in PATH.items():
+        if f"{{{name}}}" in path:
+            yield {
+                "name": name, "in": "path", "required": True, "description": description,
+                "schema": {"type": "string"}, "example": example,
+            }  # fmt: skip
+
+
+def _query(query: Query) -> dict[str, Any]:
+    return {
+        "name": query.name, "in": "query", "required": False, "description": query.description,
+        "schema": query.schema, "example": query.example,
+    }  # fmt: skip
+
+
+def _body(doc: Doc, model: type[BaseModel]) -> dict[str, Any]:
+    schema = {"$ref": REF.format(model=model.__name__)}
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    content: dict[str, Any] = {JSON: {"schema": schema, "example": doc.example}}
+    if doc.binary:
+        content[SAFETENSORS] = binary
+    if doc.lone:
+        content[NPY] = binary
+    return {
+        "required": True,
+        "content": content,
+        "description": (model.__doc__ or "").partition("\n")[0]
+        + (" As safetensors, the JSON stands in `__metadata__` under `request`." * doc.binary),
+    }
+
+
+def _response(doc: Doc, models: Models) -> dict[str, Any]:
+    header = {"description": "The request's id.", "schema": {"type": "string"}}
+    found: dict[str, Any] = {"headers": {"X-Request-Id": header}}
+    if doc.reply is None:
+        return found | {"description": "Done; there is nothing to say."}
+    if isinstance(doc.reply, tuple):
+        media_type, example = doc.reply
+        text = {media_type: {"schema": {"type": "string"}, "example": example}}
+        return found | {"description": "The text.", "content": text}
+    model = models[doc.reply]
+    content: dict[str, Any] = {
+        JSON: {"schema": {"$ref": REF.format(model=doc.reply)}, "example": _example(model)}
+    }
+    binary = [SAFETENSORS] * doc.binary + [NPY] * doc.lone
+    content |= {kind: {"schema": {"type": "string", "format": "binary"}} for kind in binary}
+    content |= {kind: {"schema": {"type": "string"}} for kind in doc.also}
+    return found | {"description": (model.__doc__ or "").partition("\n")[0], "content": content}
+
+
+def _example(model: type[BaseModel]) -> Any:
+    """A reply put together from its fields' examples."""
+    stated = model.model_config.get("json_schema_extra")
+    if isinstance(stated, dict) and isinstance(stated["examples"], list):
+        return stated["examples"][0]
+    return {
+        field.alias or name: field.examples[0]
+        for name, field in model.model_fields.items()
+        if field.examples and field.is_required()
+    }
+
+
+def _problems(doc: Doc) -> dict[str, Any]:
+    """The errors of a route, by status."""
+    codes = [*doc.errors, *(_WITH_BODY if doc.body else ()), *_ALWAYS]
+    by_status: dict[int, list[str]] = {}
+    for code in sorted(set(codes)):
+        by_status.setdefault(CODES[code].status, []).append(code)
+    return {str(status): _problem(found) for status, found in sorted(by_status.items())}
+
+
+def _problem(codes: list[str]) -> dict[str, Any]:
+    status, title, raised = CODES[codes[0]]
+    example = {
+        "type": f"/errors/{codes[0]}", "title": title, "status": status, "code": codes[0],
+        "detail": "what was asked, and what came in", "hint": "how to mend it", "step": None,
+        "op": None, "raised": raised.__name__, "request_id": "r_4f1d2c3b5a697887",
+    }  # fmt: skip
+    schema = {"$ref": REF.format(model="Problem")}
+    return {
+        "description": ", ".join(codes),
+        "content": {PROBLEM_JSON: {"schema": schema, "example": example}},
+    }
+
+
+@cache
+def document(api: FastAPI) -> dict[str, Any]:
+    """The whole document."""
+    models = _reply_models()
+    found = api.openapi()
+    bodies: set[type[BaseModel]] = set()
+    for route in api.router.routes:
+        doc = getattr(route, "doc", None)
+        if isinstance(doc, Doc) and isinstance(route, APIRoute):
+            method = next(iter(route.methods or ()))
+            found["paths"][route.path][method.lower()] |= operation(route.path, doc, models)
+            bodies |= {doc.body} - {None}  # type: ignore[arg-type]
+    pairs: list[Any] = [(model, "validation") for model in bodies]
+    pairs += [(model, "serialization") for model in models.values()]
+    _, schemas = models_json_schema(
+        sorted(pairs, key=lambda pair: str(pair[0].__name__)), ref_template=REF
+    )
+    found["components"] = {"schemas": schemas["$defs"]}
+    return found
+
+
+def _reply_models() -> Models:
+    """The models of replies: imported when the document is asked for, since nothing else is."""
+    from gradwire_service.http import replies, replies_server
+
+    return {
+        name: value
+        for module in (replies, replies_server)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, replies.Part | Limits)
+    }

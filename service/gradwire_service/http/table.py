@@ -1,0 +1,168 @@
+"""Every route of the service: its path, its handler, and what OpenAPI says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_service.host.protocol import (
+    BackwardRequest,
+    EvaluateRequest,
+    GradRequest,
+    OpsRequest,
+    SessionCreate,
+    SessionPatch,
+    StepsRequest,
+    TensorBody,
+    ValueAndGradRequest,
+)
+from gradwire_service.http.openapi import DATA, Doc, Query
+from gradwire_service.http.route import Route
+from gradwire_service.http.routes import pages, server, sessions, steps, tensors, transforms
+
+SESSION = "/v1/sessions/{id}"
+TENSOR = f"{SESSION}/tensors/{{name}}"
+_GONE = ("session_not_found", "session_closed", "session_expired")
+_RUN = (
+    *_GONE, "tensor_not_found", "op_not_found", "graph_freed", "modified_in_place",
+    "leaf_in_place", "view_in_place", "inference_tensor", "shape_mismatch", "dtype_mismatch",
+    "not_scalar", "requires_no_grad", "unused_input", "invalid_argument", "numerical_error",
+    "invalid_source", "memory_limit", "deadline_exceeded", "not_acceptable",
+)  # fmt: skip
+_LEAF: dict[str, Any] = {"tensor": "x", "value": [1, 2, 3], "requires_grad": True}
+_STEPS = {
+    "steps": [
+        _LEAF,
+        {"op": "pow", "args": ["x", 2], "out": "y"},
+        {"op": "sum", "args": ["y"], "out": "z"},
+        {"backward": {"tensors": ["z"]}},
+    ],
+    "return": ["z", "x.grad"],
+}
+_PROGRAM = {
+    "program": {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]},
+    "inputs": {"x": [1, 2, 3]},
+}
+_FORMAT = Query(
+    "format",
+    "As data, or as a picture.",
+    {"type": "string", "enum": ["json", "dot", "mermaid", "svg"], "default": "json"},
+    "json",
+)
+_ONLY = Query("tensor", "Only what leads to this tensor.", {"type": "string"}, "z")
+_LIMIT = Query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": 1000}, 100)
+_CURSOR = Query("cursor", "Where the last page ended: its `next`.", {"type": "string"}, "42")
+_DTYPE = Query("dtype", "The dtype to convert an npy body to.", {"type": "string"}, "float32")
+_FLAG = Query("requires_grad", "Whether an npy body requires grad.", {"type": "boolean"}, True)
+
+
+def _run(reply: str, body: Any, example: Any, tag: str = "steps") -> Doc:
+    return Doc(tag, reply, body=body, example=example, query=(DATA,), errors=_RUN, binary=True)
+
+
+def routes() -> list[Route]:
+    """The routes in the order in which they are tried: those first that small gradients take."""
+    return [*_steps(), *_transforms(), *_sessions(), *_tensors(), *_server(), *_pages()]
+
+
+def _steps() -> list[Route]:
+    ops = {"source": "y = x ** 2\nz = y.sum()", "return": ["z"]}
+    grad = {"outputs": ["z"], "inputs": ["x"], "retain_graph": True}
+    backward = {"tensors": ["z"], "return": ["x.grad"]}
+    return [
+        Route(f"{SESSION}/steps", "POST", steps.steps, _run("ValuesReply", StepsRequest, _STEPS)),
+        Route(f"{SESSION}/ops", "POST", steps.ops, _run("ValuesReply", OpsRequest, ops)),
+        Route(f"{SESSION}/grad", "POST", steps.grad, _run("GradsReply", GradRequest, grad)),
+        Route(
+            f"{SESSION}/backward", "POST", steps.backward,
+            _run("ValuesReply", BackwardRequest, backward),
+        ),
+    ]  # fmt: skip
+
+
+def _transforms() -> list[Route]:
+    return [
+        Route(
+            "/v1/value_and_grad", "POST", transforms.value_and_grad,
+            _run("ValueAndGradReply", ValueAndGradRequest, _PROGRAM, "transforms"),
+        ),
+        Route(
+            "/v1/evaluate", "POST", transforms.evaluate,
+            _run("EvaluateReply", EvaluateRequest, _PROGRAM, "transforms"),
+        ),
+    ]  # fmt: skip
+
+
+def _sessions() -> list[Route]:
+    made = ("limit_exceeded", "memory_limit", "unsupported_device")
+    tag = "sessions"
+    return [
+        Route(
+            "/v1/sessions", "POST", sessions.create_session,
+            Doc(tag, "SessionReply", 201, SessionCreate, {"label": "digits"}, errors=made),
+        ),
+        Route(
+            "/v1/sessions", "GET", sessions.list_sessions,
+            Doc(tag, "SessionsReply", query=(_LIMIT, _CURSOR), errors=("invalid_request",)),
+        ),
+        Route(SESSION, "GET", sessions.read_session, Doc(tag, "SessionReply", errors=_GONE)),
+        Route(
+            SESSION, "PATCH", sessions.change_session,
+            Doc(tag, "SessionReply", 200, SessionPatch, {"ttl_seconds": 600}, errors=_GONE),
+        ),
+        Route(SESSION, "DELETE", sessions.close_session, Doc(tag, None, 204, errors=_GONE)),
+        Route(
+            f"{SESSION}/fork", "POST", sessions.fork_session,
+            Doc(tag, "SessionReply", 201, errors=(*_GONE, *made)),
+        ),
+        Route(
+            f"{SESSION}/graph", "GET", sessions.session_graph,
+            Doc(
+                tag, "GraphReply", query=(_FORMAT, _ONLY),
+                errors=(*_GONE, "tensor_not_found", "limit_exceeded", "invalid_request"),
+                also=("image/svg+xml", "text/vnd.graphviz", "text/vnd.mermaid"),
+            ),
+        ),
+    ]  # fmt: skip
+
+
+def _tensors() -> list[Route]:
+    tag, missing = "tensors", (*_GONE, "tensor_not_found", "not_acceptable")
+    body = {"value": [1, 2, 3], "requires_grad": True}
+    one = Doc(tag, "TensorReply", query=(DATA,), errors=missing, binary=True, lone=True)
+    put = Doc(
+        tag, "TensorReply", 200, TensorBody, body, (_DTYPE, _FLAG),
+        (*_GONE, "shape_mismatch", "dtype_mismatch", "memory_limit"), binary=True, lone=True,
+    )  # fmt: skip
+    return [
+        Route(f"{SESSION}/tensors", "GET", tensors.list_tensors, Doc(tag, "TensorsReply")),
+        Route(TENSOR, "GET", tensors.read_tensor, one),
+        Route(TENSOR, "PUT", tensors.write_tensor, put),
+        Route(TENSOR, "DELETE", tensors.free_tensor, Doc(tag, None, 204, errors=missing)),
+        Route(f"{TENSOR}/grad", "GET", tensors.read_grad, one),
+        Route(f"{TENSOR}/grad", "DELETE", tensors.clear_grad, Doc(tag, None, 204, errors=missing)),
+    ]
+
+
+def _server() -> list[Route]:
+    metric = 'gradwire_requests_total{method="POST",route="/v1/sessions",status="201"} 1.0'
+    plain = ("text/plain; version=0.0.4", metric)
+    missing = ("op_not_found",)
+    return [
+        Route("/v1/ops", "GET", server.list_ops, Doc("catalogue", "OpsReply")),
+        Route("/v1/ops/{name}", "GET", server.read_op, Doc("catalogue", "OpReply", errors=missing)),
+        Route("/v1/info", "GET", server.info, Doc("server", "InfoReply")),
+        Route("/health/live", "GET", server.live, Doc("server", "HealthReply")),
+        Route("/health/ready", "GET", server.ready, Doc("server", "HealthReply")),
+        Route("/metrics", "GET", server.metrics, Doc("server", plain)),
+    ]
+
+
+def _pages() -> list[Route]:
+    html = ("text/html", "<h1>Graph freed</h1>")
+    missing = ("not_found",)
+    return [
+        Route("/errors", "GET", pages.errors, Doc("pages", html)),
+        Route("/errors/{code}", "GET", pages.error_page, Doc("pages", html, errors=missing)),
+        Route("/openapi.json", "GET", pages.openapi, Doc("pages", ("application/json", "{…}"))),
+        Route("/docs", "GET", pages.docs, Doc("pages", html)),
+    ]

@@ -1,0 +1,120 @@
+"""The contract as OpenAPI: whole, described, and true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gradwire_engine.errors import CODES
+from gradwire_service.http.app import create_app
+from gradwire_service.http.openapi import document
+from tests.service.conftest import Running
+
+DOCUMENT: dict[str, Any] = document(create_app().api)
+OPERATIONS = [
+    (f"{method.upper()} {path}", operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+
+
+def fields() -> Iterator[tuple[str, dict[str, Any]]]:
+    for model, schema in DOCUMENT["components"]["schemas"].items():
+        for name, field in schema.get("properties", {}).items():
+            yield f"{model}.{name}", field
+
+
+def schema(name: str) -> Draft202012Validator:
+    """A validator of one schema of the document."""
+    return Draft202012Validator(
+        {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+    )
+
+
+@pytest.mark.parametrize(("name", "operation"), OPERATIONS, ids=[name for name, _ in OPERATIONS])
+def test_every_operation_is_described_with_examples(name: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert operation["description"]
+    assert operation["tags"]
+    for parameter in operation["parameters"]:
+        assert parameter["description"]
+        assert "example" in parameter
+    assert set(operation["parameters"][i]["name"] for i in range(name.count("{"))) == {
+        part[1:-1] for part in name.split("/") if part.startswith("{")
+    }
+    if "requestBody" in operation:
+        content = operation["requestBody"]["content"]["application/json"]
+        model = content["schema"]["$ref"].rpartition("/")[2]
+        schema(model).validate(content["example"])
+    for status, response in operation["responses"].items():
+        assert response["description"]
+        for kind, content in response.get("content", {}).items():
+            if kind.endswith("json") and "$ref" in content["schema"]:
+                model = content["schema"]["$ref"].rpartition("/")[2]
+                schema(model).validate(content["example"])
+        if status >= "400":
+            assert all(CODES[c].status == int(status) for c in response["description"].split(", "))
+
+
+@pytest.mark.parametrize("where", [name for name, _ in fields()])
+def test_every_field_is_described_with_an_example(where: str) -> None:
+    field = dict(fields())[where]
+    model, _, name = where.partition(".")
+    if model == "Limits":
+        assert field["description"]
+        assert "default" in field
+        return
+    assert field.get("description"), where
+    assert field.get("examples"), where
+
+
+def test_the_document_is_served(server: Running) -> None:
+    reply = server.client.get("/openapi.json")
+    assert reply.json() == json.loads(json.dumps(DOCUMENT))
+    assert "/openapi.json" in server.client.get("/docs").text
+
+
+def test_every_example_of_a_request_is_one(server: Running) -> None:
+    session = server.session()
+    for name, operation in OPERATIONS:
+        if "requestBody" not in operation:
+            continue
+        method, path = name.split()
+        body = operation["requestBody"]["content"]["application/json"]["example"]
+        path = path.replace("{id}", session.id).replace("{name}", "q")
+        reply = server.client.request(method, path, json=body)
+        assert reply.status_code < 300, (name, reply.text)
+        model = reply_model(operation, reply.status_code)
+        if model is not None:
+            schema(model).validate(reply.json())
+
+
+def reply_model(operation: dict[str, Any], status: int) -> str | None:
+    content = operation["responses"][str(status)].get("content", {})
+    found = content.get("application/json", {}).get("schema", {}).get("$ref")
+    return None if found is None else str(found).rpartition("/")[2]
+
+
+@pytest.mark.parametrize("name", [n for n, _ in OPERATIONS if n.startswith("GET")])
+def test_replies_are_as_documented(server: Running, name: str) -> None:
+    session = server.session()
+    session.steps(
+        {"tensor": "x", "value": [1.0, 2.0], "requires_grad": True},
+        {"op": "mul", "args": ["x", "x"], "out": "y"},
+        {"op": "sum", "args": ["y"], "kwargs": {"dim": 0}, "out": "z"},
+        {"backward": {"tensors": ["z"]}},
+    )
+    path = name.split()[1].replace("{id}", session.id).replace("{code}", "internal")
+    path = path.replace("/ops/{name}", "/ops/sin").replace("{name}", "x")
+    reply = server.client.get(path)
+    assert reply.status_code == 200
+    operation = dict(OPERATIONS)[name]
+    model = reply_model(operation, 200)
+    if model is not None:
+        schema(model).validate(reply.json())
+    kinds = [kind.partition(";")[0] for kind in operation["responses"]["200"]["content"]]
+    assert reply.headers["content-type"].partition(";")[0] in kinds
