@@ -31,7 +31,8 @@ def test_the_default_session_lives_where_the_environment_says(server_url: str) -
 
 
 def test_importing_brings_nothing_heavy() -> None:
-    code = "import sys, gradwire; print([m for m in ('scipy', 'pydantic', 'fastapi') if m in sys.modules])"
+    heavy = "('scipy', 'pydantic', 'fastapi')"
+    code = f"import sys, gradwire; print([m for m in {heavy} if m in sys.modules])"
     assert _python(code) == "[]"
 
 

@@ -1,4 +1,4 @@
-"""Whether two runs showed the same: flags, shapes, dtypes and errors exactly, numbers to rounding."""
+"""Whether two runs showed the same: flags, shapes and errors exactly, numbers to rounding."""
 
 from __future__ import annotations
 

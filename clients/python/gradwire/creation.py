@@ -38,8 +38,8 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        copied: Tensor = data.detach().clone()  # type: ignore[attr-defined]
-        copied = copied if dtype is None else copied.to(dtype)  # type: ignore[attr-defined]
+        copied: Tensor = data.detach().clone()
+        copied = copied if dtype is None else copied.to(dtype)
         return copied.requires_grad_() if requires_grad else copied
     return leaf(session, array_of(data, plain(dtype)), requires_grad=requires_grad)
 
@@ -50,7 +50,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return tensor(data, dtype=dtype, device=device)
     Options(device=device).check(data.session.device)
     same = dtype is None or plain(dtype) is data.dtype
-    return data if same else data.to(dtype)  # type: ignore[attr-defined, no-any-return]
+    return data if same else data.to(dtype)
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
@@ -110,7 +110,8 @@ def _number(value: Any) -> bool | int | float | complex:
     if isinstance(value, Tensor):
         return value._number()  # type: ignore[no-any-return]
     if isinstance(value, np.generic | np.ndarray) and value.size == 1:
-        return value.item()  # type: ignore[no-any-return]
+        found: complex = value.item()
+        return found
     if isinstance(value, Sequence) and not isinstance(value, str):
         raise ValueError("expected a number, got a sequence: the nesting is not even")
     if isinstance(value, str | bytes):

@@ -27,12 +27,8 @@ def install() -> None:
             _install(name, resolve(name))
     for name in PROPERTIES:
         setattr(Tensor, name, _property(resolve(name)))
-    Tensor.__getitem__ = _get_item  # type: ignore[attr-defined]
-    Tensor.__setitem__ = _set_item  # type: ignore[attr-defined]
-    Tensor.to = _to  # type: ignore[attr-defined]
-    Tensor.cpu = lambda self: _to(self, "cpu")  # type: ignore[attr-defined]
-    Tensor.backward = _backward  # type: ignore[attr-defined]
-    Tensor.__getattr__ = _further  # type: ignore[attr-defined]
+    for name, method in _OTHERS.items():
+        setattr(Tensor, name, method)
 
 
 def _install(name: str, op: Op) -> None:
@@ -49,7 +45,7 @@ def _install(name: str, op: Op) -> None:
         setattr(Tensor, f"__i{name[2:]}", twin)
 
 
-def _named(function: Function, name: str, op: Op) -> Function:
+def _named(function: Any, name: str, op: Op) -> Any:
     function.__name__ = name
     function.__qualname__ = f"Tensor.{name}"
     function.__doc__ = op.doc
@@ -139,5 +135,15 @@ def _further(self: Tensor, name: str) -> Any:
             return getattr(self, name)
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
+
+_OTHERS = {
+    "__getitem__": _get_item,
+    "__setitem__": _set_item,
+    "__getattr__": _further,
+    "backward": _backward,
+    "cpu": lambda self: _to(self, "cpu"),
+    "to": _to,
+}
+"""What isn't an op alone."""
 
 __all__ = ["install"]

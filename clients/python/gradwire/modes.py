@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from typing import Any
+from typing import Any, TypeVar
 
 from gradwire_engine.mode import local, using
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Mode(using):
@@ -19,7 +21,7 @@ class _Mode(using):
         made.__init__()  # type: ignore[misc]
         return made(function)
 
-    def _recreate_cm(self) -> using:
+    def _recreate_cm(self) -> Any:
         """Each call of a decorated function has a context of its own, on its own thread."""
         return using(**self._fields)
 
@@ -53,11 +55,11 @@ class set_grad_enabled(ContextDecorator):
         self._before = local.state.grad
         local.state.grad = self._mode
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Function) -> Function:
         local.state.grad = self._before
         return super().__call__(function)
 
-    def _recreate_cm(self) -> using:
+    def _recreate_cm(self) -> Any:
         return using(grad=self._mode)
 
     def __enter__(self) -> None:

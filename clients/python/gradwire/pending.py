@@ -67,7 +67,7 @@ class Pending:
                 never.add(name)
                 tensor = reference()
                 if tensor is not None:
-                    tensor._meta = Lost(problem, where)
+                    tensor._lose(Lost(problem, where))
         unfreed = (n for step in self.steps[first:] for n in step.get("free", ()))
         return [name for name in unfreed if name not in never]
 

@@ -18,7 +18,8 @@ class finfo:
         wanted = real_of(type or defaults.dtype())
         if not wanted.is_floating_point:
             raise TypeError(f"torch.finfo() requires a floating point input type, not {wanted!r}")
-        found: Any = ml_dtypes.finfo(wanted.numpy)
+        read: Any = ml_dtypes.finfo
+        found = read(wanted.numpy)
         self.dtype = wanted.name
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)

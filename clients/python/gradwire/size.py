@@ -19,7 +19,7 @@ class Size(tuple[int, ...]):
         found = super().__getitem__(index)
         return Size(found) if isinstance(index, slice) else found
 
-    def __add__(self, other: tuple[Any, ...]) -> Size:  # type: ignore[override]
+    def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(super().__add__(other))
 
     def __radd__(self, other: tuple[int, ...]) -> Size:

@@ -29,6 +29,10 @@ class Tensor:
     """
 
     __slots__ = ("__dict__", "__weakref__", "_elements", "_grad", "_meta", "_name", "session")
+    if TYPE_CHECKING:  # put on by `methods`
+
+        def __getattr__(self, name: str) -> Any: ...
+
     __array_priority__ = 1000  # NumPy's operators leave the work to ours
 
     def __init__(self, session: Session, meta: Meta) -> None:
@@ -40,10 +44,14 @@ class Tensor:
 
     def __del__(self) -> None:
         try:
-            if type(self._meta) is not Lost:
+            if self._name:
                 self.session.forget(self._name)
         except AttributeError:  # Python is shutting down, or __init__ did not finish
             return
+
+    def _lose(self, why: Lost) -> None:
+        """The host never made it: all that is asked of it from now on says why."""
+        self._name, self._meta = "", why  # type: ignore[assignment]
 
     # what it is
 
@@ -184,15 +192,15 @@ class Tensor:
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]  # type: ignore[no-any-return]
+        return self._meta.spec.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        return bool((self == element).any())  # type: ignore[attr-defined]
+        return bool((self == element).any())
 
     def __repr__(self) -> str:
         return shown(self)
@@ -210,10 +218,10 @@ class Tensor:
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment; detach() first"
             )
-        made: Tensor = self.detach().clone()  # type: ignore[attr-defined]
+        made: Tensor = self.detach().clone()
         memo[id(self)] = made.requires_grad_(self.requires_grad)
-        if self._meta.grad is not None:
-            made.grad = self.grad.__deepcopy__(memo)  # type: ignore[union-attr]
+        if self.grad is not None:
+            made.grad = self.grad.__deepcopy__(memo)
         return made
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -282,7 +290,7 @@ class Tensor:
                 f"data: the tensor is {self._meta.spec}, the value assigned is {value._meta.spec}; "
                 "they must agree"
             )
-        self.detach().copy_(value.detach())  # type: ignore[attr-defined]
+        self.detach().copy_(value.detach())
 
     @property
     def grad(self) -> Tensor | None:
