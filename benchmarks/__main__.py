@@ -33,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases that are asked for; 1 where a figure couldn't be measured."""
     options = _parser().parse_args(arguments)
     console = Console()
-    settings = _settings(options)
+    settings, load = _settings(options), os.getloadavg()[0]
     figures = measure(options.cases or CASES, settings, console)
     report.show(console, figures)
     if options.keep and not options.cases:
-        page = report.markdown(machine.header(settings.threads), figures)
+        page = report.markdown(machine.header(settings.threads, load), figures)
         report.RESULTS.write_text(page)
         console.print(f"kept in {report.RESULTS.relative_to(report.RESULTS.parent.parent)}")
     return 0 if all(figure.measured for figure in figures) else 1

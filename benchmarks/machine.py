@@ -14,8 +14,8 @@ OURS = ("gradwire", "numpy", "scipy", "torch", "fastapi", "uvicorn", "pydantic",
 THEIRS = ("tesseract-core", "umbridge")
 
 
-def header(threads: int) -> list[str]:
-    """Lines for the top of the report."""
+def header(threads: int, load: float) -> list[str]:
+    """Lines for the top of the report; `load` is the load average before the first side ran."""
     machine = (
         f"Machine: {_processor()}, {len(os.sched_getaffinity(0))} cores, {_memory()} GiB, "
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}."
@@ -26,7 +26,11 @@ def header(threads: int) -> list[str]:
         "where a server and its client take part each has one core and one thread, and so has "
         "what it is compared with."
     )
-    return [machine, versions, pools]
+    beside = (
+        f"Load before the start: {load:.1f}. Anything above about 0.3 was other work on the same "
+        "cores, which hurts two threads that wait for each other more than one."
+    )
+    return [machine, versions, pools, beside]
 
 
 def _processor() -> str:

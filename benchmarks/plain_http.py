@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import socket
+from time import monotonic
 
 CHUNK = 1 << 20
+IDLE = 2.0  # seconds
 
 
 class Connection:
-    """A kept-alive HTTP/1.1 connection on the loopback."""
+    """A kept-alive HTTP/1.1 connection on the loopback; made anew after it lay idle.
+
+    Servers hang up after some seconds without a request, and the other sides' turns take seconds.
+    """
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port))
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = port
         self._spare = bytearray(CHUNK)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", self._port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._used = monotonic()
 
     def exchange(self, request: bytes) -> tuple[bytes, bytes]:
         """Send a request; the reply's head and body. A reply that isn't 2xx is a RuntimeError."""
@@ -39,6 +49,11 @@ class Connection:
 
     def _send(self, request: bytes) -> tuple[bytearray, int]:
         """What came until the head was whole, and where the head ends."""
+        now = monotonic()
+        if now - self._used > IDLE:
+            self._socket.close()
+            self._connect()
+        self._used = now
         self._socket.sendall(request)
         received = bytearray()
         while (end := received.find(b"\r\n\r\n")) < 0:

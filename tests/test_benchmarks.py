@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import socket
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import report
+from benchmarks import machine, report
 from benchmarks.__main__ import CASES, QUICK, main, measure
 from benchmarks.exchange import client_side, served
 from benchmarks.figures import Figure, duration
@@ -83,6 +84,23 @@ def test_ratios_are_taken_round_by_round() -> None:
 )
 def test_durations_have_a_fitting_unit(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_connection_that_lay_idle_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.plain_http.IDLE", 0.0)
+    with served("bare") as server:
+        connection = Connection(server.port)
+        connection.exchange(get("/ready"))
+        connection._socket.shutdown(socket.SHUT_RDWR)  # as a server does that waited too long
+        connection.exchange(get("/ready"))
+        connection.close()
+
+
+def test_the_header_says_what_it_was_measured_on() -> None:
+    text = "\n".join(machine.header(2, 0.1))
+    assert f"numpy {np.__version__}" in text
+    assert "limited to 2 each" in text
+    assert "Load before the start: 0.1" in text
 
 
 def test_the_page_has_a_row_for_each_figure() -> None:
