@@ -55,7 +55,11 @@ def _multi_dot(rng: Rng) -> list[Call]:
 
 def _cov(rng: Rng) -> list[Call]:
     x, counts = drawn(rng, 3, 4), np.array([1, 2, 1, 3])
-    ways = [{}, {"correction": 0, "fweights": counts}, {"aweights": counts}]
+    ways: list[dict[str, object]] = [
+        {},
+        {"correction": 0, "fweights": counts},
+        {"aweights": counts},
+    ]
     return [((x[0],), {}), *(((x,), way) for way in ways)]
 
 
