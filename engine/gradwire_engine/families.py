@@ -67,6 +67,7 @@ def elementwise(
     exact: bool = False,
     takes: tuple[int, ...] = ANY,
     check: Callable[[dict[str, Any]], None] | None = None,
+    numbers: tuple[str, ...] | None = None,
     public: bool = True,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
@@ -76,11 +77,14 @@ def elementwise(
     result: from that to the result's (`to_bool` for comparisons, `real_of` for abs).
     unpromoted: operands that broadcast but keep their dtype (the condition of where).
     takes: categories that the promoted dtype may have. check: raises when arguments don't fit.
+    numbers: operands that may be Python numbers; None: all.
     domain: the real interval in which the op is smooth, for tests of its derivative.
     """
 
     def infer(op: str, operands: tuple[str, ...], named: dict[str, Any]) -> Inferred:
         specs = {n: named[n] for n in operands if named[n] is not None}
+        if numbers is not None:
+            _check_numbers(op, specs, numbers)
         shape = broadcast_shapes(op, *(s.shape for s in specs.values()))
         promoted = result_type(s for n, s in specs.items() if n not in unpromoted)
         _check_category(op, promoted, takes)
@@ -108,6 +112,17 @@ def elementwise(
         return made
 
     return declare
+
+
+def _check_numbers(op: str, specs: dict[str, Any], numbers: tuple[str, ...]) -> None:
+    for name, spec in specs.items():
+        if isinstance(spec, Weak) and name not in numbers:
+            raise error(
+                "invalid_argument",
+                f"{op}: {name!r} must be a tensor, got {spec}",
+                "make a tensor of it",
+                raised=TypeError,
+            )
 
 
 def _check_category(op: str, dtype: DType, takes: tuple[int, ...]) -> None:
@@ -260,12 +275,13 @@ def composite(
     grad_name: str | None = None,
     inplace: bool = False,
     data_dependent: bool = False,
+    random: bool = False,
 ) -> Callable[[Kernel], Composite]:
-    """An op written in other ops."""
+    """An op written in other ops; random if one of those is."""
 
     def declare(function: Kernel) -> Composite:
         made = Composite(_name(function, name, space), function, grad_name=grad_name)
-        made.data_dependent = data_dependent
+        made.data_dependent, made.random = data_dependent, random
         enter(made, aliases, inplace=inplace)
         return made
 

@@ -27,8 +27,8 @@ from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view,
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
-_SAME_EVERYWHERE = ("fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "__setitem__")
-"""Ops that torch lets write to an expanded tensor: they write one value to each place."""
+_SAME_EVERYWHERE = ("fill_", "zero_", "__setitem__")
+"""Ops that may write to an expanded tensor: they write one value everywhere."""
 
 
 def call(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Ops that write by themselves: item assignment, through the view of the basic part, and detach_."""
+"""Ops that write by themselves: item assignment, by the view of the basic part, and detach_."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         mask = reshape(index, (*index.shape, *rest)) if rest else index
         filled = masked_fill(content(input), mask, value)
         filled.rename_node("IndexPutBackward0")
-        return write("__setitem__", input, filled)
+        return write("index_put_", input, filled)
     found = look_up(input, index)
     if found.indices is None:
         write("__setitem__", found.seen, copy_(_overwritten(found.seen), _fitting(value)))
     else:
         put = index_put_at(content(found.seen), found.indices, _fitting(value))
-        write("__setitem__", found.seen, put)
+        write("index_put_", found.seen, put)
     return input
 
 

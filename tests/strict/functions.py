@@ -20,6 +20,7 @@ _HOST_ONLY = (
     "num dims decimals pad_width ddof source destination offset keepdims kth kind side mode "
     "indices_or_sections ndmin"
 )
+_CONVERSIONS = ("array", "asarray", "asanyarray")  # these copy host arrays to the device
 HOST_ONLY = frozenset(_HOST_ONLY.split())
 
 
@@ -104,6 +105,8 @@ class Function:
 
     def _host(self, parameter: Parameter, value: Any) -> Any:
         where = f"{self.__name__}: {parameter.name}"
+        if self.__name__ in _CONVERSIONS and isinstance(value, np.ndarray):
+            return value
         if parameter.annotation == "Array" and value is not parameter.default:
             return need_array(value, where)
         if parameter.annotation == "Arrays":

@@ -118,7 +118,7 @@ def _integers(low: int, high: int, size: Ints, dtype: DType) -> Spec:
     return Spec(sized("randint", size), dtype, "")
 
 
-@composite(name="randint")
+@composite(name="randint", random=True)
 def _randint_below(
     high: int, size: Ints, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -143,7 +143,7 @@ def randint(
     return generator.integers(low, high, size, dtype=xp.int64)
 
 
-@composite(name="randint_like")
+@composite(name="randint_like", random=True)
 def _randint_like_below(input: Array, high: int, *, dtype: DType | None = None) -> Array:
     """Random integers from low (0 unless given) below high, in the shape of another tensor."""
     return randint_like(input, 0, high, dtype=dtype)
@@ -190,7 +190,7 @@ def normal(xp: Any, generator: Any, mean: Array, std: Array = 1.0) -> Array:
     return standard_normal(xp, generator, shape, dtype) * std + mean
 
 
-@composite(name="normal")
+@composite(name="normal", random=True)
 def _normal_of_size(
     mean: float,
     std: float,
@@ -223,7 +223,7 @@ def bernoulli(xp: Any, generator: Any, input: Array) -> Array:
     return generator.random(input.shape, dtype=xp.float64) < input
 
 
-@composite(name="bernoulli")
+@composite(name="bernoulli", random=True)
 def _bernoulli_of(input: Array, p: float) -> Array:
     """1 with one probability for all elements, else 0, in the shape of the input."""
     return bernoulli(zeros_like(input) + p)
@@ -232,8 +232,9 @@ def _bernoulli_of(input: Array, p: float) -> Array:
 def _draws(input: Spec, num_samples: int, replacement: bool) -> Spec:
     shape = input.shape
     most = shape[-1] if shape else 0
+    _takes("multinomial", input, FLOAT)
     fine = len(shape) in (1, 2) and num_samples > 0 and most
-    if not fine or (not replacement and num_samples > most) or input.dtype.category != FLOAT:
+    if not fine or (not replacement and num_samples > most):
         raise error(
             "invalid_argument",
             f"multinomial: {num_samples} samples from {input}, "
@@ -286,7 +287,7 @@ def _check_weights(xp: Any, weights: Array, least: int) -> None:
 # in place only: the target's elements don't matter, only its shape, dtype and device
 
 
-def _overwritten(asked: str, input: Spec, *categories: int) -> Spec:
+def _takes(asked: str, input: Spec, *categories: int) -> Spec:
     if input.dtype.category not in categories:
         raise error("dtype_mismatch", f"{asked}: not defined for {input.dtype.name}", "convert it")
     return input
@@ -294,11 +295,12 @@ def _overwritten(asked: str, input: Spec, *categories: int) -> Spec:
 
 @primitive(
     vjp(input=lambda g: zeros_like(g)),
-    spec=lambda input: _overwritten("uniform_", input, FLOAT, COMPLEX),
+    spec=lambda input: _takes("uniform_", input, FLOAT, COMPLEX),
     name="uniform_",
     random=True,
     inplace=True,
     grad_name="UniformBackward0",
+    formula="zeros",
 )
 def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: float = 1.0) -> Array:
     """Fill with random numbers, equally likely anywhere from one bound up to another."""
@@ -309,11 +311,12 @@ def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: flo
 
 @primitive(
     vjp(input=lambda g: zeros_like(g)),
-    spec=lambda input: _overwritten("normal_", input, FLOAT, COMPLEX),
+    spec=lambda input: _takes("normal_", input, FLOAT, COMPLEX),
     name="normal_",
     random=True,
     inplace=True,
     grad_name="NormalBackward0",
+    formula="zeros",
 )
 def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """Fill with normal random numbers."""
@@ -324,11 +327,12 @@ def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: floa
 
 @primitive(
     vjp(input=lambda g: zeros_like(g)),
-    spec=lambda input: _overwritten("exponential_", input, FLOAT),
+    spec=lambda input: _takes("exponential_", input, FLOAT),
     name="exponential_",
     random=True,
     inplace=True,
     grad_name="ExponentialBackward0",
+    formula="zeros",
 )
 def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> Array:
     """Fill with exponentially distributed random numbers."""
@@ -339,11 +343,12 @@ def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> 
 
 @primitive(
     vjp(input=lambda g: zeros_like(g)),
-    spec=lambda input: _overwritten("bernoulli_", input, BOOL, INTEGER, FLOAT),
+    spec=lambda input: _takes("bernoulli_", input, BOOL, INTEGER, FLOAT),
     name="bernoulli_",
     random=True,
     inplace=True,
     grad_name="BernoulliBackward0",
+    formula="zeros",
 )
 def _bernoulli_(xp: Any, generator: Any, input: Array, p: float = 0.5) -> Array:
     """Fill with 1, with a probability, and 0."""

@@ -66,14 +66,14 @@ def _idle(input: Any, p: float, training: bool) -> bool:
     return not training or not p or 0 in input.shape
 
 
-@composite(name="nn.functional.dropout")
+@composite(name="nn.functional.dropout", random=True)
 def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """In training set each element to zero with probability p and scale the rest by 1 / (1 - p)."""
     _check("dropout", p, inplace)
     return input if _idle(input, p, training) else _dropped(input, tuple(input.shape), p)
 
 
-@composite(name="dropout")
+@composite(name="dropout", random=True)
 def _dropout(input: Array, p: float, train: bool) -> Array:
     """In training set each element to zero with probability p and scale the rest by 1 / (1 - p)."""
     return dropout(input, p, train)
@@ -100,21 +100,21 @@ def _feature_dropout(asked: str, input: Any, p: float, training: bool, alone: in
     return squeeze(_dropped(batch, _channels(batch), p), 0)
 
 
-@composite(name="nn.functional.dropout1d")
+@composite(name="nn.functional.dropout1d", random=True)
 def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """In training set whole channels of sequences to zero with probability p."""
     _check("dropout1d", p, inplace)
     return _feature_dropout("dropout1d", input, p, training, 2)
 
 
-@composite(name="nn.functional.dropout2d")
+@composite(name="nn.functional.dropout2d", random=True)
 def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """In training set whole channels of images to zero with probability p."""
     _check("dropout2d", p, inplace)
     return _feature_dropout("dropout2d", input, p, training, -1)
 
 
-@composite(name="nn.functional.dropout3d")
+@composite(name="nn.functional.dropout3d", random=True)
 def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """In training set whole channels of volumes to zero with probability p."""
     _check("dropout3d", p, inplace)
@@ -130,7 +130,7 @@ def _alpha_dropped(input: Any, shape: Ints, p: float) -> Any:
     return input * (mask * scale) + ((mask - 1) * (ALPHA * scale) + ALPHA * scale * p)
 
 
-@composite(name="nn.functional.alpha_dropout")
+@composite(name="nn.functional.alpha_dropout", random=True)
 def alpha_dropout(
     input: Array, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Array:
@@ -141,7 +141,7 @@ def alpha_dropout(
     return _alpha_dropped(input, tuple(input.shape), p)
 
 
-@composite(name="nn.functional.feature_alpha_dropout")
+@composite(name="nn.functional.feature_alpha_dropout", random=True)
 def feature_alpha_dropout(
     input: Array, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Array:
@@ -150,7 +150,7 @@ def feature_alpha_dropout(
     return input if _idle(input, p, training) else _alpha_dropped(input, _channels(input), p)
 
 
-@composite(name="nn.functional.rrelu", grad_name="RreluWithNoiseBackward0")
+@composite(name="nn.functional.rrelu", grad_name="RreluWithNoiseBackward0", random=True)
 def rrelu(
     input: Array,
     lower: float = 1 / 8,

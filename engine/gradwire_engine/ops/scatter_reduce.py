@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import in_range, summed
+from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.creation import full_like, ones_like, zeros_like
@@ -77,13 +78,23 @@ def _extreme(xp: Any, base: Array, flat: Array, values: Array, reduce: str, incl
     return base
 
 
+def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
+    if input.dtype.is_complex and reduce in ("amax", "amin"):
+        raise error(
+            "dtype_mismatch",
+            f"scatter_reduce: {reduce} of {input.dtype.name}: complex numbers have no order",
+            "take abs() or a part",
+        )
+    return scatter_fits("scatter_reduce", input, dim, index, src)
+
+
 @primitive(
     vjp(
         joint=lambda g, input, index, src, out, dim, reduce, include_self, src_spec: _gradients(
             g, _Use(input, index, _cut(src, index.shape), out, dim, include_self), reduce, src_spec
         )
     ),
-    spec=lambda input, dim, index, src: scatter_fits("scatter_reduce", input, dim, index, src),
+    spec=lambda input, dim, index, src, reduce: _fits(input, dim, index, src, reduce),
     name="scatter_reduce_at",
     public=False,
     fallible=True,
@@ -171,13 +182,13 @@ def _of_extreme(g: Any, use: _Use) -> tuple[Any, Any]:
 def _of_prod(g: Any, use: _Use) -> tuple[Any, Any]:
     """The product of all others: the result divided, except where one zero makes it 0."""
     one = where(eq(use.input, 0), ones_like(g), use.input)
-    of_input = g * _reduced(one, use, use.src) / one
+    of_input = g * conj(_reduced(one, use, use.src) / one)
     zero = eq(use.src, 0)
     zeros = use.take(use.add(zeros_like(g), where(zero, ones_like(use.src), 0)))
     alone = logical_and(zero, eq(zeros, 1))
     others = _reduced(use.input, use, where(alone, ones_like(use.src), use.src))
-    divided = use.take(g * use.out) / where(zero, ones_like(use.src), use.src)
-    return of_input, where(alone, use.take(g * others), divided)
+    divided = use.take(g * conj(use.out)) / conj(where(zero, ones_like(use.src), use.src))
+    return of_input, where(alone, use.take(g * conj(others)), divided)
 
 
 def _reduced(input: Any, use: _Use, src: Any) -> Any:
