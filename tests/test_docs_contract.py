@@ -1,0 +1,38 @@
+"""docs/api.md leaves nothing out: every route, step, dtype, reserved word and limit of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gradwire_engine.spec import DTYPES
+from gradwire_service.host.protocol.steps import NOT_YET, STEPS
+from gradwire_service.http.app import routes
+
+PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+SERVED, _, MISSING = PAGE.partition("## Not available yet")
+
+
+@pytest.mark.parametrize("path", sorted({route.path for route in routes()}))
+def test_a_route_is_on_the_page(path: str) -> None:
+    short = path.replace("/v1/sessions/{id}", "…")
+    assert path in SERVED or short in SERVED
+
+
+@pytest.mark.parametrize("word", STEPS)
+def test_a_step_that_is_served_is_in_the_table(word: str) -> None:
+    assert re.search(rf'^\|.*`{{"{word}":', SERVED, re.MULTILINE)
+
+
+@pytest.mark.parametrize("word", NOT_YET)
+def test_a_step_that_is_not_served_is_said_to_be_missing(word: str) -> None:
+    assert f"`{word}`" in MISSING
+    assert f'{{"{word}":' not in SERVED
+
+
+def test_the_dtypes_are_the_engines() -> None:
+    listed = re.search(r"^Dtypes: (.*?)\.", SERVED, re.MULTILINE | re.DOTALL)
+    assert listed
+    assert listed[1].replace("\n", " ").split(", ") == list(DTYPES)
