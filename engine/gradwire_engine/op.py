@@ -288,6 +288,14 @@ class Op:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         overload, values = self.bind(args, kwargs)
+        places = overload.signature.operand_places
+        if places and all(type(values[place]) in (bool, int, float, complex) for place in places):
+            raise error(
+                "invalid_argument",
+                f"{self.name}: there is no tensor among the operands, only numbers",
+                "make a tensor of at least one",
+                raised=TypeError,
+            )
         return overload(*values)
 
     def __repr__(self) -> str:

@@ -95,6 +95,7 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     check=_scales,
     grad_name=lambda named: f"RsubBackward{int(not hasattr(named['other'], 'device'))}",
     formula="input: -conj(alpha) g; other: g",
+    numbers=("other",),
 )
 def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract input, times alpha, from other."""
@@ -164,6 +165,7 @@ def reciprocal(xp: Any, input: Array) -> Array:
     ),
     takes=NUMERIC,
     formula="input: g; tensor1: g conj(value tensor2); tensor2: g conj(value tensor1)",
+    numbers=(),
 )
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Add the product of two tensors, times value, to input."""
@@ -181,6 +183,7 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     domain=(0.4, 3.0),
     formula="input: g; tensor1: g conj(value / tensor2); "
     "tensor2: -g conj(value tensor1 / tensor2²)",
+    numbers=(),
 )
 def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Add the quotient of two tensors, times value, to input."""
@@ -201,6 +204,7 @@ def nearer_end(weight: Any) -> Any:
     takes=INEXACT,
     grad_name="LerpBackward0",
     formula="input: g conj(1 - weight); end: g conj(weight)",
+    numbers=(),
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
     """Go from input to end by a weight: input + weight (end - input)."""
@@ -220,6 +224,7 @@ def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
     takes=INEXACT,
     grad_name="LerpBackward1",
     formula="input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
+    numbers=(),
 )
 def lerp_by_tensor(xp: Any, input: Array, end: Array, weight: Array) -> Array:
     """Go from input to end by a weight each: input + weight (end - input)."""

@@ -25,6 +25,7 @@ from gradwire_engine.spec import FLOAT, Spec, int32
     compute=floating,
     grad_name=lambda named: f"CopysignBackward{int(isinstance(named['other'], Weak))}",
     formula="input: g out / input, 0 at 0; other: 0",
+    numbers=("other",),
 )
 def copysign(xp: Any, input: Array, other: Array) -> Array:
     """The size of input with the sign of other."""
@@ -38,6 +39,7 @@ def copysign(xp: Any, input: Array, other: Array) -> Array:
     ),
     compute=floating,
     formula="input: g conj(2^other); other: g conj(out log 2)",
+    numbers=(),
 )
 def ldexp(xp: Any, input: Array, other: Array) -> Array:
     """input times 2 to the power of other."""
@@ -52,6 +54,7 @@ def ldexp(xp: Any, input: Array, other: Array) -> Array:
     takes=FLOAT_ONLY,
     exact=True,
     formula="input: g where it differs from other; other: 0",
+    numbers=(),
 )
 def nextafter(xp: Any, input: Array, other: Array) -> Array:
     """The float next to input on the way to other."""
@@ -78,7 +81,7 @@ def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     return xp.frexp(input)
 
 
-@elementwise(takes=REAL)
+@elementwise(takes=REAL, numbers=())
 def heaviside(xp: Any, input: Array, values: Array) -> Array:
     """0 below zero, 1 above, and at zero the element of values."""
     step = xp.where(xp.equal(input, 0), values, xp.greater(input, 0))

@@ -51,13 +51,13 @@ def _inside(xp: Any, input: Array, other: Array) -> Array:
     return xp.logical_and(xp.greater_equal(other, 0), xp.less(other, width))
 
 
-@elementwise(takes=(INTEGER,))
+@elementwise(takes=(INTEGER,), numbers=())
 def gcd(xp: Any, input: Array, other: Array) -> Array:
     """The greatest common divisor of two integers."""
     return xp.gcd(input, other)
 
 
-@elementwise(takes=(INTEGER,))
+@elementwise(takes=(INTEGER,), numbers=())
 def lcm(xp: Any, input: Array, other: Array) -> Array:
     """The least common multiple of two integers."""
     return xp.lcm(input, other)

@@ -36,6 +36,7 @@ def _needs_condition(named: dict[str, Any]) -> None:
     inplace=False,
     check=_needs_condition,
     formula="input: g where condition; other: g elsewhere",
+    numbers=("input", "other"),
 )
 @swept
 def where(xp: Any, condition: Array, input: Array, other: Array) -> Array:
@@ -80,6 +81,7 @@ def _needs_mask(named: dict[str, Any]) -> None:
     check=_needs_mask,
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
     formula="input: g where the mask is False; value: the sum of g where it is True",
+    numbers=("value",),
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""
@@ -131,6 +133,7 @@ def _limit_name(kind: str) -> Any:
     check=_needs_limit,
     grad_name=_limit_name("Clamp"),
     formula="input: g where min <= input <= max; min, max: g where the limit is taken",
+    numbers=("min", "max"),
 )
 def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = None) -> Array:
     """Limit each element to between min and max; max wins where they cross."""
@@ -147,6 +150,7 @@ def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = N
     takes=REAL,
     grad_name=_limit_name("ClampMin"),
     formula="input: g where input >= min; min: g elsewhere",
+    numbers=("min",),
 )
 def clamp_min(xp: Any, input: Array, min: Array) -> Array:
     """Limit each element from below."""
@@ -161,6 +165,7 @@ def clamp_min(xp: Any, input: Array, min: Array) -> Array:
     takes=REAL,
     grad_name=_limit_name("ClampMax"),
     formula="input: g where input <= max; max: g elsewhere",
+    numbers=("max",),
 )
 def clamp_max(xp: Any, input: Array, max: Array) -> Array:
     """Limit each element from above."""
@@ -180,6 +185,7 @@ def _shared(g: Any, a: Any, b: Any, loses: Any) -> Any:
     takes=REAL,
     inplace=False,
     formula="g to the larger; half each where equal",
+    numbers=(),
 )
 def maximum(xp: Any, input: Array, other: Array) -> Array:
     """The larger of two elements; NaN if one is NaN."""
@@ -194,6 +200,7 @@ def maximum(xp: Any, input: Array, other: Array) -> Array:
     takes=REAL,
     inplace=False,
     formula="g to the smaller; half each where equal",
+    numbers=(),
 )
 def minimum(xp: Any, input: Array, other: Array) -> Array:
     """The smaller of two elements; NaN if one is NaN."""
@@ -208,6 +215,7 @@ def minimum(xp: Any, input: Array, other: Array) -> Array:
     takes=REAL,
     inplace=False,
     formula="g to the larger; to input where equal",
+    numbers=(),
 )
 def fmax(xp: Any, input: Array, other: Array) -> Array:
     """The larger of two elements; the other one if one is NaN."""
@@ -222,6 +230,7 @@ def fmax(xp: Any, input: Array, other: Array) -> Array:
     takes=REAL,
     inplace=False,
     formula="g to the smaller; to input where equal",
+    numbers=(),
 )
 def fmin(xp: Any, input: Array, other: Array) -> Array:
     """The smaller of two elements; the other one if one is NaN."""

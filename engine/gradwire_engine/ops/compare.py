@@ -9,37 +9,43 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, elementwise, to_bool
 
 
-@elementwise(aliases=("__eq__",), result=to_bool, exact=True)
+@elementwise(aliases=("__eq__",), result=to_bool, exact=True, numbers=("other",))
 def eq(xp: Any, input: Array, other: Array) -> Array:
     """Whether two elements are equal."""
     return xp.equal(input, other)
 
 
-@elementwise(aliases=("not_equal", "__ne__"), result=to_bool, exact=True)
+@elementwise(aliases=("not_equal", "__ne__"), result=to_bool, exact=True, numbers=("other",))
 def ne(xp: Any, input: Array, other: Array) -> Array:
     """Whether two elements differ; NaN differs from everything."""
     return xp.not_equal(input, other)
 
 
-@elementwise(aliases=("less", "__lt__"), result=to_bool, takes=REAL, exact=True)
+@elementwise(aliases=("less", "__lt__"), result=to_bool, takes=REAL, exact=True, numbers=("other",))
 def lt(xp: Any, input: Array, other: Array) -> Array:
     """Whether input is less than other."""
     return xp.less(input, other)
 
 
-@elementwise(aliases=("less_equal", "__le__"), result=to_bool, takes=REAL, exact=True)
+@elementwise(
+    numbers=("other",), aliases=("less_equal", "__le__"), result=to_bool, takes=REAL, exact=True
+)
 def le(xp: Any, input: Array, other: Array) -> Array:
     """Whether input is less than or equal to other."""
     return xp.less_equal(input, other)
 
 
-@elementwise(aliases=("greater", "__gt__"), result=to_bool, takes=REAL, exact=True)
+@elementwise(
+    numbers=("other",), aliases=("greater", "__gt__"), result=to_bool, takes=REAL, exact=True
+)
 def gt(xp: Any, input: Array, other: Array) -> Array:
     """Whether input is greater than other."""
     return xp.greater(input, other)
 
 
-@elementwise(aliases=("greater_equal", "__ge__"), result=to_bool, takes=REAL, exact=True)
+@elementwise(
+    numbers=("other",), aliases=("greater_equal", "__ge__"), result=to_bool, takes=REAL, exact=True
+)
 def ge(xp: Any, input: Array, other: Array) -> Array:
     """Whether input is greater than or equal to other."""
     return xp.greater_equal(input, other)
@@ -98,7 +104,7 @@ def _no_negative_tolerance(named: dict[str, Any]) -> None:
             )
 
 
-@elementwise(result=to_bool, inplace=False, check=_no_negative_tolerance)
+@elementwise(result=to_bool, inplace=False, check=_no_negative_tolerance, numbers=())
 def isclose(
     xp: Any,
     input: Array,

@@ -97,6 +97,7 @@ def _same_floats(asked: str, a: Any, b: Any) -> None:
     inplace=False,
     check=lambda named: _same_floats("complex", named["real"], named["imag"]),
     formula="real: real(g); imag: imag(g)",
+    numbers=(),
 )
 def complex_(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
@@ -125,6 +126,7 @@ def complex_of_array(array: Array) -> str:
     inplace=False,
     check=lambda named: _same_floats("polar", named["abs"], named["angle"]),
     formula="abs: real(conj(g) out / abs); angle: real(conj(g) i out)",
+    numbers=(),
 )
 def polar(xp: Any, abs: Array, angle: Array) -> Array:
     """Complex numbers from their lengths and angles (radians)."""

@@ -124,6 +124,7 @@ def rsqrt(xp: Any, input: Array) -> Array:
     takes=INEXACT,
     inplace=False,
     formula="input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
+    numbers=(),
 )
 @swept
 def logaddexp(xp: Any, input: Array, other: Array) -> Array:
@@ -141,6 +142,7 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     takes=FLOAT_ONLY,
     inplace=False,
     formula="input: g / (1 + 2^(other - input)); other: g / (1 + 2^(input - other))",
+    numbers=(),
 )
 @swept
 def logaddexp2(xp: Any, input: Array, other: Array) -> Array:

@@ -15,19 +15,19 @@ def _truth(xp: Any, value: Any) -> Any:
     return xp.not_equal(value, 0) if value.dtype.kind == "c" else value
 
 
-@elementwise(result=to_bool, exact=True)
+@elementwise(result=to_bool, exact=True, numbers=())
 def logical_and(xp: Any, input: Array, other: Array) -> Array:
     """Whether both elements are true."""
     return xp.logical_and(_truth(xp, input), _truth(xp, other))
 
 
-@elementwise(result=to_bool, exact=True)
+@elementwise(result=to_bool, exact=True, numbers=())
 def logical_or(xp: Any, input: Array, other: Array) -> Array:
     """Whether at least one element is true."""
     return xp.logical_or(_truth(xp, input), _truth(xp, other))
 
 
-@elementwise(result=to_bool, exact=True)
+@elementwise(result=to_bool, exact=True, numbers=())
 def logical_xor(xp: Any, input: Array, other: Array) -> Array:
     """Whether exactly one element is true."""
     return xp.logical_xor(_truth(xp, input), _truth(xp, other))

@@ -148,6 +148,7 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
     domain=(0.7, 3.0),
     grad_name=_by_kind("Fmod"),
     formula="input: g; other: -g trunc(input / other)",
+    numbers=("other",),
 )
 def fmod(xp: Any, input: Array, other: Array) -> Array:
     """The rest of a division, with the sign of the dividend."""

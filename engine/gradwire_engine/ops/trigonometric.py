@@ -97,6 +97,7 @@ def _radius_squared(input: Any, other: Any) -> Any:
     compute=floating,
     domain=(0.3, 3.0),
     formula="input: g other / (input² + other²); other: -g input / (input² + other²)",
+    numbers=(),
 )
 def atan2(xp: Any, input: Array, other: Array) -> Array:
     """The angle of the point (other, input) in the plane, in radians from -π to π."""
@@ -111,6 +112,7 @@ def atan2(xp: Any, input: Array, other: Array) -> Array:
     takes=FLOAT_ONLY,
     formula="input: g input / out; other: g other / out",
     domain=(0.3, 3.0),
+    numbers=(),
 )
 def hypot(xp: Any, input: Array, other: Array) -> Array:
     """sqrt(input² + other²) without overflow."""

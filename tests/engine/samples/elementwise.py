@@ -60,6 +60,10 @@ def _complex_parts(rng: Rng) -> list[Call]:
     return [((drawn(rng) + 1j * drawn(rng),), {})]
 
 
+def _shifts(rng: Rng) -> list[Call]:
+    return [((rng.integers(0, 5, (2, 3)), rng.integers(0, 99, (3,))), {})]
+
+
 def _orders(name: str, low: float, *orders: int) -> Draw:
     return lambda rng: [((drawn(rng, low, low + 2),), {name: n}) for n in orders]
 
@@ -97,6 +101,8 @@ SAMPLES: dict[str, Draw] = {
     "__rpow__": pair(0.5, 2),
     "__rmod__": pair(0.7, 3),
     "__rfloordiv__": pair(0.7, 3),
+    "__rlshift__": _shifts,
+    "__rrshift__": _shifts,
     "nan_to_num": alone(nan=1.0, posinf=2.0),
     "isclose": pair(rtol=0.1, equal_nan=True),
     "polygamma": _orders("n", 0.5, 0, 1, 2, 4),
