@@ -49,7 +49,7 @@ def _node(node: Node) -> Any:
         tuple(
             (s.spec, s.array.tobytes(), s.version) if type(s) is Tensor else s for s in node.saved
         ),
-        None if node.extra is None else [(index, id(ref())) for index, ref in node.extra.retains],
+        [(index, id(ref())) for index, ref in node.extra.retains] if node.extra else [],
     )
 
 
