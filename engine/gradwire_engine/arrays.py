@@ -7,7 +7,7 @@ dtype but no memory of its own: views of it can be taken, its elements must neve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -137,6 +137,22 @@ def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
 def phantom_of(spec: Spec) -> Array:
     """The phantom of a spec."""
     return phantom(spec.shape, spec.dtype.numpy)
+
+
+def phantom_like(spec: Spec, operands: Sequence[Any]) -> Array:
+    """The phantom of an elementwise result: its axes lie in memory in the order of the operands'."""
+    small = [_shrunk(a, spec.shape) for a in operands if getattr(a, "shape", ())]
+    made = np.nditer([*small, None], flags=["zerosize_ok"], order="K").operands[-1]
+    order = sorted(range(len(spec.shape)), key=lambda i: (-made.strides[i], i))
+    lying = phantom(tuple(spec.shape[i] for i in order), spec.dtype.numpy)
+    return lying.transpose(sorted(range(len(order)), key=order.__getitem__))
+
+
+def _shrunk(array: Array, shape: tuple[int, ...]) -> Array:
+    """A phantom with the same steps, but at most two elements along each axis."""
+    seen = np.broadcast_to(array, shape)
+    few = tuple(min(size, 2) for size in shape)
+    return np.lib.stride_tricks.as_strided(seen, few, seen.strides, writeable=False)
 
 
 register("cpu", _numpy_backend)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.arrays import backend, phantom_of
+from gradwire_engine.arrays import backend, phantom_like, phantom_of
 from gradwire_engine.direct import direct
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
@@ -345,10 +345,16 @@ def _phantoms(call: Call) -> Callable[..., Any]:
             f"{call.op.name}: the result's shape depends on data, which is not known here",
         )
     found = tuple(map(phantom_of, call.outputs))
+    fallible = call.op.fallible
+    if callable(fallible):
+        fallible = fallible(call.inputs)
+    kept = call.single and call.op.family == "elementwise" and len(call.outputs[0].shape) > 1
 
     def give(*arrays: Any) -> Any:
-        if call.op.fallible:
+        if fallible:
             local.state.fallible = True
+        if kept and not all(a.flags.c_contiguous for a in arrays if hasattr(a, "flags")):
+            return phantom_like(call.outputs[0], arrays)
         return found[0] if call.single else found
 
     return give

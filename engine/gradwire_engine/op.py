@@ -79,7 +79,8 @@ class Primitive(Overload):
     view: the result shares the input's memory. fuses: elementwise, may join a fused region.
     takes: categories of dtypes, for elementwise ops. domain: the real interval in which the op is
     smooth, for tests of its derivative.
-    fallible: elements can make it fail (an index out of range, a singular matrix).
+    fallible: elements can make it fail (an index out of range, a singular matrix); or a function
+    that says so for some operands (Specs and Weaks).
     random: the kernel takes the generator after xp. many: results without names, in a tuple.
     """
 
@@ -99,7 +100,7 @@ class Primitive(Overload):
         fuses: bool = False,
         random: bool = False,
         data_dependent: bool = False,
-        fallible: bool = False,
+        fallible: bool | Callable[[tuple[Any, ...]], bool] = False,
         many: bool = False,
         takes: tuple[int, ...] = (),
         domain: tuple[float, float] = (-3.0, 3.0),

@@ -16,7 +16,7 @@ from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.exponential import log
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import complex128, float64
+from gradwire_engine.spec import INTEGER, Spec, complex128, float64
 
 
 def _is_number(value: Any) -> bool:
@@ -40,6 +40,12 @@ def _by_exponent(g: Any, input: Any, exponent: Any, out: Any) -> Any:
     return where(limit, 0, g * conj(out * log(input)))
 
 
+def _of_integers(input: Spec | Weak, exponent: Spec | Weak) -> bool:
+    """Whether it is an integer tensor to the power of a Python int, which must not be negative."""
+    both = max(input.dtype.category, exponent.dtype.category) <= INTEGER
+    return both and isinstance(exponent, Weak)
+
+
 def _name(named: dict[str, Any]) -> str:
     if isinstance(named["exponent"], Weak):
         return "PowBackward0"
@@ -54,6 +60,7 @@ def _name(named: dict[str, Any]) -> str:
     aliases=("__pow__",),
     takes=NUMERIC,
     grad_name=_name,
+    fallible=lambda operands: _of_integers(*operands),
     domain=(0.3, 2.5),
     formula="input: g conj(exponent input^(exponent - 1)); exponent: g conj(out log input)",
 )
