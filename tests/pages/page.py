@@ -74,7 +74,7 @@ class Page:
         while self.blocks:
             block = self.blocks.popleft()
             if "file" in block.marks:
-                (self.folder / block.marks["file"]).write_text(self._here(block.text))
+                self._file(block)
             elif "run by" in block.marks:
                 self._elsewhere(block)
             else:
@@ -93,6 +93,11 @@ class Page:
 
     def _there(self, text: str) -> str:
         return text.replace(self.server, STAND_IN)
+
+    def _file(self, block: Block) -> None:
+        name = block.marks["file"]
+        (self.folder / name).write_text(self._here(block.text))
+        assert any(name in later.text for later in self.blocks), f"{block.place}: nothing reads it"
 
     # the kinds of blocks
 
