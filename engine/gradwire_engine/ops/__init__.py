@@ -60,6 +60,8 @@ from gradwire_engine.ops import softmax as softmax
 from gradwire_engine.ops import sorting as sorting
 from gradwire_engine.ops import special as special
 from gradwire_engine.ops import split as split
+from gradwire_engine.ops import square as square
+from gradwire_engine.ops import triangular as triangular
 from gradwire_engine.ops import trigonometric as trigonometric
 from gradwire_engine.ops import variance as variance
 from gradwire_engine.ops import views as views

@@ -1,0 +1,250 @@
+"""Square matrices: inverses, determinants, systems of equations."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.op import Inferred
+from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
+from gradwire_engine.ops.axes import mT, unsqueeze
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.complex import imag
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.exponential import log
+from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import (
+    Spec,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    real_of,
+)
+
+EXACT = (float32, float64, complex64, complex128)
+"""The dtypes of linear algebra, as in LAPACK."""
+
+
+def need_matrices(asked: str, A: Spec, *, square: bool = False) -> Spec:
+    """Refuse what is not a stack of (square) matrices in one of LAPACK's dtypes."""
+    if len(A.shape) < 2 or (square and A.shape[-1] != A.shape[-2]):
+        raise error(
+            "shape_mismatch",
+            f"{asked}: the operand is {list(A.shape)}",
+            f"it takes {'square ' if square else ''}matrices in the last two axes",
+        )
+    if A.dtype not in EXACT:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: not defined for {A.dtype.name}",
+            f"convert it to {', '.join(d.name for d in EXACT)}",
+        )
+    return A
+
+
+def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
+    """What a function of one matrix each (and that gives a tuple) gives for stacks of them."""
+    batch = stacks[0].shape[:-2]
+    rows = [s.reshape(prod(batch), *s.shape[-2:]) for s in stacks]
+    found = [function(*matrices) for matrices in zip(*rows, strict=True)]
+    columns = zip(*found, strict=True)
+    return tuple(xp.stack(c).reshape((*batch, *c[0].shape)) for c in columns)
+
+
+@primitive(
+    vjp(A=lambda g, out: neg(matmul(matmul(adjoint(out), g), adjoint(out)))),
+    spec=lambda A: need_matrices("linalg.inv", A, square=True),
+    name="linalg.inv",
+    aliases=("inverse",),
+    fallible=True,
+    grad_name="LinalgInvExBackward0",
+    formula="-outᴴ g outᴴ",
+)
+def inv(xp: Any, A: Array) -> Array:
+    """The inverse of each square matrix."""
+    return xp.linalg.inv(A)
+
+
+def _inv_ex_spec(A: Spec) -> tuple[Spec, Spec]:
+    need_matrices("linalg.inv_ex", A, square=True)
+    return A, Spec(A.shape[:-2], int32, "")
+
+
+def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
+    """The inverse and 0; of a singular matrix itself and which pivot is 0."""
+    try:
+        return xp.linalg.inv(a), xp.asarray(0)
+    except xp.linalg.LinAlgError:
+        upper = xp.scipy_linalg.lu(a)[2]
+        place = int(xp.argmax(xp.diagonal(upper) == 0)) + 1
+        return a, xp.asarray(place)
+
+
+@primitive(
+    vjp(
+        A=lambda g_inverse, inverse: neg(
+            matmul(matmul(adjoint(inverse), g_inverse), adjoint(inverse))
+        )
+    ),
+    spec=_inv_ex_spec,
+    name="linalg.inv_ex",
+    outputs=("inverse", "info"),
+    fallible=True,
+    formula="-inverseᴴ g inverseᴴ",
+)
+def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...]:
+    """The inverse of each square matrix, and an info that is not 0 where there is none."""
+    if check_errors:
+        return xp.linalg.inv(A), xp.zeros(A.shape[:-2], xp.int32)
+    if not A.size:
+        return A.copy(), xp.zeros(A.shape[:-2], xp.int32)
+    return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
+
+
+def _det_formula(g: Any, A: Any, out: Any) -> Any:
+    scale = mul(g, conj(out))
+    return mul(reshape(scale, (*scale.shape, 1, 1)), adjoint(inv(A)))
+
+
+def _adjugate_transposed(xp: Any, A: Array) -> Array:
+    """The cofactors of each matrix by its singular values: they exist for singular ones too."""
+    u, s, vh = xp.linalg.svd(A)
+    before = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), s[..., :-1]], -1), axis=-1)
+    turned = s[..., ::-1]
+    behind = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), turned[..., :-1]], -1), axis=-1)
+    others = (before * behind[..., ::-1])[..., None, :]
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    return xp.conjugate(phase)[..., None, None] * ((u * others) @ vh)
+
+
+@one_pass(_det_formula)
+def det_gradient(xp: Any, g: Array, A: Array, out: Array) -> Array:
+    """The gradient of the determinant: g times the conjugated cofactors, also where it is 0."""
+    if A.size and bool(xp.any(out == 0)):
+        return g[..., None, None] * _adjugate_transposed(xp, A)
+    return _det_formula(g, A, out)
+
+
+@primitive(
+    vjp(A=lambda g, A, out: det_gradient(g, A, out)),
+    spec=lambda A: need_matrices("linalg.det", A, square=True).with_(shape=A.shape[:-2]),
+    name="linalg.det",
+    aliases=("det",),
+    formula="g conj(out) A⁻ᴴ",
+)
+def det(xp: Any, A: Array) -> Array:
+    """The determinant of each square matrix."""
+    return xp.linalg.det(A)
+
+
+def _slogdet_spec(A: Spec) -> tuple[Spec, Spec]:
+    need_matrices("linalg.slogdet", A, square=True)
+    found = A.with_(shape=A.shape[:-2])
+    return found, found.with_(dtype=real_of(A.dtype))
+
+
+def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
+    scale = g_logabsdet
+    if is_complex(A):
+        scale = scale + imag(mul(g_sign, conj(sign))) * 1j
+    return mul(reshape(scale, (*scale.shape, 1, 1)), adjoint(inv(A)))
+
+
+@primitive(
+    vjp(A=lambda g_sign, g_logabsdet, A, sign: _slogdet_gradient(g_sign, g_logabsdet, A, sign)),
+    spec=_slogdet_spec,
+    name="linalg.slogdet",
+    aliases=("slogdet",),
+    outputs=("sign", "logabsdet"),
+    formula="g A⁻ᴴ for the logarithm",
+)
+def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
+    """Sign (or phase) of each determinant and the logarithm of its size."""
+    sign, logarithm = xp.linalg.slogdet(A)
+    return sign, logarithm
+
+
+@composite()
+def logdet(input: Array) -> Array:
+    """The logarithm of each determinant; NaN where that is negative."""
+    sign, size = slogdet(input)
+    if is_complex(sign):
+        return log(sign) + size
+    return where(sign == -1, float("nan"), size)
+
+
+def _system_spec(A: Spec, B: Spec) -> Inferred:
+    need_matrices("linalg.solve", A, square=True)
+    need_matrices("linalg.solve", B)
+    if A.dtype is not B.dtype:
+        raise error(
+            "dtype_mismatch",
+            f"linalg.solve: A is {A.dtype.name}, B is {B.dtype.name}",
+            "convert one of them",
+        )
+    if A.shape[-1] != B.shape[-2]:
+        raise error(
+            "shape_mismatch",
+            f"linalg.solve: A is {list(A.shape)}, B is {list(B.shape)}",
+            "B needs as many rows as A",
+        )
+    batch = broadcast_shapes("linalg.solve", A.shape[:-2], B.shape[:-2])
+    return Inferred(B.with_(shape=(*batch, *B.shape[-2:])))
+
+
+def _system_gradients(
+    g: Any,
+    A: Any,
+    out: Any,
+    needs: tuple[bool, ...],
+) -> tuple[Any, Any]:
+    to_right = solve_system(adjoint(A), g)
+    return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
+
+
+@primitive(
+    vjp(joint=lambda g, A, out, needs: _system_gradients(g, A, out, needs)),
+    spec=_system_spec,
+    public=False,
+    fallible=True,
+    grad_name="LinalgSolveExBackward0",
+)
+def solve_system(xp: Any, A: Array, B: Array) -> Array:
+    """The matrix X of each system A X = B."""
+    return xp.linalg.solve(A, B)
+
+
+def is_vector(A: Any, B: Any) -> bool:
+    """Whether a right-hand side is a (stack of) vectors rather than matrices, as torch sees it."""
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+
+
+def solved(A: Any, B: Any, left: bool) -> Any:
+    """X of A X = B, or of X A = B; B may hold vectors."""
+    vector = left and is_vector(A, B)
+    right = unsqueeze(B, -1) if vector else B
+    if not left:
+        return mT(solve_system(mT(A), mT(right)))
+    found = solve_system(A, right)
+    return reshape(found, found.shape[:-1]) if vector else found
+
+
+@composite(name="linalg.solve", grad_name="LinalgSolveExBackward0")
+def solve(A: Array, B: Array, *, left: bool = True) -> Array:
+    """The X of each system A X = B (or X A = B), for vectors or matrices B."""
+    return solved(A, B, left)
+
+
+@composite(name="linalg.solve_ex")
+def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The X of each system A X = B, and an info of zeros: a singular A is an error here."""
+    info = inv_ex(A)[1]
+    return solved(A, B, left), info

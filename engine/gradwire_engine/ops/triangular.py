@@ -1,0 +1,187 @@
+"""Triangular and Cholesky factors, and systems of equations solved with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.op import Inferred
+from gradwire_engine.ops.arithmetic import mul, neg
+from gradwire_engine.ops.arrange import tril, triu
+from gradwire_engine.ops.axes import mT
+from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.square import each_matrix, inv, need_matrices, solve_system
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Spec, int32
+
+
+def _triangle(x: Any, upper: bool, unitriangular: bool) -> Any:
+    """The part of a gradient that a triangular operand has a say in."""
+    if upper:
+        return triu(x, 1 if unitriangular else 0)
+    return tril(x, -1 if unitriangular else 0)
+
+
+def _triangular_spec(A: Spec, B: Spec) -> Inferred:
+    need_matrices("linalg.solve_triangular", A, square=True)
+    need_matrices("linalg.solve_triangular", B)
+    if A.dtype is not B.dtype or A.shape[-1] != B.shape[-2]:
+        raise error(
+            "shape_mismatch" if A.dtype is B.dtype else "dtype_mismatch",
+            f"linalg.solve_triangular: A is {A}, B is {B}",
+            "they need one dtype, and B as many rows as A",
+        )
+    batch = broadcast_shapes("linalg.solve_triangular", A.shape[:-2], B.shape[:-2])
+    return Inferred(B.with_(shape=(*batch, *B.shape[-2:])))
+
+
+def _triangular_gradients(
+    g: Any,
+    A: Any,
+    out: Any,
+    upper: bool,
+    unitriangular: bool,
+    needs: tuple[bool, ...],
+) -> tuple[Any, Any]:
+    to_right = triangular_system(adjoint(A), g, not upper, unitriangular)
+    if not needs[0]:
+        return None, to_right
+    return _triangle(neg(matmul(to_right, adjoint(out))), upper, unitriangular), to_right
+
+
+def _back_substituted(
+    xp: Any, a: Array, b: Array, upper: bool, unitriangular: bool
+) -> tuple[Array]:
+    """One system; where a 0 stands on the diagonal the result is not finite."""
+    if not unitriangular and bool(xp.any(xp.diagonal(a) == 0)):
+        a = xp.where(xp.eye(a.shape[0], dtype=bool) & (a == 0), xp.asarray(1e-300, a.dtype), a)
+    found = xp.scipy_linalg.solve_triangular(
+        a, b, lower=not upper, unit_diagonal=unitriangular, check_finite=False
+    )
+    return (found,)
+
+
+@primitive(
+    vjp(
+        joint=lambda g, A, out, upper, unitriangular, needs: _triangular_gradients(
+            g, A, out, upper, unitriangular, needs
+        )
+    ),
+    spec=_triangular_spec,
+    public=False,
+    grad_name="LinalgSolveTriangularBackward0",
+)
+def triangular_system(
+    xp: Any,
+    A: Array,
+    B: Array,
+    upper: bool,
+    unitriangular: bool,
+) -> Array:
+    """The X of each triangular system A X = B; the other triangle of A is not read."""
+    batch = broadcast_shapes("linalg.solve_triangular", A.shape[:-2], B.shape[:-2])
+    a = xp.broadcast_to(A, (*batch, *A.shape[-2:]))
+    b = xp.broadcast_to(B, (*batch, *B.shape[-2:]))
+    if not b.size:
+        return xp.zeros(b.shape, b.dtype)
+    return each_matrix(xp, lambda m, v: _back_substituted(xp, m, v, upper, unitriangular), a, b)[0]
+
+
+@composite(name="linalg.solve_triangular", grad_name="LinalgSolveTriangularBackward0")
+def solve_triangular(
+    A: Array,
+    B: Array,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Array:
+    """The X of each system A X = B (or X A = B) with a triangular A."""
+    if left:
+        return triangular_system(A, B, upper, unitriangular)
+    return mT(triangular_system(mT(A), mT(B), not upper, unitriangular))
+
+
+@composite()
+def triangular_solve(
+    input: Array,
+    A: Array,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Any:
+    """The X of each triangular system A X = input (Aᵀ X = input), and A."""
+    matrix = mT(A) if transpose else A
+    return triangular_system(matrix, input, upper is not transpose, unitriangular), A
+
+
+def _cholesky_gradient(g: Any, out: Any) -> Any:
+    """Of a symmetric matrix: the same share for both elements that are one."""
+    lower = tril(matmul(adjoint(out), g))
+    inner = mul(lower + adjoint(tril(lower, -1)), 0.5)
+    left = triangular_system(adjoint(out), inner, True, False)
+    return adjoint(triangular_system(adjoint(out), adjoint(left), True, False))
+
+
+@primitive(
+    vjp(A=lambda g, out: _cholesky_gradient(g, out)),
+    spec=lambda A: need_matrices("linalg.cholesky", A, square=True),
+    public=False,
+    fallible=True,
+    grad_name="LinalgCholeskyExBackward0",
+)
+def lower_factor(xp: Any, A: Array) -> Array:
+    """The lower triangular L of each A = L Lᴴ; reads only the lower triangle of A."""
+    return xp.linalg.cholesky(A)
+
+
+@composite(name="linalg.cholesky", grad_name="LinalgCholeskyExBackward0")
+def linalg_cholesky(A: Array, *, upper: bool = False) -> Array:
+    """The triangular Cholesky factor of each positive definite matrix."""
+    return adjoint(lower_factor(adjoint(A))) if upper else lower_factor(A)
+
+
+@composite(grad_name="CholeskyBackward0")
+def cholesky(input: Array, upper: bool = False) -> Array:
+    """The triangular Cholesky factor of each positive definite matrix."""
+    return adjoint(lower_factor(adjoint(input))) if upper else lower_factor(input)
+
+
+@primitive(spec=lambda A: Spec(A.shape[:-2], int32, ""), public=False, fallible=True)
+def minor_not_positive(xp: Any, A: Array) -> Array:
+    """0 where a matrix is positive definite, else the order of the first minor that is not."""
+
+    def order(a: Array) -> tuple[Array]:
+        for k in range(1, a.shape[0] + 1):
+            try:
+                xp.linalg.cholesky(a[:k, :k])
+            except xp.linalg.LinAlgError:
+                return (xp.asarray(k),)
+        return (xp.asarray(0),)
+
+    return each_matrix(xp, order, A)[0] if A.size else xp.zeros(A.shape[:-2], xp.int32)
+
+
+@composite(name="linalg.cholesky_ex")
+def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The Cholesky factor of each matrix, and an info of zeros: what has none is an error here."""
+    return linalg_cholesky(A, upper=upper), minor_not_positive(A)
+
+
+def _product_of_factor(factor: Any, upper: bool) -> Any:
+    return matmul(adjoint(factor), factor) if upper else matmul(factor, adjoint(factor))
+
+
+@composite(grad_name="CholeskyInverseBackward0")
+def cholesky_inverse(input: Array, upper: bool = False) -> Array:
+    """The inverse of each matrix whose Cholesky factor is given."""
+    return inv(_product_of_factor(input, upper))
+
+
+@composite(grad_name="CholeskySolveBackward0")
+def cholesky_solve(input: Array, L: Array, upper: bool = False) -> Array:
+    """The X of each system A X = input, where A is given by its Cholesky factor."""
+    return solve_system(_product_of_factor(L, upper), input)
