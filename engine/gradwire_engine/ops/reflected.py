@@ -6,6 +6,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul, reciprocal
 from gradwire_engine.ops.bitwise import bitwise_left_shift, bitwise_right_shift
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.power import pow
 from gradwire_engine.ops.rounding import floor_divide, remainder
 
@@ -14,6 +15,12 @@ from gradwire_engine.ops.rounding import floor_divide, remainder
 def rtruediv(input: Array, other: Array) -> Array:
     """Divide other by input."""
     return mul(reciprocal(input), other)
+
+
+@composite("__rmatmul__")
+def rmatmul(input: Array, other: Array) -> Array:
+    """The matrix product of other and input."""
+    return matmul(other, input)
 
 
 @composite("__rpow__")

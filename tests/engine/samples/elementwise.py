@@ -98,6 +98,7 @@ SAMPLES: dict[str, Draw] = {
     "view_as_complex": lambda rng: [((drawn(rng, shape=(3, 2)),), {})],
     "logit": alone(0.3, 0.7, eps=0.1),
     "__rtruediv__": pair(0.5, 3),
+    "__rmatmul__": lambda rng: [((drawn(rng, shape=(3,)), drawn(rng)), {})],
     "__rpow__": pair(0.5, 2),
     "__rmod__": pair(0.7, 3),
     "__rfloordiv__": pair(0.7, 3),
