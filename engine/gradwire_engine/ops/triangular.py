@@ -133,21 +133,26 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
     fallible=True,
     grad_name="LinalgCholeskyExBackward0",
 )
-def lower_factor(xp: Any, A: Array) -> Array:
-    """The lower triangular L of each A = L Lᴴ; reads only the lower triangle of A."""
-    return xp.linalg.cholesky(A)
+def lower_factor(xp: Any, A: Array, upper: bool) -> Array:
+    """The lower triangular L of each A = L Lᴴ; reads only one triangle of A."""
+    return xp.linalg.cholesky(xp.conjugate(A.swapaxes(-1, -2)) if upper else A)
+
+
+def _factor(A: Any, upper: bool) -> Any:
+    found = lower_factor(A, upper)
+    return adjoint(found) if upper else found
 
 
 @composite(name="linalg.cholesky", grad_name="LinalgCholeskyExBackward0")
 def linalg_cholesky(A: Array, *, upper: bool = False) -> Array:
     """The triangular Cholesky factor of each positive definite matrix."""
-    return adjoint(lower_factor(adjoint(A))) if upper else lower_factor(A)
+    return _factor(A, upper)
 
 
 @composite(grad_name="CholeskyBackward0")
 def cholesky(input: Array, upper: bool = False) -> Array:
     """The triangular Cholesky factor of each positive definite matrix."""
-    return adjoint(lower_factor(adjoint(input))) if upper else lower_factor(input)
+    return _factor(input, upper)
 
 
 @primitive(spec=lambda A: Spec(A.shape[:-2], int32, ""), public=False, fallible=True)
