@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.service.bad_requests import TABLE, Bad
 from tests.service.conftest import Client, Running
 from tests.service.state import dump

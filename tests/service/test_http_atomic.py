@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.service.conftest import Client, Running
 from tests.service.state import dump
 
@@ -27,9 +26,7 @@ CHANGES = {
     "in place with history": [{"op": "mul_", "args": ["y", "x"]}],
     "an item": [{"op": "__setitem__", "args": ["n", 1, 0.0]}],
     "in place on a gradient": [{"op": "mul_", "args": ["x.grad", 3]}],
-    "an update without grad": [
-        {"op": "sub_", "args": ["x", "x.grad"], "grad_mode": "no_grad"}
-    ],
+    "an update without grad": [{"op": "sub_", "args": ["x", "x.grad"], "grad_mode": "no_grad"}],
     "backward": [{"backward": {"tensors": ["z"]}}],
     "backward with a graph": [{"backward": {"tensors": ["z"], "create_graph": True}}],
     "grad": [{"grad": {"outputs": ["z"], "inputs": ["x"]}, "out": ["g"]}],

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-
-from gradwire_service.host.limits import Limits
 from tests.service.conftest import Client, Running
 from tests.service.state import dump
+
+from gradwire_service.host.limits import Limits
 
 MIB = 2**20
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.service.conftest import Client, Running
 
 X = {"tensor": "x", "value": [1.0, 2.0, 3.0], "requires_grad": True}
-SQUARE = [X, {"op": "mul", "args": ["x", "x"], "out": "y"}, {"op": "sum", "args": ["y"], "out": "z"}]
+SQUARE = [
+    X,
+    {"op": "mul", "args": ["x", "x"], "out": "y"},
+    {"op": "sum", "args": ["y"], "out": "z"},
+]
 
 
 def test_a_tensor_without_a_dtype(session: Client) -> None:
@@ -278,7 +281,8 @@ def test_source_in_place_of_ops(session: Client) -> None:
     reply = session.post(
         "/ops",
         {
-            "source": "y = x ** 2 + 1\na, b = y.split([1, 2])\nz = (a * b.sum()).sum()\nn = y.clone()\nn += 1",
+            "source": "y = x ** 2 + 1\na, b = y.split([1, 2])\nz = (a * b.sum()).sum()\n"
+            "n = y.clone()\nn += 1",
             "return": ["z", "n"],
         },
     )  # fmt: skip

@@ -18,6 +18,9 @@ WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf
 """The numbers that JSON lacks."""
 
 _NUMBERS = (bool, int, float)
+
+_ELSEWHERE = ("tensor_not_found", "invalid_request")
+"""What one overload finds wrong with an argument that another may well take."""
 _MOST_SHORTCUTS = 10_000
 
 
@@ -105,7 +108,8 @@ class Reader:
     ) -> tuple[Any, tuple[Any, ...]]:
         """The first overload that these arguments fit, and its arguments in order.
 
-        Raises tensor_not_found where only a missing name stands in the way, else invalid_argument.
+        Raises tensor_not_found where only a missing name stands in the way, invalid_request where
+        only a literal does, else invalid_argument.
         """
         known = () if kwargs else (op, *map(type, args))
         shortcut = _SHORTCUTS.get(known)
@@ -124,7 +128,7 @@ class Reader:
             except Mismatch as mismatch:
                 reasons.append(str(mismatch))
             except GradwireError as problem:
-                if problem.code != "tensor_not_found":
+                if problem.code not in _ELSEWHERE:
                     raise
                 missing = missing or problem
         if missing is not None:
@@ -152,8 +156,12 @@ class Reader:
         self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Any, ...]:
         parameters = signature.parameters
+        last = signature.positional - 1
+        row = last >= 0 and parameters[last].kind == "tensors"  # which several tensors may fill
         given = [
-            self.value(parameters[i], arg) if i < len(parameters) else arg
+            self.value(parameters[min(i, last) if row else i], arg)
+            if row or i < len(parameters)
+            else arg
             for i, arg in enumerate(args)
         ]
         named = {}
@@ -181,6 +189,8 @@ class Reader:
         return self.literal(value) if number is None else number
 
     def _several(self, value: Any) -> Any:
+        if type(value) is str:
+            return self._tensor(value)
         return [self._tensor(item) for item in value] if type(value) is list else value
 
     def _index(self, value: Any) -> Any:

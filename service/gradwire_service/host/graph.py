@@ -21,7 +21,7 @@ def graph(session: Session, tensor: str | None = None) -> GraphData:
     roots = session.tensors.values() if tensor is None else [session.find(tensor)]
     drawing = _Drawing(session)
     drawing.follow(roots)
-    for name, found in session.tensors.items():
+    for name, found in sorted(session.tensors.items()):
         if tensor is None or name == tensor or drawing.met(found):
             drawing.name(name, found)
     drawing.mark_outputs()

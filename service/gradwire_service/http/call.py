@@ -163,10 +163,10 @@ class Call:
         if message["type"] == "http.disconnect":
             raise Hangup
         data: Buffer = message.get("body", b"")
+        if len(data) > limit:
+            raise self._too_large(limit)
         if message.get("more_body"):
             data = await self._rest(data, limit)
-        elif len(data) > limit:
-            raise self._too_large(limit)
         encoding = self._headers.get(b"content-encoding")
         if encoding is None:
             return data
