@@ -9,7 +9,7 @@ import pytest
 
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host.protocol.steps import NOT_YET, STEPS
-from gradwire_service.http.app import routes
+from gradwire_service.http.table import routes
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
 SERVED, _, MISSING = PAGE.partition("## Not available yet")

@@ -47,6 +47,7 @@ class Page:
         self.folder = folder
         self.stack = stack
         (folder / ".venv").symlink_to(sys.prefix)
+        (folder / "Makefile").symlink_to(ROOT / "Makefile")
 
     @cached_property
     def shell(self) -> Shell:
