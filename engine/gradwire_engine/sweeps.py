@@ -32,34 +32,37 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(kernel)
     def run(xp: Any, *args: Any, **attributes: Any) -> Any:
-        operands = args[:count]
-        if len(args) > count:
-            attributes |= zip(names[count:], args[count:], strict=False)
-        arrays = [x for x in operands if type(x) not in NUMBERS]
-        large = max(arrays, key=_axes)
-        if not large.shape:
-            return _on_one(kernel, xp, operands, attributes)
-        if large.size < LARGE or type(large) is not np.ndarray:
-            return kernel(xp, *operands, **attributes)
-        columns = [_column(x, large.shape) for x in operands]
-        dtypes = {a.dtype for a in arrays if a.dtype != bool}
-        if any(c is None for c in columns) or len(dtypes) != 1:
-            return kernel(xp, *operands, **attributes)
-
-        def work(out: Any, *blocks: Any) -> None:
-            rest = iter(blocks)
-            parts = [next(rest) if np.ndim(c) else c for c in columns]
-            out[...] = kernel(xp, *parts, **attributes)
-
-        out = np.empty(large.shape, dtypes.pop())
-        each_block(work, out.reshape(-1, 1), *[c for c in columns if np.ndim(c)])
-        return out
+        ndim = size = 0
+        for x in args[:count]:
+            if type(x) not in NUMBERS and x.ndim >= ndim:
+                ndim, size = x.ndim, x.size
+        if ndim and size < LARGE:
+            return kernel(xp, *args, **attributes)
+        attributes |= zip(names[count:], args[count:], strict=False)
+        return (_by_blocks if ndim else _on_one)(kernel, xp, args[:count], attributes)
 
     return run
 
 
-def _axes(array: Any) -> int:
-    return int(array.ndim)
+def _by_blocks(
+    kernel: Callable[..., Any], xp: Any, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> Any:
+    """The kernel on block after block, or at once on operands that don't lie alike."""
+    arrays = [x for x in operands if type(x) not in NUMBERS]
+    shape = max((a.shape for a in arrays), key=len)
+    columns = [_column(x, shape) for x in operands]
+    dtypes = {a.dtype for a in arrays if a.dtype != bool}
+    if any(c is None for c in columns) or len(dtypes) != 1:
+        return kernel(xp, *operands, **attributes)
+
+    def work(out: Any, *blocks: Any) -> None:
+        rest = iter(blocks)
+        parts = [next(rest) if np.ndim(c) else c for c in columns]
+        out[...] = kernel(xp, *parts, **attributes)
+
+    out = np.empty(shape, dtypes.pop())
+    each_block(work, out.reshape(-1, 1), *[c for c in columns if np.ndim(c)])
+    return out
 
 
 def _on_one(
