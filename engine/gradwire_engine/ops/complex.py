@@ -54,7 +54,11 @@ def imag(input: Array) -> Array:
 def view_as_real(xp: Any, input: Array) -> Array:
     """See complex numbers as pairs of real ones, along a new last axis."""
     if input.dtype.kind != "c":
-        raise error("dtype_mismatch", "view_as_real: the tensor is not complex")
+        raise error(
+            "dtype_mismatch",
+            f"view_as_real: the tensor is {input.dtype}, not complex",
+            "make it complex first, for instance with complex(real, imag)",
+        )
     part = input.real
     return xp.lib.stride_tricks.as_strided(
         part, (*part.shape, 2), (*part.strides, part.dtype.itemsize)
