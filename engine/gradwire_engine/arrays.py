@@ -7,6 +7,7 @@ dtype but no memory of its own: views of it can be taken, its elements must neve
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -153,6 +154,14 @@ def _shrunk(array: Array, shape: tuple[int, ...]) -> Array:
     seen = np.broadcast_to(array, shape)
     few = tuple(min(size, 2) for size in shape)
     return np.lib.stride_tricks.as_strided(seen, few, seen.strides, writeable=False)
+
+
+def memory_installed() -> int | None:
+    """The bytes of this machine's memory; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 register("cpu", _numpy_backend)

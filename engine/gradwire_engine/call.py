@@ -28,6 +28,8 @@ CACHE_SIZE = 4096
 """Calls kept per op; when full they are forgotten together."""
 ADDRESSABLE = 2**47
 """Bytes that a process can address at all: a result beyond that is refused, also as a phantom."""
+INSTALLED = memory_installed() or ADDRESSABLE
+"""Bytes of this machine's memory: no array that holds elements can be larger."""
 
 
 class Span:
@@ -63,11 +65,11 @@ class Call:
         outputs: tuple[Any, ...] = (found,) if self.single else tuple(found)
         self.outputs: tuple[Spec, ...] = tuple(spec._replace(device=device) for spec in outputs)
         self.nbytes = 0 if op.view else sum(spec.nbytes for spec in self.outputs)
-        if self.nbytes > ADDRESSABLE:
+        if self.nbytes > (ADDRESSABLE if device == "meta" else INSTALLED):
             raise error(
                 "memory_limit",
                 f"{op.name}: the result would take {self.nbytes} bytes",
-                "no machine has that much memory; work on smaller tensors",
+                "the machine has less memory than that; work on smaller tensors",
             )
         self.name = op.grad_name(named)
         self.differentiable = any(spec.dtype.differentiable for spec in self.outputs)

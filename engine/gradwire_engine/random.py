@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.arrays import backend
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 
@@ -38,7 +39,8 @@ class Generator:
         if device.startswith("cuda"):
             cupy = import_module("cupy")
             return cupy.random.Generator(cupy.random.Philox4x3210(hash((key, draw)) & (2**63 - 1)))
-        return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, draw]))
+        source = np.random.Philox(key=key, counter=[0, 0, 0, draw])
+        return backend(device).xp.random.Generator(source)
 
 
 def running(device: str) -> Any:

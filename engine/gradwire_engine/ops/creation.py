@@ -222,3 +222,9 @@ def full_like(
     """A number in the shape, dtype and device of another tensor."""
     wanted = dtype or dtype_of(input.dtype)
     return xp.full(input.shape, fits("full_like", fill_value, wanted), wanted.numpy)
+
+
+@primitive(spec=lambda input: Spec((), int64, ""), exact=True)
+def numel(xp: Any, input: Array) -> Array:
+    """How many elements a tensor has."""
+    return xp.full((), input.size, xp.int64)

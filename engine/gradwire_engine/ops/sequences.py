@@ -209,7 +209,7 @@ def tril_indices(
     device: Device | None = None,
 ) -> Array:
     """Rows and columns of the elements on and below a diagonal, in row order."""
-    return xp.stack(xp.nonzero(xp.tri(row, col, offset, dtype=bool)))
+    return _places(xp, row, col, offset, True)
 
 
 @primitive(spec=lambda row, col, offset, dtype: _pairs(row, col, offset, dtype, False))
@@ -223,4 +223,17 @@ def triu_indices(
     device: Device | None = None,
 ) -> Array:
     """Rows and columns of the elements on and above a diagonal, in row order."""
-    return xp.stack(xp.nonzero(~xp.tri(row, col, offset - 1, dtype=bool)))
+    return _places(xp, row, col, offset, False)
+
+
+def _places(xp: Any, row: int, col: int, offset: int, lower: bool) -> Array:
+    """Rows and columns of a triangle, without the matrix that it is a part of."""
+    total = _triangle(row, col, offset, lower)
+    start = min(max(-offset, 0), row) if lower else 0
+    stop = row if lower else max(min(row, col - offset), 0)
+    rows = xp.arange(start, stop)
+    first = xp.zeros_like(rows) if lower else xp.clip(rows + offset, 0, col)
+    counts = (xp.clip(rows + offset + 1, 0, col) if lower else col) - first
+    ends = xp.cumsum(counts)
+    which = xp.searchsorted(ends, xp.arange(total), side="right")
+    return xp.stack([rows[which], first[which] + xp.arange(total) - (ends - counts)[which]])
