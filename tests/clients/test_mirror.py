@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.clients.test_errors import assert_agrees
 
 import gradwire as torch
 from gradwire.session import Session
-from tests.clients.test_errors import assert_agrees
 
 _LAYOUTS = {
     "transposed": lambda x: x.T.sin(),

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire import current, defaults
-from gradwire.asked import asked
+from gradwire import current
+from gradwire.asked import asked, structure, told, unknown
 from gradwire.options import Options, take_options
 from gradwire.session import Session
 from gradwire.tensor import Tensor
@@ -19,6 +19,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
+from gradwire_engine.spec import INTEGER
 from gradwire_engine.tensor import Tensor as Meta
 
 Args = tuple[Any, ...]
@@ -117,20 +118,38 @@ def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark
         return result
     parts = [Tensor(session, part) for part in result]
     session.record({**step, "out": [part._name for part in parts]}, parts, mark=mark)
-    if hasattr(result, "_make"):
-        return result._make(parts)
-    return type(result)(parts)
+    return like(result, parts)
+
+
+def _looked_at(value: Any) -> Any:
+    whole = isinstance(value, Tensor) and value.dtype.category == INTEGER
+    return value.tolist() if whole else value
+
+
+def like(result: Any, parts: list[Tensor]) -> Any:
+    """The parts in what the op gave its results in: a list, a tuple or one with names."""
+    return result._make(parts) if hasattr(result, "_make") else type(result)(parts)
 
 
 def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any:
-    """An op whose result's shape depends on elements: the host says what came out."""
-    made = Tensor(session, asked((), (), defaults.dtype(), ""))
-    session.record({**step_of(op.name, args, kwargs), "out": made._name}, [made], mark=mark)
-    found = session.flush([made._name], data=False)[made._name]
-    assert found is not None
+    """An op whose result's shape depends on elements: the host says what came out.
+
+    Where even the number of results does, as in tensor_split, the ints that decide are looked at.
+    """
+    try:
+        kind = structure(op, args, kwargs)
+    except GradwireError:
+        return call(op, tuple(map(_looked_at, args)), kwargs)
+    several = isinstance(kind, tuple | list)
+    parts = [Tensor(session, unknown()) for _ in (kind if several else [kind])]
+    names = [part._name for part in parts]
+    step = {**step_of(op.name, args, kwargs), "out": names if several else names[0]}
+    session.record(step, parts, mark=mark)
+    found = session.flush(names, data=False)
     operands = [t._meta for t in tensors_in((*args, *kwargs.values()))]
-    made._meta = asked(operands, found.shape, found.dtype, found.grad_fn or "")
-    return made
+    for part, name in zip(parts, names, strict=True):
+        part._meta = told(operands, found[name])
+    return like(kind, parts) if several else parts[0]
 
 
-__all__ = ["call", "call_inplace", "session_of", "step_of"]
+__all__ = ["call", "call_inplace", "like", "session_of", "step_of"]

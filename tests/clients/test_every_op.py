@@ -1,0 +1,84 @@
+"""Every op of the catalogue, called as torch calls it: the engine's values, through both doors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.clients.test_errors import assert_agrees
+from tests.engine.samples import samples_of
+
+import gradwire as torch
+from gradwire.functions import function
+from gradwire.session import Session
+from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.mode import using
+from gradwire_engine.random import Generator
+from gradwire_engine.tensor import Tensor
+
+NAMES = [n for n in sorted(CATALOGUE) if samples_of(n) and not n.endswith("_") and n != "tensor"]
+"""All but those in place, and torch.tensor, which takes no tensors."""
+SEED = 7
+
+
+@pytest.fixture(scope="module", params=["embedded", "http"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """One session for all ops of a door."""
+    url = None if request.param == "embedded" else request.getfixturevalue("server_url")
+    with torch.connect(url).session() as found:
+        yield found
+
+
+def _given(value: Any, make: Any) -> Any:
+    """A sample's arguments with its arrays as tensors."""
+    if isinstance(value, np.ndarray | np.floating):
+        return make(np.asarray(value))
+    if type(value) in (list, tuple):
+        return type(value)(_given(v, make) for v in value)
+    if type(value) is dict:
+        return {k: _given(v, make) for k, v in value.items()}
+    return value
+
+
+def _here(array: np.ndarray) -> Any:
+    return torch.tensor(array, requires_grad=array.dtype.kind in "fc")
+
+
+def _in_the_engine(array: np.ndarray) -> Tensor:
+    return Tensor.of(array.copy(), requires_grad=array.dtype.kind in "fc")
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [part for item in value for part in _flat(item)]
+    return [value]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gives_what_the_engine_gives(shared: Session, name: str) -> None:
+    for args, kwargs in samples_of(name):
+        with using(generator=Generator(SEED)), np.errstate(all="ignore"):
+            expected = CATALOGUE[name](
+                *_given(args, _in_the_engine), **_given(kwargs, _in_the_engine)
+            )
+        torch.manual_seed(SEED)
+        call = function(name)
+        assert call is not None
+        actual = call(*_given(args, _here), **_given(kwargs, _here))
+        assert type(actual).__name__ == type(expected).__name__
+        pairs = zip(_flat(expected), _flat(actual), strict=True)
+        for e, a in pairs:
+            if isinstance(e, Tensor):
+                _same(e, a)
+            else:
+                assert a == e
+        assert_agrees(shared, *[t for t in _flat(actual) if isinstance(t, torch.Tensor)])
+
+
+def _same(expected: Tensor, actual: Any) -> None:
+    assert (actual.dtype, tuple(actual.shape)) == (expected.dtype, expected.shape)
+    assert (actual.requires_grad, actual.is_leaf) == (expected.requires_grad, expected.is_leaf)
+    found = actual.detach().numpy()
+    assert found.tobytes() == np.ascontiguousarray(expected.numpy()).tobytes()
