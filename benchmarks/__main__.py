@@ -33,11 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases that are asked for; 1 where a figure couldn't be measured."""
     options = _parser().parse_args(arguments)
     console = Console()
-    settings, load = _settings(options), os.getloadavg()[0]
-    figures = measure(options.cases or CASES, settings, console)
+    settings, loads = _settings(options), [os.getloadavg()[0]]
+    figures: list[Figure] = []
+    for case in options.cases or CASES:
+        figures += measure([case], settings, console)
+        loads.append(os.getloadavg()[0])
     report.show(console, figures)
     if options.keep and not options.cases:
-        page = report.markdown(machine.header(settings.threads, load), figures)
+        page = report.markdown(machine.header(settings.threads, loads[0], max(loads)), figures)
         report.RESULTS.write_text(page)
         console.print(f"kept in {report.RESULTS.relative_to(report.RESULTS.parent.parent)}")
     return 0 if all(figure.measured for figure in figures) else 1

@@ -14,8 +14,8 @@ OURS = ("gradwire", "numpy", "scipy", "torch", "fastapi", "uvicorn", "pydantic",
 THEIRS = ("tesseract-core", "umbridge")
 
 
-def header(threads: int, load: float) -> list[str]:
-    """Lines for the top of the report; `load` is the load average before the first side ran."""
+def header(threads: int, load: float, peak: float) -> list[str]:
+    """Lines for the top of the report, with the load averages before and at most during the run."""
     machine = (
         f"Machine: {_processor()}, {len(os.sched_getaffinity(0))} cores, {_memory()} GiB, "
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}."
@@ -27,8 +27,9 @@ def header(threads: int, load: float) -> list[str]:
         "what it is compared with."
     )
     beside = (
-        f"Load before the start: {load:.1f}. Anything above about 0.3 was other work on the same "
-        "cores, which hurts two threads that wait for each other more than one."
+        f"Load before the start: {load:.1f}, at most {peak:.1f} during the run. Much above 0.3 "
+        "before, or 2 during, there was other work on these cores: it hurts threads that wait for "
+        "each other, and whatever does more for each call, more than it hurts the rest."
     )
     return [machine, versions, pools, beside]
 

@@ -97,10 +97,10 @@ def test_a_connection_that_lay_idle_is_made_anew(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_header_says_what_it_was_measured_on() -> None:
-    text = "\n".join(machine.header(2, 0.1))
+    text = "\n".join(machine.header(2, 0.1, 2.5))
     assert f"numpy {np.__version__}" in text
     assert "limited to 2 each" in text
-    assert "Load before the start: 0.1" in text
+    assert "Load before the start: 0.1, at most 2.5" in text
 
 
 def test_the_page_has_a_row_for_each_figure() -> None:
