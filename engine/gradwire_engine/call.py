@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.arrays import backend, phantom_like, phantom_of
+from gradwire_engine.arrays import backend, memory_installed, phantom_like, phantom_of
 from gradwire_engine.direct import direct
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
