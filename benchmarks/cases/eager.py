@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness
 from benchmarks.libraries import LIBRARIES
-from benchmarks.side import Side
+from benchmarks.side import Side, all_cores
 from benchmarks.workloads import WORKLOADS
 
 LIMITS = {"mlp": 1.2, "block": 1.2, "logreg": 1.2, "softmax": 2.0}
@@ -25,9 +25,10 @@ def figures(harness: Harness) -> Sequence[Figure]:
 
 def _figure(harness: Harness, workload: str) -> Figure:
     threads = harness.settings.threads
+    cores = all_cores()[:threads]  # the engine has a thread for each core it may use
     target = "benchmarks.cases.eager:prepare"
     sides = {
-        library: Side(target, {"workload": workload, "library": library}, threads=threads)
+        library: Side(target, {"workload": workload, "library": library}, cores, threads)
         for library in ("engine", "torch")
     }
     found = harness.take_turns(sides)

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
-from tesseract_core.runtime import Array, Differentiable, Float32
+from tesseract_core.runtime import (  # type: ignore[import-not-found]
+    Array,
+    Differentiable,
+    Float32,
+)
 
 
 class InputSchema(BaseModel):
