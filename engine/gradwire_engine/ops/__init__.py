@@ -59,6 +59,7 @@ from gradwire_engine.ops import smooth as smooth
 from gradwire_engine.ops import softmax as softmax
 from gradwire_engine.ops import sorting as sorting
 from gradwire_engine.ops import special as special
+from gradwire_engine.ops import spectrum as spectrum
 from gradwire_engine.ops import split as split
 from gradwire_engine.ops import square as square
 from gradwire_engine.ops import triangular as triangular

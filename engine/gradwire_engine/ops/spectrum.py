@@ -1,0 +1,182 @@
+"""Eigenvalues and singular values with their vectors.
+
+The derivatives are those of M. Giles, "Collected matrix derivative results for forward and reverse
+mode algorithmic differentiation" (2008), extended to complex matrices. Those of vectors don't exist
+where eigenvalues (singular values) coincide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
+from gradwire_engine.ops.axes import unsqueeze
+from gradwire_engine.ops.complex import real
+from gradwire_engine.ops.diagonals import diag_embed
+from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.square import need_matrices, solve_system
+from gradwire_engine.ops.views import diagonal, narrow
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Spec, complex_of, real_of
+
+Pair = tuple[Array, Array]
+Triple = tuple[Array, Array, Array]
+
+
+def diagonals(x: Any) -> Any:
+    """The diagonal of each matrix."""
+    return diagonal(x, 0, x.ndim - 2, x.ndim - 1)
+
+
+def _gaps(values: Any) -> Any:
+    """values[j] - values[i] at (i, j); 1 on the diagonal, where nothing is divided by it."""
+    found = sub(unsqueeze(values, -2), unsqueeze(values, -1))
+    return found + diag_embed(mul(values, 0) + 1)
+
+
+def _with_diagonal(x: Any, values: Any) -> Any:
+    """Each matrix with these values on its diagonal."""
+    return x + diag_embed(sub(values, diagonals(x)))
+
+
+def _skew(x: Any) -> Any:
+    return sub(x, adjoint(x))
+
+
+def _eigh_spec(A: Spec, UPLO: str) -> tuple[Spec, Spec]:
+    need_matrices("linalg.eigh", A, square=True)
+    if UPLO.upper() not in ("L", "U"):
+        raise error("invalid_argument", f"linalg.eigh: UPLO is {UPLO!r}", "it is 'L' or 'U'")
+    return Spec(A.shape[:-1], real_of(A.dtype), ""), A
+
+
+def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
+    turned = mul(_skew(matmul(adjoint(vectors), g_vectors)), 0.5)
+    inner = _with_diagonal(div(turned, _gaps(values)), g_values)
+    return matmul(matmul(vectors, inner), adjoint(vectors))
+
+
+@primitive(
+    vjp(
+        A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eigh_gradient(
+            g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
+        )
+    ),
+    spec=_eigh_spec,
+    name="linalg.eigh",
+    outputs=("eigenvalues", "eigenvectors"),
+    fallible=True,
+    formula="V (diag(g_L) + skew(Vᴴ g_V) / 2E) Vᴴ with E[i, j] = L[j] - L[i]",
+)
+def eigh(xp: Any, A: Array, UPLO: str = "L") -> Pair:
+    """Real eigenvalues, rising, and eigenvectors of each Hermitian matrix."""
+    values, vectors = xp.linalg.eigh(A, UPLO.upper())
+    return values, vectors
+
+
+@composite(name="linalg.eigvalsh")
+def eigvalsh(A: Array, UPLO: str = "L") -> Array:
+    """The real eigenvalues, rising, of each Hermitian matrix."""
+    return eigh(A, UPLO)[0]
+
+
+def _eig_spec(A: Spec) -> tuple[Spec, Spec]:
+    need_matrices("linalg.eig", A, square=True)
+    found = A.with_(dtype=complex_of(A.dtype))
+    return found.with_(shape=A.shape[:-1]), found
+
+
+def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
+    """For vectors of length 1, whose phase a loss must not depend on."""
+    lying = adjoint(vectors)
+    turned = matmul(lying, g_vectors)
+    stretch = mul(matmul(lying, vectors), unsqueeze(real(diagonals(turned)), -2))
+    inner = _with_diagonal(div(sub(turned, stretch), conj(_gaps(values))), g_values)
+    return solve_system(lying, matmul(inner, lying))
+
+
+@primitive(
+    vjp(
+        A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eig_gradient(
+            g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
+        )
+    ),
+    spec=_eig_spec,
+    name="linalg.eig",
+    outputs=("eigenvalues", "eigenvectors"),
+    fallible=True,
+    formula="V⁻ᴴ (diag(g_L) + (Vᴴ g_V - VᴴV Re diag(Vᴴ g_V)) / conj(E)) Vᴴ",
+)
+def eig(xp: Any, A: Array) -> Pair:
+    """Complex eigenvalues and eigenvectors of each square matrix."""
+    values, vectors = xp.linalg.eig(A)
+    return values, vectors
+
+
+@composite(name="linalg.eigvals")
+def eigvals(A: Array) -> Array:
+    """The complex eigenvalues of each square matrix."""
+    return eig(A)[0]
+
+
+def _svd_spec(A: Spec, full_matrices: bool) -> tuple[Spec, Spec, Spec]:
+    need_matrices("linalg.svd", A)
+    *batch, m, n = A.shape
+    k = min(m, n)
+    left, right = (m, n) if full_matrices else (k, k)
+    values = Spec((*batch, k), real_of(A.dtype), "")
+    return A.with_(shape=(*batch, m, left)), values, A.with_(shape=(*batch, right, n))
+
+
+def _svd_gradient(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any:
+    """Only the vectors that belong to singular values count; the others of a full U, V may turn."""
+    k = s.shape[-1]
+    u, g_u = (narrow(x, x.ndim - 1, 0, k) for x in (u, g_u))
+    vh, g_vh = (narrow(x, x.ndim - 2, 0, k) for x in (vh, g_vh))
+    row, column = unsqueeze(s, -2), unsqueeze(s, -1)
+    gaps = _gaps(mul(s, s))
+    left = _skew(matmul(adjoint(u), g_u))
+    right = _skew(matmul(vh, adjoint(g_vh)))
+    inner = mul(div(left, gaps), row) + mul(column, div(right, gaps)) + diag_embed(g_s)
+    if is_complex(u):
+        inner = inner + diag_embed(div(diagonals(left), mul(s, 2)))
+    found = matmul(matmul(u, inner), vh)
+    if u.shape[-2] > k:
+        outside = sub(g_u, matmul(u, matmul(adjoint(u), g_u)))
+        found = found + matmul(div(outside, row), vh)
+    if vh.shape[-1] > k:
+        outside = sub(g_vh, matmul(matmul(g_vh, adjoint(vh)), vh))
+        found = found + matmul(u, div(outside, column))
+    return found
+
+
+@primitive(
+    vjp(A=lambda g_U, g_S, g_Vh, U, S, Vh: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh)),
+    spec=_svd_spec,
+    name="linalg.svd",
+    outputs=("U", "S", "Vh"),
+    fallible=True,
+    formula="U (diag(g_S) + skew(Uᴴ g_U) / E S + S skew(Vᴴ g_V) / E) Vᴴ + what lies outside",
+)
+def linalg_svd(
+    xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
+) -> Triple:
+    """Singular values, falling, and vectors of each matrix: A = U diag(S) Vh."""
+    u, s, vh = xp.linalg.svd(A, full_matrices)
+    return u, s, vh
+
+
+@composite(name="linalg.svdvals")
+def svdvals(A: Array, *, driver: str | None = None) -> Array:
+    """The singular values, falling, of each matrix."""
+    return linalg_svd(A, False)[1]
+
+
+@composite()
+def svd(input: Array, some: bool = True, compute_uv: bool = True) -> Any:
+    """Singular values, falling, and vectors of each matrix: input = U diag(S) Vᴴ."""
+    u, s, vh = linalg_svd(input, not some)
+    return (u, s, adjoint(vh)) if compute_uv else (u * 0, s, adjoint(vh) * 0)
