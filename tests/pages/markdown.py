@@ -36,7 +36,8 @@ class Block(NamedTuple):
 
 def blocks(path: Path) -> list[Block]:
     """The blocks of a page, in order."""
-    return list(_read(path.read_text(), str(path.relative_to(ROOT))))
+    name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
+    return list(_read(path.read_text(), str(name)))
 
 
 def _read(text: str, page: str) -> Iterator[Block]:

@@ -9,8 +9,8 @@ ebnf      a grammar that uses no rule it doesn't define
 json      a request body, of the model that its mark names: `<!-- body: OpsRequest -->`
 
 Marks, in an HTML comment before the block: `file: name` writes the block to that file of the
-scratch folder; `run by: …` see elsewhere.py; `fails: why` a command that must end with a status
-other than 0. A block that no rule covers is an error.
+scratch folder, for a later one to read; `run by: …` see elsewhere.py; `fails: why` a command that
+must end with a status other than 0. A block that no rule covers is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
-import pytest
 from tests.pages import elsewhere, requests
 from tests.pages.console import Shell, commands
 from tests.pages.markdown import ROOT, Block, blocks
@@ -35,7 +34,15 @@ from gradwire_service.host import protocol
 from gradwire_service.host.source import parse
 
 STAND_IN = "localhost:8000"
+SERVING = ("gradwire serve", "make serve")
+LISTENS = "gradwire listens on http://127.0.0.1:8000"
 PYTHONS_TOKENS = {"identifier", "string", "integer", "float", "imaginary", "dtype"}
+
+
+def play(path: Path, server: str, folder: Path) -> None:
+    """Play a page against a server, in an empty folder. AssertionError names page and line."""
+    with ExitStack() as stack:
+        Page(path, server, folder, stack).play()
 
 
 class Page:
@@ -74,14 +81,20 @@ class Page:
         """Do all that the page says, in order."""
         while self.blocks:
             block = self.blocks.popleft()
-            if "file" in block.marks:
-                self._file(block)
-            elif "run by" in block.marks:
-                self._elsewhere(block)
-            else:
-                rule = getattr(self, f"_{block.kind}", None)
-                assert rule is not None, f"{block.place}: no rule covers a block of {block.kind!r}"
-                rule(block)
+            try:
+                self._do(block)
+            except (AssertionError, ValueError, GradwireError) as problem:
+                raise AssertionError(f"{block.place}: {problem}") from problem
+
+    def _do(self, block: Block) -> None:
+        if "file" in block.marks:
+            self._file(block)
+        elif "run by" in block.marks:
+            self._elsewhere(block)
+        else:
+            rule = getattr(self, f"_kind_{block.kind}", None)
+            assert rule is not None, f"no rule covers a block of {block.kind!r}"
+            rule(block)
 
     def _follows(self, *kinds: str) -> Block | None:
         """The next block, if it is the result of this one."""
@@ -98,73 +111,66 @@ class Page:
     def _file(self, block: Block) -> None:
         name = block.marks["file"]
         (self.folder / name).write_text(self._here(block.text))
-        assert any(name in later.text for later in self.blocks), f"{block.place}: nothing reads it"
+        assert any(name in later.text for later in self.blocks), f"nothing reads {name}"
 
-    # the kinds of blocks
+    def _elsewhere(self, block: Block) -> None:
+        assert block.kind == "console", "only commands are run elsewhere"
+        for command in commands(block.text):
+            elsewhere.check(command.text, block.marks["run by"])
 
-    def _python(self, block: Block) -> None:
+    def _kind_python(self, block: Block) -> None:
         printed, raised = self.program.run(self._here(block.text), block.place)
         result = self._follows("text")
-        assert result or not raised, f"{block.place}: {printed}"
-        compare(block, result.text if result else "", self._there(printed))
+        assert result or not raised, printed
+        compare(result.text if result else "", self._there(printed))
 
-    def _console(self, block: Block) -> None:
+    def _kind_console(self, block: Block) -> None:
         for command in commands(block.text):
-            if command.text in ("gradwire serve", "make serve"):
-                compare(block, command.shown, "gradwire listens on http://127.0.0.1:8000")
+            if command.text in SERVING:
+                compare(command.shown, LISTENS)
                 continue
             printed, status = self.shell.run(self._here(command.text))
-            failed = bool(status) == ("fails" in block.marks)
-            assert failed, f"{block.place}: {command.text}: status {status}\n{printed}"
-            compare(block, command.shown, self._there(printed))
+            expected = bool(status) == ("fails" in block.marks)
+            assert expected, f"{command.text}: status {status}\n{printed}"
+            compare(command.shown, self._there(printed))
 
-    def _http(self, block: Block) -> None:
-        assert requests.is_request(block.text), f"{block.place}: a reply without a request"
+    def _kind_http(self, block: Block) -> None:
+        assert requests.is_request(block.text), "a reply without a request"
         reply = self.http.send(block.text)
         shown = self._follows("http")
-        assert shown, f"{block.place}: a request without its reply"
+        assert shown, "a request without its reply"
         got = f"{reply.status_code}\n{reply.text}"
-        assert requests.is_reply(shown.text, reply), f"{shown.place}: {shown.text}\nbut it is {got}"
+        assert requests.is_reply(shown.text, reply), f"shows\n{shown.text}\nbut it is {got}"
 
-    def _source(self, block: Block) -> None:
+    def _kind_source(self, block: Block) -> None:
         result = self._follows("steps", "error")
-        assert result, f"{block.place}: source without its steps or its error"
+        assert result, "source without its steps or its error"
         if result.kind == "steps":
-            assert parse(block.text) == [json.loads(line) for line in result.text.splitlines()]
+            wanted = [json.loads(line) for line in result.text.splitlines()]
+            assert parse(block.text) == wanted, f"gives {parse(block.text)}"
             return
-        with pytest.raises(GradwireError) as caught:
+        try:
             parse(block.text)
-        assert caught.value.detail == result.text.strip(), block.place
+        except GradwireError as problem:
+            compare(result.text, problem.detail)
+        else:
+            raise AssertionError("it is not refused")
 
-    def _ebnf(self, block: Block) -> None:
+    def _kind_ebnf(self, block: Block) -> None:
         text = re.sub(r"\(\*.*?\*\)|\"[^\"]*\"|'[^']*'", " ", block.text, flags=re.DOTALL)
         defined = set(re.findall(r"^(\w+) *=", text, re.MULTILINE))
         used = set(re.findall(r"\b[a-z]+\b", text))
-        assert used <= defined | PYTHONS_TOKENS, f"{block.place}: {used - defined}"
+        assert used <= defined | PYTHONS_TOKENS, f"rules that aren't there: {used - defined}"
 
-    def _json(self, block: Block) -> None:
+    def _kind_json(self, block: Block) -> None:
         model = getattr(protocol, block.marks.get("body", ""), None)
-        assert model is not None, f"{block.place}: JSON that nothing sends and no model reads"
+        assert model is not None, "JSON that nothing sends and no model reads"
         protocol.read(model, json.loads(block.text))
 
-    def _elsewhere(self, block: Block) -> None:
-        assert block.kind == "console", f"{block.place}: only commands are run elsewhere"
-        for command in commands(block.text):
-            try:
-                elsewhere.check(command.text, block.marks["run by"])
-            except AssertionError as problem:
-                raise AssertionError(f"{block.place}: {problem}") from None
 
-
-def compare(block: Block, shown: str, got: str) -> None:
-    """Raise AssertionError unless the block shows what it gives."""
-    assert matches(shown, got), f"{block.place}: shows\n{shown}\nbut it is\n{got}"
-
-
-def play(path: Path, server: str, folder: Path) -> None:
-    """Play a page against a server, in an empty folder."""
-    with ExitStack() as stack:
-        Page(path, server, folder, stack).play()
+def compare(shown: str, got: str) -> None:
+    """Raise AssertionError unless that is what the page shows."""
+    assert matches(shown, got), f"shows\n{shown}\nbut it is\n{got}"
 
 
 __all__ = ["ROOT", "play"]
