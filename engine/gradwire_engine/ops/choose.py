@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, elementwise
+from gradwire_engine.one_pass import one_pass
 from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -172,15 +174,23 @@ def clamp_max(xp: Any, input: Array, max: Array) -> Array:
     return xp.minimum(input, max)
 
 
-def _shared(g: Any, a: Any, b: Any, loses: Any) -> Any:
-    """The gradient for `a` where `a` is taken; half of it where the two are equal."""
-    return where(loses, 0, where(a == b, g / 2, g))
+def _halved(g: Any, a: Any, b: Any) -> Any:
+    return where(a < b, 0, where(a == b, g / 2, g))
+
+
+@one_pass(_halved)
+def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
+    """The gradient where `a` is larger than `b`; half of it where the two are equal."""
+    tie = xp.equal(a, b)
+    if type(tie) is not np.ndarray or tie.any():
+        g = chosen(xp, tie, g / 2, g)
+    return chosen(xp, xp.less(a, b), 0, g)
 
 
 @elementwise(
     vjp(
-        input=lambda g, input, other: _shared(g, input, other, input < other),
-        other=lambda g, input, other: _shared(g, input, other, input > other),
+        input=lambda g, input, other: _to_larger(g, input, other),
+        other=lambda g, input, other: _to_larger(g, other, input),
     ),
     takes=REAL,
     inplace=False,
@@ -194,8 +204,8 @@ def maximum(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
-        input=lambda g, input, other: _shared(g, input, other, input > other),
-        other=lambda g, input, other: _shared(g, input, other, input < other),
+        input=lambda g, input, other: _to_larger(g, other, input),
+        other=lambda g, input, other: _to_larger(g, input, other),
     ),
     takes=REAL,
     inplace=False,

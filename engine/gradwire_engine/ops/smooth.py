@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, composite, elementwise
@@ -82,10 +84,9 @@ def _known_approximation(named: dict[str, Any]) -> None:
         )
 
 
-def _gelu_inner(xp: Any, x: Array) -> Array:
+def _gelu_inner(xp: Any, x: Array, square: Array) -> Array:
     """tanh(GELU_SCALE (x + GELU_CUBIC x³)) as a fresh array."""
-    t = xp.multiply(x, x)
-    t *= GELU_SCALE * GELU_CUBIC
+    t = xp.multiply(square, GELU_SCALE * GELU_CUBIC)
     t += GELU_SCALE
     t *= x
     return xp.tanh(t, out=t)
@@ -102,7 +103,7 @@ def _gelu_inner(xp: Any, x: Array) -> Array:
 def gelu(xp: Any, input: Array, approximate: str = "none") -> Array:
     """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
     if approximate == "tanh":
-        out = _gelu_inner(xp, input)
+        out = _gelu_inner(xp, input, xp.multiply(input, input))
     else:
         out = error_function(xp, xp.multiply(input, sqrt(0.5)))
     out += 1
@@ -134,29 +135,39 @@ def _gelu_bend(x: Any, approximate: str) -> Any:
 @swept
 def gelu_backward(xp: Any, grad_output: Array, input: Array, approximate: str = "none") -> Array:
     """The gradient that goes through gelu."""
-    slope = xp.multiply(input, input)
-    if approximate == "tanh":
-        t = _gelu_inner(xp, input)
-        slope *= 3 * GELU_SCALE * GELU_CUBIC
-        slope += GELU_SCALE
-        slope *= input
-        rest = xp.multiply(t, t)
-        xp.subtract(1, rest, out=rest)
-        slope *= rest
-        t += slope
-        t += 1
-        t *= 0.5
-    else:
-        t = error_function(xp, xp.multiply(input, sqrt(0.5)))
-        t += 1
-        t *= 0.5
-        slope *= -0.5
-        xp.exp(slope, out=slope)
-        slope *= input
-        slope *= 1 / sqrt(2 * pi)
-        t += slope
-    t *= grad_output
-    return t
+    through_tanh = approximate == "tanh"
+    slope = (_tanh_gelu_slope if through_tanh else _gelu_slope)(xp, input)
+    slope *= grad_output
+    return slope
+
+
+def _tanh_gelu_slope(xp: Any, x: Array) -> Array:
+    """(1 + t) (1/2 + (1 - t) x u' / 2), where u is the argument of the tanh t."""
+    inner = xp.multiply(x, x)
+    slope = _gelu_inner(xp, x, inner)
+    slope += 1
+    inner *= 1.5 * GELU_SCALE * GELU_CUBIC
+    inner += 0.5 * GELU_SCALE
+    inner *= x
+    rest = xp.subtract(2, slope)
+    rest *= inner
+    rest += 0.5
+    slope *= rest
+    return slope
+
+
+def _gelu_slope(xp: Any, x: Array) -> Array:
+    """Φ(x) + x φ(x), Φ and φ the normal distribution and its density."""
+    slope = error_function(xp, xp.multiply(x, sqrt(0.5)))
+    slope += 1
+    slope *= 0.5
+    density = xp.multiply(x, x)
+    density *= -0.5
+    xp.exp(density, out=density)
+    density *= x
+    density *= 1 / sqrt(2 * pi)
+    slope += density
+    return slope
 
 
 def _log_of_sum(xp: Any, x: Array) -> Array:
@@ -182,7 +193,7 @@ def softplus(xp: Any, input: Array, beta: float = 1, threshold: float = 20) -> A
     out = _log_of_sum(xp, scaled)
     if beta != 1:
         out /= beta
-    return chosen(xp, xp.greater(scaled, threshold), input, out)
+    return _linear_above(xp, scaled, threshold, input, out)
 
 
 @elementwise(
@@ -202,7 +213,15 @@ def softplus_backward(
     scaled = input if beta == 1 else xp.multiply(input, beta)
     out = _logistic(xp, scaled)
     out *= grad_output
-    return chosen(xp, xp.greater(scaled, threshold), grad_output, out)
+    return _linear_above(xp, scaled, threshold, grad_output, out)
+
+
+def _linear_above(xp: Any, x: Array, threshold: float, linear: Array, curved: Array) -> Array:
+    """`linear` where x is above a threshold; on a processor it is first seen whether any is."""
+    above = xp.greater(x, threshold)
+    if type(above) is np.ndarray and not above.any():
+        return curved
+    return chosen(xp, above, linear, curved)
 
 
 def _bell(x: Any) -> Any:
