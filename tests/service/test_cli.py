@@ -1,0 +1,268 @@
+"""The command line, run as its users run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from tests.service.conftest import Running
+from tests.service.test_http_lanes import SLOW
+
+COMMAND = Path(sys.executable).with_name("gradwire")
+STEPS = {
+    "steps": [
+        {"tensor": "x", "value": [1, 2, 3], "requires_grad": True},
+        {"op": "pow", "args": ["x", 2], "out": "y"},
+        {"op": "sum", "args": ["y"], "out": "z"},
+        {"backward": {"tensors": ["z"]}},
+    ],
+    "return": ["z", "x.grad", "y.grad"],
+}
+PROGRAM = {
+    "program": {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]},
+    "inputs": {"x": [1, 2, 3]},
+}
+
+
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | variables,
+        check=False,
+    )
+
+
+@contextmanager
+def serving(*arguments: object, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process, and the URL that it prints."""
+    with subprocess.Popen(
+        [COMMAND, "serve", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | variables,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        try:
+            yield process, line.rpartition(" ")[2].strip()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait(30)
+
+
+def test_help_names_every_command() -> None:
+    shown = run("--help")
+    assert shown.returncode == 0
+    for command in ("serve", "ops", "run", "graph"):
+        assert command in shown.stdout
+
+
+def test_serve_on_a_free_port_and_end_with_sigterm() -> None:
+    with serving("--port", 0, "--log", "json") as (process, url):
+        assert url.startswith("http://127.0.0.1:")
+        assert httpx.get(f"{url}/health/ready").status_code == 200
+        assert httpx.post(f"{url}/v1/sessions", json={}).status_code == 201
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out == ""
+    lines = [json.loads(line) for line in err.splitlines()]
+    assert [line["route"] for line in lines] == ["/health/ready", "/v1/sessions"]
+    assert lines[1]["session"].startswith("s_")
+
+
+def test_requests_under_way_are_answered_before_the_end() -> None:
+    with serving("--port", 0, "--log", "none") as (process, url):
+        key = httpx.post(f"{url}/v1/sessions", json={}).json()["id"]
+        found: list[httpx.Response] = []
+
+        def slow() -> None:
+            path = f"{url}/v1/sessions/{key}/steps"
+            found.append(httpx.post(path, json={"steps": SLOW, "return": ["r"]}, timeout=60))
+
+        thread = threading.Thread(target=slow)
+        thread.start()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        thread.join()
+        assert process.wait(30) == 0
+    assert found[0].status_code == 200
+
+
+def test_what_takes_too_long_is_stopped_at_the_end() -> None:
+    with serving("--port", 0, "--log", "none", GRADWIRE_SHUTDOWN_SECONDS="1") as (process, url):
+        key = httpx.post(f"{url}/v1/sessions", json={}).json()["id"]
+        host, _, port = url.removeprefix("http://").partition(":")
+        body = json.dumps({"steps": SLOW * 50}).encode()
+        head = f"POST /v1/sessions/{key}/steps HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}"
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(head.encode() + b"\r\n\r\n" + body)
+            time.sleep(0.2)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+            assert time.monotonic() - began < 10
+
+
+def test_limits_by_option_and_by_variable() -> None:
+    with serving("--port", 0, "--body-bytes", 1234, GRADWIRE_STEPS="7") as (_, url):
+        limits = httpx.get(f"{url}/v1/info").json()["limits"]
+    assert (limits["body_bytes"], limits["steps"]) == (1234, 7)
+
+
+def test_a_unix_socket_is_its_owners(tmp_path: Path) -> None:
+    path = tmp_path / "gradwire.sock"
+    with serving("--uds", path, "--log", "none"):
+        assert path.stat().st_mode & 0o777 == 0o600
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client:
+            assert client.get("http://local/health/ready").status_code == 200
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
+def test_other_machines_need_keys(host: str) -> None:
+    refused = run("serve", "--host", host, "--port", 0)
+    assert refused.returncode == 1
+    assert "no keys are configured" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_other_machines_with_keys() -> None:
+    for more, headers in (
+        ({"GRADWIRE_KEYS": "a, b"}, {"authorization": "Bearer b"}),
+        ({"GRADWIRE_WITHOUT_KEYS": "1"}, {}),
+    ):
+        with serving("--host", "0.0.0.0", "--port", 0, **more) as (_, url):
+            url = url.replace("0.0.0.0", "127.0.0.1")
+            reply = httpx.post(f"{url}/v1/sessions", json={}, headers=headers)
+            assert reply.status_code == 201
+
+
+def test_a_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("serve", "--port", taken.getsockname()[1])
+    assert refused.returncode == 1
+    assert "can't listen" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_wrong_setting() -> None:
+    refused = run("serve", "--port", 0, GRADWIRE_LOG="yes")
+    assert refused.returncode == 1
+    assert "setting log" in refused.stderr
+
+
+def test_ops() -> None:
+    shown = run("ops")
+    assert shown.returncode == 0
+    assert any(line.startswith("matmul ") for line in shown.stdout.splitlines())
+    shown = run("ops", "softmax")
+    assert "(input: tensor, dim: dim" in shown.stdout.replace("\n", " ")
+    refused = run("ops", "sofmax")
+    assert refused.returncode == 1
+    assert "softmax" in refused.stderr
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    contents = {
+        "steps.json": json.dumps(STEPS),
+        "program.json": json.dumps(PROGRAM),
+        "text.gw": "x = tensor([1.0, 2.0, 3.0])\ny = x ** 2\nz = y.sum()\n",
+        "wrong.gw": "x = tensor([1.0])\nfor y in x: pass\n",
+        "failing.json": json.dumps({"steps": [{"op": "sin", "args": ["nope"], "out": "y"}]}),
+        "broken.json": "{",
+        "other.json": "[]",
+    }
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    return {name: tmp_path / name for name in contents}
+
+
+@pytest.mark.parametrize("remote", [False, True], ids=["embedded", "server"])
+def test_run(server: Running, files: dict[str, Path], remote: bool) -> None:
+    where = ["--server", server.url] if remote else []
+    before = len(server.service.host.sessions())
+    rows = table(run("run", files["steps.json"], *where))
+    assert rows == [
+        ["name", "dtype", "shape", "grad_fn", "value"],
+        ["z", "float32", "[]", "SumBackward0", "14.0"],
+        ["x.grad", "float32", "[3]", "[2.0, 4.0, 6.0]"],
+        ["y.grad", "none"],
+    ]
+    rows = table(run("run", files["program.json"], *where))
+    assert rows[1:] == [
+        ["z", "float32", "[]", "SumBackward0", "14.0"],
+        ["x.grad", "float32", "[3]", "[2.0, 4.0, 6.0]"],
+    ]
+    rows = table(run("run", files["text.gw"], *where))
+    assert [row[0] for row in rows] == ["name", "x", "y", "z"]
+    assert rows[2][-1] == "[1.0, 4.0, 9.0]"
+    assert len(server.service.host.sessions()) == before
+
+
+def table(shown: subprocess.CompletedProcess[str]) -> list[list[str]]:
+    """The cells of a printed table that aren't empty."""
+    assert shown.returncode == 0, shown.stderr
+    return [
+        [cell.strip() for cell in line.split("  ") if cell.strip()]
+        for line in shown.stdout.splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("wrong.gw", "invalid_source"),
+        ("failing.json", "tensor_not_found"),
+        ("broken.json", "invalid_json"),
+        ("other.json", "invalid_request"),
+    ],
+)
+def test_run_says_what_is_wrong(files: dict[str, Path], name: str, code: str) -> None:
+    refused = run("run", files[name])
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{code}: ")
+    assert "Traceback" not in refused.stderr
+
+
+def test_run_without_a_server_or_a_file(files: dict[str, Path], tmp_path: Path) -> None:
+    refused = run("run", files["steps.json"], "--server", "http://127.0.0.1:1")
+    assert refused.returncode == 1
+    assert "is the server running?" in refused.stderr
+    assert run("run", tmp_path / "nope.json").returncode == 1
+
+
+@pytest.mark.parametrize("remote", [False, True], ids=["embedded", "server"])
+def test_graph(server: Running, files: dict[str, Path], tmp_path: Path, remote: bool) -> None:
+    where = ["--server", server.url] if remote else []
+    for name in ("steps.json", "program.json", "text.gw"):
+        out = tmp_path / f"{name}.svg"
+        assert run("graph", files[name], "-o", out, *where).returncode == 0
+        text = " ".join(ElementTree.parse(out).getroot().itertext())
+        assert ("pow" in text) == (name != "text.gw")
+    for suffix, start in ((".dot", "digraph"), (".mmd", "flowchart"), (".json", "{")):
+        out = tmp_path / f"graph{suffix}"
+        assert run("graph", files["steps.json"], "-o", out, *where).returncode == 0
+        assert start in out.read_text()
+    assert run("graph", files["steps.json"]).stdout.startswith("<svg")
+    assert "suffix" in run("graph", files["steps.json"], "-o", tmp_path / "a.png").stderr
