@@ -53,6 +53,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
 # Keys decide who gets in: `-e GRADWIRE_KEYS=…`, or `-e GRADWIRE_WITHOUT_KEYS=true` where the port is
 # published to this machine only. With neither the server refuses to start, and says so.
 ENTRYPOINT ["gradwire"]
-# Who reaches the port is the network's to say: publish it on 127.0.0.1, or set GRADWIRE_KEYS, which
-# are then asked for.
-CMD ["serve", "--host", "0.0.0.0", "--port", "8000", "--without-keys"]
+CMD ["serve", "--host", "0.0.0.0", "--port", "8000"]
