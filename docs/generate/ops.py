@@ -16,7 +16,7 @@ HEAD = """# The ops
 `gradwire ops NAME` say the same. Over REST an op's last part is enough where only one op has it
 (`gelu` for `nn.functional.gelu`). *In place* is the name of the form that writes to its first
 tensor. In derivatives `g` is the gradient that arrives, `out` the result, `conj` the complex
-conjugate; *from its parts* means that the op is written in other ops.
+conjugate. An op *of other ops* is written in them, and has whatever derivative they have.
 """
 
 
@@ -63,7 +63,7 @@ def _derivative(op: Op) -> str:
     if op.formula:
         return f"`{_cell(op.formula)}`"
     if any(isinstance(overload, Composite) for overload in op.overloads):
-        return "from its parts"
+        return "of other ops"
     return "yes" if any(overload.differentiable for overload in op.overloads) else "–"
 
 
