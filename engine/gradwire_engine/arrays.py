@@ -105,14 +105,28 @@ def _cuda_works() -> bool:
 
 
 def _numpy_backend() -> Backend:
-    xp = Namespace(np, {"special": "scipy.special", "scipy_linalg": "scipy.linalg"})
+    xp = Namespace(
+        np,
+        {
+            "special": "scipy.special",
+            "scipy_linalg": "scipy.linalg",
+            "sparse": "scipy.sparse",
+        },
+    )
     scalars = (*(np.dtype(c).type for c in "?bBhHiIlLqQefdFD"), ml_dtypes.bfloat16)
     return Backend("cpu", xp, (np.ndarray, *scalars), np.asarray, np.asarray)
 
 
 def _cupy_backend() -> Backend:
     cupy = import_module("cupy")
-    xp = Namespace(cupy, {"special": "cupyx.scipy.special", "scipy_linalg": "cupyx.scipy.linalg"})
+    xp = Namespace(
+        cupy,
+        {
+            "special": "cupyx.scipy.special",
+            "scipy_linalg": "cupyx.scipy.linalg",
+            "sparse": "cupyx.scipy.sparse",
+        },
+    )
     return Backend("cuda", xp, (cupy.ndarray,), cupy.asarray, cupy.asnumpy)
 
 

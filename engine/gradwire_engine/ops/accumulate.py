@@ -9,47 +9,50 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 
 
+def _half(values: Array) -> bool:
+    """float16 or bfloat16, which NumPy has as a kind of its own."""
+    return values.dtype.kind in "fV" and values.dtype.itemsize == 2
+
+
 def summed(xp: Any, places: Array, values: Array, size: int) -> Array:
     """A vector of `size` where each value has been added at its place; places may repeat."""
     places, values = places.reshape(-1), values.reshape(-1)
-    kind = values.dtype.kind
+    dtype = values.dtype
     if not values.size or not size:
-        return xp.zeros(size, values.dtype)
-    if kind == "c":
-        out = xp.empty(size, values.dtype)
-        out.real = xp.bincount(places, weights=values.real, minlength=size)
-        out.imag = xp.bincount(places, weights=values.imag, minlength=size)
+        return xp.zeros(size, dtype)
+    if dtype.kind == "c":
+        out = xp.empty(size, dtype)
+        out.real = summed(xp, places, xp.ascontiguousarray(values.real), size)
+        out.imag = summed(xp, places, xp.ascontiguousarray(values.imag), size)
         return out
-    if kind in "fV":  # V: bfloat16, which NumPy does not know as a floating dtype
-        weights = values.astype(xp.float32) if kind == "V" else values
-        return xp.bincount(places, weights=weights, minlength=size).astype(values.dtype)
-    out = xp.zeros(size, xp.int64)  # exact, which bincount's float64 is not
-    xp.add.at(out, places, values.astype(xp.int64))
-    return out.astype(values.dtype)
+    if _half(values):
+        values = values.astype(xp.float32)
+    elif dtype.kind != "f":
+        values = values.astype(xp.int64)
+    out = xp.zeros(size, values.dtype)
+    xp.add.at(out, places, values)
+    return out.astype(dtype, copy=False)
 
 
 def summed_rows(xp: Any, places: Array, rows: Array, size: int) -> Array:
     """Rows (m, width) added at their places among `size` rows."""
-    width = rows.shape[1]
+    width, dtype = rows.shape[1], rows.dtype
     if width == 1:
         return summed(xp, places, rows, size).reshape(size, 1)
-    if hasattr(xp.add, "reduceat") and places.size and width:
-        return _segments_summed(xp, places, rows, size)
+    rows = rows.astype(xp.float32) if _half(rows) else rows
+    sparse = getattr(xp, "sparse", None)
+    if sparse is not None and rows.dtype.kind in "fc":
+        return _product(xp, sparse, places, rows, size).astype(dtype, copy=False)
     spread = places.reshape(-1, 1) * width + xp.arange(width)
-    return summed(xp, spread, rows, size * width).reshape(size, width)
+    found = summed(xp, spread, rows, size * width).reshape(size, width)
+    return found.astype(dtype, copy=False)
 
 
-def _segments_summed(xp: Any, places: Array, rows: Array, size: int) -> Array:
-    """Sorted by place, equal ones lie together and are added by one call."""
-    order = xp.argsort(places, kind="stable")
-    ordered = places[order]
-    starts = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]]))
-    out = xp.zeros((size, rows.shape[1]), rows.dtype)
-    if starts.size == places.size:  # nothing repeats
-        out[places] = rows
-    else:
-        out[ordered[starts]] = xp.add.reduceat(rows[order], starts, axis=0)
-    return out
+def _product(xp: Any, sparse: Any, places: Array, rows: Array, size: int) -> Array:
+    """The product with the matrix that has a 1 at (place, i) for each row i and is sparse."""
+    count = places.size
+    ones, columns = xp.ones(count, rows.dtype), xp.arange(count + 1)
+    return sparse.csc_matrix((ones, places, columns), shape=(size, count)) @ rows
 
 
 def in_range(
