@@ -13,7 +13,7 @@ RIVALS := .venv-rivals
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMPS := $(VENV)/stamps
-CODE := engine service clients tests benchmarks examples deploy
+CODE := engine service clients tests benchmarks examples deploy docs
 
 # --- what the verbs need ------------------------------------------------------------------------
 

@@ -41,9 +41,21 @@ def _text(runner: str) -> str:
     return path.read_text()
 
 
-@cache
 def verbs() -> dict[str, list[str]]:
     """The verbs of the Makefile with their commands, without the place of the environment."""
+    return {
+        verb: [re.sub(r"^\.venv/bin/(python )?", "", line) for line in lines]
+        for verb, lines in _recipes().items()
+    }
+
+
+def echoed(verb: str) -> str:
+    """What make prints before a verb's own output."""
+    return "\n".join(_recipes()[verb])
+
+
+@cache
+def _recipes() -> dict[str, list[str]]:
     text = (ROOT / "Makefile").read_text()
     found = re.findall(r"^([a-z-]+|\.venv):.*?##.*\n((?:\t.*\n)*)", text, re.MULTILINE)
     return {
@@ -53,7 +65,7 @@ def verbs() -> dict[str, list[str]]:
 
 
 def _plain(line: str) -> str:
-    line = re.sub(r"\$\(BIN\)/(python )?", "", line.strip().lstrip("@"))
+    line = line.strip().lstrip("@").replace("$(BIN)", ".venv/bin")
     return " ".join(re.sub(r"\$\(\w+\)", "", line).split())
 
 

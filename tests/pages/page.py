@@ -34,8 +34,8 @@ from gradwire_service.host import protocol
 from gradwire_service.host.source import parse
 
 STAND_IN = "localhost:8000"
-SERVING = ("gradwire serve", "make serve")
 LISTENS = "gradwire listens on http://127.0.0.1:8000"
+SERVING = {"gradwire serve": LISTENS, "make serve": f"{elsewhere.echoed('serve')}\n{LISTENS}"}
 PYTHONS_TOKENS = {"identifier", "string", "integer", "float", "imaginary", "dtype"}
 
 
@@ -127,7 +127,7 @@ class Page:
     def _kind_console(self, block: Block) -> None:
         for command in commands(block.text):
             if command.text in SERVING:
-                compare(command.shown, LISTENS)
+                compare(command.shown, SERVING[command.text])
                 continue
             printed, status = self.shell.run(self._here(command.text))
             expected = bool(status) == ("fails" in block.marks)
