@@ -59,7 +59,8 @@ def look_up(input: Any, index: Any) -> Indexed:
 
 def _walk(input: Any, items: list[Any]) -> Indexed:
     """Take the entries one by one, at the axis that each has come to."""
-    seen, dim, advanced = input, 0, {}  # type: ignore[var-annotated]
+    seen, dim = input, 0
+    advanced: dict[int, Any] = {}
     for item in items:
         if item is None:
             seen, dim = unsqueeze(seen, dim), dim + 1

@@ -27,22 +27,22 @@ def _cut_to(dtype: DType | None, *numbers: Number) -> tuple[Any, ...]:
     return tuple(int(n) if whole and isinstance(n, float) else n for n in numbers)
 
 
-def _length(start: Number, end: Number, step: Number) -> int:
-    if not step or not all(map(isfinite, (start, end, step))):  # type: ignore[arg-type]
+def _length(start: Any, end: Any, step: Any) -> int:
+    if not step or not all(map(isfinite, (start, end, step))):
         raise error(
             "invalid_argument",
             f"arange: from {start} to {end} by {step}",
             "the bounds must be finite and the step not zero",
         )
-    if (end - start) * step < 0:  # type: ignore[operator]
+    if (end - start) * step < 0:
         raise error(
             "invalid_argument",
             f"arange: from {start} to {end} the step {step} leads away",
             "change the sign of the step",
         )
     if all(isinstance(n, int) for n in (start, end, step)):
-        return -(-(end - start) // step)  # type: ignore[operator]
-    return ceil((end - start) / step)  # type: ignore[operator]
+        return -(-(end - start) // step)
+    return ceil((end - start) / step)
 
 
 def _arange(start: Number, end: Number, step: Number, dtype: DType | None) -> Spec:
