@@ -10,10 +10,11 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.one_pass import one_pass
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import div, mul, neg
-from gradwire_engine.ops.choose import clamp, where
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.exponential import log, sigmoid
+from gradwire_engine.ops.limits import clamp
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
 from gradwire_engine.ops.nll import class_axis, nll

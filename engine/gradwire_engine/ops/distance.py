@@ -7,9 +7,10 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.axes import broadcast_to, unsqueeze
-from gradwire_engine.ops.choose import clamp_min, where
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.gather import index_select
+from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.norms import vector_norm
 from gradwire_engine.ops.sequences import triu_indices
 from gradwire_engine.ops.views import select

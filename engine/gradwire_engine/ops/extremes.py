@@ -8,10 +8,10 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import REAL, composite, primitive, reduction
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.ops.choose import maximum, minimum
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import sum, with_kept_dims
 from gradwire_engine.ops.gather import gather
+from gradwire_engine.ops.limits import maximum, minimum
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Dims, Ints
 from gradwire_engine.spec import DType, Spec, int64

@@ -11,10 +11,11 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
-from gradwire_engine.ops.choose import clamp_min, minimum, where
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.distance import pairwise_distance
 from gradwire_engine.ops.expand import expand, sum
 from gradwire_engine.ops.exponential import exp, log, sqrt, xlogy
+from gradwire_engine.ops.limits import clamp_min, minimum
 from gradwire_engine.ops.loss import F, reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.smooth import logsigmoid

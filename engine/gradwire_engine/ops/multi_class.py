@@ -9,11 +9,12 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.axes import unsqueeze
-from gradwire_engine.ops.choose import clamp_min, where
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq, ne
 from gradwire_engine.ops.cumulative import cumprod
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.gather import gather
+from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
 from gradwire_engine.ops.power import square

@@ -10,10 +10,11 @@ from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import lerp, lerp_by_tensor, mul, sub
 from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.ops.choose import clamp_min, where
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.gather import gather
+from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.ops.rounding import ceil, floor, round
 from gradwire_engine.ops.sorting import sort

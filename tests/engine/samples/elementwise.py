@@ -104,6 +104,8 @@ SAMPLES: dict[str, Draw] = {
     "__rfloordiv__": pair(0.7, 3),
     "__rlshift__": _shifts,
     "__rrshift__": _shifts,
+    "allclose": pair(rtol=0.1),
+    "equal": each(pair(), lambda rng: [((drawn(rng), drawn(rng)), {})]),
     "nan_to_num": alone(nan=1.0, posinf=2.0),
     "isclose": pair(rtol=0.1, equal_nan=True),
     "polygamma": _orders("n", 0.5, 0, 1, 2, 4),

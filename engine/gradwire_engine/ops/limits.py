@@ -1,0 +1,173 @@
+"""Limits of elements: clamp, the larger and the smaller of two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import REAL, elementwise
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.ops.choose import where
+from gradwire_engine.promote import Weak
+from gradwire_engine.rule import vjp
+from gradwire_engine.select import chosen
+
+
+def _needs_limit(named: dict[str, Any]) -> None:
+    if named["min"] is None and named["max"] is None:
+        raise error(
+            "invalid_argument",
+            "clamp: neither min nor max was given",
+            "give at least one of them",
+        )
+
+
+def _within(input: Any, min: Any, max: Any) -> Any:
+    if max is None:
+        return input >= min
+    return input <= max if min is None else (input >= min) & (input <= max)
+
+
+def _takes_min(input: Any, min: Any, max: Any) -> Any:
+    return input < min if max is None else (min < max) & (input < min)
+
+
+def _takes_max(input: Any, min: Any, max: Any) -> Any:
+    return input > max if min is None else (input > max) | (max < min)
+
+
+def _limit_name(kind: str) -> Any:
+    """Torch's names: one for numbers as limits, one for tensors."""
+    numbers, tensors = (1, 0) if kind == "Clamp" else (0, 1)
+
+    def name(named: dict[str, Any]) -> str:
+        number = any(isinstance(named.get(limit), Weak) for limit in ("min", "max"))
+        return f"{kind}Backward{numbers if number else tensors}"
+
+    return name
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, min, max: where(_within(input, min, max), g, 0),
+        min=lambda g, input, min, max: where(_takes_min(input, min, max), g, 0),
+        max=lambda g, input, min, max: where(_takes_max(input, min, max), g, 0),
+    ),
+    aliases=("clip",),
+    takes=REAL,
+    check=_needs_limit,
+    grad_name=_limit_name("Clamp"),
+    formula="input: g where min <= input <= max; min, max: g where the limit is taken",
+    numbers=("min", "max"),
+)
+def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = None) -> Array:
+    """Limit each element to between min and max; max wins where they cross."""
+    if max is None:
+        return xp.maximum(input, min)
+    return xp.minimum(input if min is None else xp.maximum(input, min), max)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, min: where(input >= min, g, 0),
+        min=lambda g, input, min: where(input < min, g, 0),
+    ),
+    takes=REAL,
+    grad_name=_limit_name("ClampMin"),
+    formula="input: g where input >= min; min: g elsewhere",
+    numbers=("min",),
+)
+def clamp_min(xp: Any, input: Array, min: Array) -> Array:
+    """Limit each element from below."""
+    return xp.maximum(input, min)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, max: where(input <= max, g, 0),
+        max=lambda g, input, max: where(input > max, g, 0),
+    ),
+    takes=REAL,
+    grad_name=_limit_name("ClampMax"),
+    formula="input: g where input <= max; max: g elsewhere",
+    numbers=("max",),
+)
+def clamp_max(xp: Any, input: Array, max: Array) -> Array:
+    """Limit each element from above."""
+    return xp.minimum(input, max)
+
+
+def _halved(g: Any, a: Any, b: Any) -> Any:
+    return where(a < b, 0, where(a == b, g / 2, g))
+
+
+@one_pass(_halved)
+def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
+    """The gradient where `a` is larger than `b`; half of it where the two are equal."""
+    tie = xp.equal(a, b)
+    if type(tie) is not np.ndarray or tie.any():
+        g = chosen(xp, tie, g / 2, g)
+    return chosen(xp, xp.less(a, b), 0, g)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: _to_larger(g, input, other),
+        other=lambda g, input, other: _to_larger(g, other, input),
+    ),
+    takes=REAL,
+    inplace=False,
+    formula="g to the larger; half each where equal",
+    numbers=(),
+)
+def maximum(xp: Any, input: Array, other: Array) -> Array:
+    """The larger of two elements; NaN if one is NaN."""
+    return xp.maximum(input, other)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: _to_larger(g, other, input),
+        other=lambda g, input, other: _to_larger(g, input, other),
+    ),
+    takes=REAL,
+    inplace=False,
+    formula="g to the smaller; half each where equal",
+    numbers=(),
+)
+def minimum(xp: Any, input: Array, other: Array) -> Array:
+    """The smaller of two elements; NaN if one is NaN."""
+    return xp.minimum(input, other)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: where((input >= other) | (other != other), g, 0),
+        other=lambda g, input, other: where((input >= other) | (other != other), 0, g),
+    ),
+    takes=REAL,
+    inplace=False,
+    formula="g to the larger; to input where equal",
+    numbers=(),
+)
+def fmax(xp: Any, input: Array, other: Array) -> Array:
+    """The larger of two elements; the other one if one is NaN."""
+    return xp.fmax(input, other)
+
+
+@elementwise(
+    vjp(
+        input=lambda g, input, other: where((input <= other) | (other != other), g, 0),
+        other=lambda g, input, other: where((input <= other) | (other != other), 0, g),
+    ),
+    takes=REAL,
+    inplace=False,
+    formula="g to the smaller; to input where equal",
+    numbers=(),
+)
+def fmin(xp: Any, input: Array, other: Array) -> Array:
+    """The smaller of two elements; the other one if one is NaN."""
+    return xp.fmin(input, other)
