@@ -66,6 +66,7 @@ def elementwise(
     inplace: bool = True,
     exact: bool = False,
     takes: tuple[int, ...] = ANY,
+    refusal: type[Exception] = NotImplementedError,
     check: Callable[[dict[str, Any]], None] | None = None,
     numbers: tuple[str, ...] | None = None,
     public: bool = True,
@@ -76,7 +77,8 @@ def elementwise(
     compute: from the promoted dtype to the one the kernel works in (`floating` for sin).
     result: from that to the result's (`to_bool` for comparisons, `real_of` for abs).
     unpromoted: operands that broadcast but keep their dtype (the condition of where).
-    takes: categories that the promoted dtype may have. check: raises when arguments don't fit.
+    takes: categories that the promoted dtype may have; refusal: the class that others raise.
+    check: raises when arguments don't fit.
     numbers: operands that may be Python numbers; None: all.
     domain: the real interval in which the op is smooth, for tests of its derivative.
     """
@@ -87,7 +89,7 @@ def elementwise(
             _check_numbers(op, specs, numbers)
         shape = broadcast_shapes(op, *(s.shape for s in specs.values()))
         promoted = result_type(s for n, s in specs.items() if n not in unpromoted)
-        _check_category(op, promoted, takes)
+        _check_category(op, promoted, takes, refusal)
         if check is not None:
             check(named)
         dtype = compute(promoted)
@@ -125,12 +127,15 @@ def _check_numbers(op: str, specs: dict[str, Any], numbers: tuple[str, ...]) -> 
             )
 
 
-def _check_category(op: str, dtype: DType, takes: tuple[int, ...]) -> None:
+def _check_category(
+    op: str, dtype: DType, takes: tuple[int, ...], refusal: type[Exception] = RuntimeError
+) -> None:
     if dtype.category not in takes:
         raise error(
             "dtype_mismatch",
             f"{op}: not defined for {dtype.name}",
             f"it takes {', '.join(_CATEGORY_NAMES[c] for c in takes)} tensors; convert first",
+            raised=refusal,
         )
 
 

@@ -80,6 +80,7 @@ def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     vjp(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha)),
     aliases=("subtract", "__sub__"),
     takes=NUMERIC,
+    refusal=RuntimeError,
     check=_scales,
     formula="input: g; other: -conj(alpha) g",
 )
@@ -92,6 +93,7 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     vjp(input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha), other=lambda g: g),
     aliases=("__rsub__",),
     takes=NUMERIC,
+    refusal=RuntimeError,
     check=_scales,
     grad_name=lambda named: f"RsubBackward{int(not hasattr(named['other'], 'device'))}",
     formula="input: -conj(alpha) g; other: g",
@@ -131,6 +133,7 @@ def div(xp: Any, input: Array, other: Array) -> Array:
     vjp(input=lambda g: -g),
     aliases=("negative", "__neg__"),
     takes=NUMERIC,
+    refusal=RuntimeError,
     formula="-g",
 )
 def neg(xp: Any, input: Array) -> Array:
@@ -180,6 +183,7 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
         tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
     ),
     takes=INEXACT,
+    refusal=RuntimeError,
     domain=(0.4, 3.0),
     formula="input: g; tensor1: g conj(value / tensor2); "
     "tensor2: -g conj(value tensor1 / tensor2²)",

@@ -7,7 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive, reduction, view as view_family
+from gradwire_engine.families import composite, primitive, reduction
+from gradwire_engine.families import view as view_family
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints, axes
 from gradwire_engine.spec import INTEGER, DType, Shape, int64
@@ -165,9 +166,18 @@ def contiguous(input: Array) -> Array:
 def reshape(input: Array, shape: Ints) -> Array:
     """Give a tensor another shape: a view where that is possible, else a copy."""
     size = resolved_size("reshape", input.shape, shape)
-    if viewable(input.shape, input.strides, size, input.dtype.itemsize):
-        return view(input, size)
-    return view(contiguous_copy(input), size)
+    if not viewable(input.shape, input.strides, size, input.dtype.itemsize):
+        return _called("UnsafeViewBackward0", view(contiguous_copy(input), size))
+    seen = view(input, size)
+    return seen if row_major(input) else _called("ReshapeAliasBackward0", seen)
+
+
+def _called(label: str, result: Any) -> Any:
+    """A result whose node has the name that torch's kernels give it."""
+    rename = getattr(result, "rename_node", None)
+    if rename is not None:
+        rename(label)
+    return result
 
 
 def sum_to_shape(g: Any, shape: Shape) -> Any:
@@ -179,5 +189,3 @@ def sum_to_shape(g: Any, shape: Shape) -> Any:
         i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
     )
     return reshape(sum(g, gone), shape) if gone else reshape(g, shape)
-
-

@@ -60,6 +60,12 @@ def _picks(
     return Picks(where, factor)
 
 
+def _other_batch(shape: Shape, target: Shape) -> bool:
+    """Whether the target fits but for the number of samples, for which torch has another class."""
+    wanted = without_classes(shape) if shape else ()
+    return len(wanted) == len(target) > 0 and wanted[0] != target[0]
+
+
 def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inferred:
     shape = input.shape
     if not shape or target.shape != without_classes(shape):
@@ -67,6 +73,7 @@ def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inf
             "shape_mismatch",
             f"nll_loss: input is {list(shape)}, target is {list(target.shape)}",
             "input is (C), (N, C) or (N, C, ...), target is (), (N) or (N, ...)",
+            raised=ValueError if _other_batch(shape, target.shape) else None,
         )
     if target.dtype.category != INTEGER or input.dtype.category != FLOAT:
         raise error(
