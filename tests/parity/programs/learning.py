@@ -68,7 +68,7 @@ def classification_losses(torch, see):
         (
             F.cross_entropy(logits, y),
             F.cross_entropy(logits, y, reduction="sum", label_smoothing=0.1),
-            F.cross_entropy(logits, draw(torch, 5, 4, seed=1).softmax(1)),
+            F.cross_entropy(logits, draw(torch, 5, 4, seed=1).softmax(1), reduction="sum"),
             F.cross_entropy(logits, y, weight=torch.tensor([1.0, 2.0, 0.5, 1.0]).double()),
             F.nll_loss(F.log_softmax(logits, dim=1), y, ignore_index=2),
             F.nll_loss(logits.log_softmax(-1), y, reduction="none").sum(),

@@ -10,7 +10,7 @@ def reshaping(torch, see):
     see(permuted=x.permute(2, 0, 1), transposed=x.transpose(0, 2), moved=x.movedim(0, -1))
     y = x.permute(2, 0, 1)
     see(stride=y.stride(), contiguous=(x.is_contiguous(), y.is_contiguous()))
-    see(made=y.contiguous(), reshaped=y.reshape(4, 6))
+    see(made=y.contiguous(), reshaped=y.reshape(4, 6), copied=y.reshape(-1))
     see.error(
         view=lambda: y.view(-1),
         sizes=lambda: x.view(5, 5),
