@@ -12,7 +12,7 @@ from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Edge, Node, Output, next_seq
-from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View
+from gradwire_engine.tensor import INFERENCE, Tensor, View
 
 
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:

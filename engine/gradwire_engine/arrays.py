@@ -155,7 +155,7 @@ def phantom_of(spec: Spec) -> Array:
 
 
 def phantom_like(spec: Spec, operands: Sequence[Any]) -> Array:
-    """The phantom of an elementwise result: its axes lie in memory in the order of the operands'."""
+    """The phantom of an elementwise result: its axes lie in memory as the operands' do."""
     small = [_shrunk(a, spec.shape) for a in operands if getattr(a, "shape", ())]
     made = np.nditer([*small, None], flags=["zerosize_ok"], order="K").operands[-1]
     order = sorted(range(len(spec.shape)), key=lambda i: (-made.strides[i], i))

@@ -26,7 +26,16 @@ class State:
     """The modes of one thread; `current()` gives it."""
 
     __slots__ = (
-        "default_dtype", "fallible", "device", "generator", "grad", "inference", "journal", "meter", "origin", "weak",
+        "default_dtype",
+        "device",
+        "fallible",
+        "generator",
+        "grad",
+        "inference",
+        "journal",
+        "meter",
+        "origin",
+        "weak",
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ Part = Callable[..., Any]
 
 
 def one_pass(formula: Part) -> Callable[[Part], Part]:
-    """Give a formula a kernel `(xp, *arrays and attributes)` with the same parameters and result."""
+    """Give a formula a kernel: `xp` first, then the same parameters, with the same result."""
 
     def declare(kernel: Part) -> Part:
         def run(*args: Any) -> Any:

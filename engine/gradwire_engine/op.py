@@ -185,9 +185,9 @@ class Composite(Overload):
             kwargs |= zip(self.keywords, args[self.positional :], strict=False)
             args = args[: self.positional]
         result = self.function(*args, **kwargs)
-        if self.grad_name is not None and type(result) in APPLY:
-            if not any(result is arg for arg in args):
-                result.rename_node(self.grad_name)
+        named = self.grad_name is not None and type(result) in APPLY
+        if named and not any(result is arg for arg in args):
+            result.rename_node(self.grad_name)
         return result
 
 
@@ -231,7 +231,7 @@ def _result_type(name: str, outputs: tuple[str, ...]) -> Callable[[Sequence[Any]
 
 
 def grad_fn_name(name: str) -> str:
-    """torch's node name for an op's name: `log_softmax` -> LogSoftmaxBackward0, `log1p` -> Log1P…"""
+    """torch's node name for an op's name: log_softmax: LogSoftmaxBackward0, log1p: Log1P…"""
     last = name.removeprefix("nn.functional.").replace(".", "_")
     return last.title().replace("_", "") + "Backward0"
 

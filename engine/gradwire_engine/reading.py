@@ -18,7 +18,7 @@ from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Edge, Node, Output
-from gradwire_engine.tensor import Storage, Tensor
+from gradwire_engine.tensor import Tensor
 
 Pending = dict[Any, Any]
 """What arrived so far: by edge; for a node with several outputs a dict by output number."""

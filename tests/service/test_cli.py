@@ -17,7 +17,6 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
-
 from tests.service.conftest import Running
 from tests.service.test_http_lanes import SLOW
 

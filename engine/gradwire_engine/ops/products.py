@@ -1,0 +1,199 @@
+"""Products made of products: Kronecker, cross, bilinear, chains of matrices, covariances."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite
+from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
+from gradwire_engine.ops.arrange import roll
+from gradwire_engine.ops.axes import broadcast_to
+from gradwire_engine.ops.complex import complex_, imag, real
+from gradwire_engine.ops.einsum import einsum
+from gradwire_engine.ops.expand import reshape, sum
+from gradwire_engine.ops.exponential import sqrt
+from gradwire_engine.ops.limits import clamp
+from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.reduce import mean
+from gradwire_engine.ops.views import diagonal
+from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.signature import Arrays, axis
+
+
+@composite(grad_name="TraceBackward0")
+def trace(input: Array) -> Array:
+    """The sum of a matrix' diagonal."""
+    if input.ndim != 2:
+        raise error("shape_mismatch", f"trace: takes a matrix, not {list(input.shape)}")
+    return sum(diagonal(input))
+
+
+@composite(grad_name="UnsafeViewBackward0")
+def kron(input: Array, other: Array) -> Array:
+    """The Kronecker product: every element of input times the whole of other, in blocks."""
+    ndim = max(input.ndim, other.ndim)
+    a = (*[1] * (ndim - input.ndim), *input.shape)
+    b = (*[1] * (ndim - other.ndim), *other.shape)
+    left = reshape(input, tuple(n for size in a for n in (size, 1)))
+    right = reshape(other, tuple(n for size in b for n in (1, size)))
+    return reshape(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
+
+
+@composite(name="nn.functional.bilinear", aliases=("bilinear",))
+def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None) -> Array:
+    """input1ᵀ weight[k] input2 for each output k, plus bias."""
+    wanted = (weight.shape[0], input1.shape[-1], input2.shape[-1]) if weight.ndim == 3 else ()
+    if weight.shape != wanted or input1.shape[:-1] != input2.shape[:-1]:
+        raise error(
+            "shape_mismatch",
+            f"bilinear: input1 is {list(input1.shape)}, input2 is {list(input2.shape)}, "
+            f"weight is {list(weight.shape)}",
+            "inputs are (..., m) and (..., n) with equal batches, weight is (out, m, n)",
+        )
+    batch = input1.shape[:-1]
+    one, two = (reshape(x, (prod(batch), x.shape[-1])) for x in (input1, input2))
+    out = reshape(einsum("bi,oij,bj->bo", (one, weight, two)), (*batch, weight.shape[0]))
+    return out if bias is None else out + bias
+
+
+@composite(name="linalg.vecdot", aliases=("vecdot",))
+def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
+    """Inner products of vectors along an axis, the first conjugated."""
+    if x.shape[dim] != y.shape[dim] and 1 not in (x.shape[dim], y.shape[dim]):
+        raise error(
+            "shape_mismatch",
+            f"linalg.vecdot: x is {list(x.shape)}, y is {list(y.shape)}",
+            "they must be equally long along dim",
+        )
+    found = mul(conj(x), y)
+    return sum(found, (dim,))
+
+
+def _cross(asked: str, a: Any, b: Any, dim: int) -> Any:
+    shape = broadcast_shapes(asked, a.shape, b.shape)
+    place = axis(asked, dim, len(shape))
+    if a.ndim != b.ndim or a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: the operands are {list(a.shape)} and {list(b.shape)}, dim is {dim}",
+            "they need equally many axes, and size 3 along dim",
+        )
+    a, b = (x if x.shape == shape else broadcast_to(x, shape) for x in (a, b))
+    (a1, a2), (b1, b2) = ([roll(x, (-by,), (place,)) for by in (1, 2)] for x in (a, b))
+    return sub(mul(a1, b2), mul(a2, b1))
+
+
+@composite(name="linalg.cross", grad_name="LinalgCrossBackward0")
+def linalg_cross(input: Array, other: Array, *, dim: int = -1) -> Array:
+    """The cross product of vectors of three numbers along an axis."""
+    return _cross("linalg.cross", input, other, dim)
+
+
+@composite(grad_name="LinalgCrossBackward0")
+def cross(input: Array, other: Array, dim: int | None = None) -> Array:
+    """The cross product of vectors of three numbers, along the first axis of size 3 by default."""
+    if dim is None:
+        if 3 not in input.shape:
+            raise error("shape_mismatch", f"cross: no axis of {list(input.shape)} has size 3")
+        dim = input.shape.index(3)
+    return _cross("cross", input, other, dim)
+
+
+def _cost(shapes: list[tuple[int, int]]) -> list[list[int]]:
+    """Where to split each run of matrices for the fewest multiplications (dynamic programming)."""
+    count = len(shapes)
+    best = [[0] * count for _ in range(count)]
+    split = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            costs = [
+                best[i][k] + best[k + 1][j] + shapes[i][0] * shapes[k][1] * shapes[j][1]
+                for k in range(i, j)
+            ]
+            best[i][j] = min(costs)
+            split[i][j] = i + costs.index(best[i][j])
+    return split
+
+
+@composite(name="linalg.multi_dot", aliases=("chain_matmul",))
+def multi_dot(tensors: Arrays) -> Array:
+    """Product of several matrices in the cheapest order; first and last may be vectors."""
+    if len(tensors) < 2 or any(x.ndim != 2 for x in tensors[1:-1]):
+        raise error(
+            "invalid_argument",
+            f"linalg.multi_dot: got {[list(x.shape) for x in tensors]}",
+            "give at least two matrices; only the first and the last may be vectors",
+        )
+    first, last = tensors[0], tensors[-1]
+    left = reshape(first, (1, first.shape[0])) if first.ndim == 1 else first
+    right = reshape(last, (last.shape[0], 1)) if last.ndim == 1 else last
+    chain = [left, *tensors[1:-1], right]
+    split = _cost([tuple(x.shape) for x in chain])
+
+    def run(i: int, j: int) -> Any:
+        return chain[i] if i == j else matmul(run(i, split[i][j]), run(split[i][j] + 1, j))
+
+    shape = (*first.shape[: first.ndim - 1], *last.shape[1:])
+    found = run(0, len(chain) - 1)
+    return found if found.shape == shape else reshape(found, shape)
+
+
+@composite()
+def cov(
+    input: Array,
+    *,
+    correction: int = 1,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
+) -> Array:
+    """Covariances of variables (rows) over observations (columns), with counts or weights."""
+    if input.ndim > 2:
+        raise error("shape_mismatch", f"cov: takes at most two axes, not {list(input.shape)}")
+    x = reshape(input, (1, -1)) if input.ndim < 2 else input
+    weights = _weights(x, fweights, aweights)
+    if weights is None:
+        total: Any = x.shape[1]
+        middle = mean(x, (1,), True)
+        freedom = total - correction
+    else:
+        total = sum(weights)
+        middle = div(sum(mul(x, weights), (1,), True), total)
+        lost = 1 if aweights is None else div(sum(mul(weights, aweights)), total)
+        freedom = total - lost * correction
+    away = sub(x, middle)
+    scaled = away if weights is None else mul(away, weights)
+    freedom = max(freedom, 0) if isinstance(freedom, int) else clamp(freedom, 0)
+    found = div(matmul(scaled, adjoint(away)), freedom)
+    return reshape(found, ()) if found.shape == (1, 1) else found
+
+
+def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is not None and weights.shape != x.shape[1:]:
+            raise error(
+                "shape_mismatch",
+                f"cov: {name} is {list(weights.shape)}, there are {x.shape[1]} observations",
+            )
+    if fweights is not None and fweights.dtype.kind not in "iu":
+        raise error("dtype_mismatch", f"cov: fweights are counts, not {fweights.dtype.name}")
+    if fweights is None or aweights is None:
+        return aweights if fweights is None else fweights
+    return mul(fweights, aweights)
+
+
+@composite()
+def corrcoef(input: Array) -> Array:
+    """Correlation coefficients of variables (rows) over observations (columns)."""
+    found = cov(input)
+    if not found.shape:
+        return div(found, found)
+    deviation = sqrt(real(diagonal(found)) if is_complex(found) else diagonal(found))
+    size = deviation.shape[0]
+    scaled = div(div(found, reshape(deviation, (size, 1))), reshape(deviation, (1, size)))
+    if not is_complex(scaled):
+        return clamp(scaled, -1, 1)
+    return complex_(clamp(real(scaled), -1, 1), clamp(imag(scaled), -1, 1))
