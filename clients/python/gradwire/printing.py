@@ -130,13 +130,13 @@ def _form(array: np.ndarray) -> Form:
     counted = [v for v in values if isfinite(v) and v]
     precision = _look[0].precision
     whole = all(v.is_integer() for v in counted)
-    scientific = _scientific([abs(v) for v in counted], whole)
-    if scientific and _look[0].sci_mode is not False:
+    far = _scientific([abs(v) for v in counted], whole)
+    asked = _look[0].sci_mode
+    if counted and (far if asked is None else asked):
         return _padded(lambda v: f"{v:.{precision}e}", counted)
-    chosen = f".{precision}e" if _look[0].sci_mode else ".0f" if whole else f".{precision}f"
-    if whole and not _look[0].sci_mode:
+    if whole:
         return _padded(lambda v: f"{v:.0f}." if isfinite(v) else f"{v:.0f}", counted)
-    return _padded(lambda v: format(v, chosen), counted)
+    return _padded(lambda v: f"{v:.{precision}f}", counted)
 
 
 def _scientific(sizes: list[float], whole: bool) -> bool:
