@@ -71,8 +71,8 @@ parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, 
 bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, Tesseract and UM-Bridge
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMPS)/dev ## write the pages made from the code again
-	$(BIN)/python -m docs.generate
+docs: $(STAMPS)/dev ## write the pages made from the code again (ARGS=--pictures for the demo's too)
+	$(BIN)/python -m docs.generate $(ARGS)
 
 image-test: $(STAMPS)/dev ## build the image for real and try it (root, Debian's buildah and debootstrap)
 	$(BIN)/python -m deploy.image_test

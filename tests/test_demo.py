@@ -25,5 +25,5 @@ def test_the_demo_learns_and_draws(tmp_path: Path) -> None:
     texts = {element.text for element in ElementTree.fromstring(drawn).iter() if element.text}
     assert {"x", "w1", "w1.grad", "nn.functional.linear", "[64, 10] float32"} <= texts
     assert drawn == (ROOT / "docs/pictures/graph.svg").read_text(), (
-        "the README shows another picture: python -m docs.generate --pictures"
+        "the README shows another picture: make docs ARGS=--pictures"
     )
