@@ -7,6 +7,7 @@ from gradwire_engine.ops import agreement as agreement
 from gradwire_engine.ops import arithmetic as arithmetic
 from gradwire_engine.ops import arrange as arrange
 from gradwire_engine.ops import atleast as atleast
+from gradwire_engine.ops import attention as attention
 from gradwire_engine.ops import axes as axes
 from gradwire_engine.ops import batch_norm as batch_norm
 from gradwire_engine.ops import binary_floats as binary_floats
@@ -45,7 +46,9 @@ from gradwire_engine.ops import loss as loss
 from gradwire_engine.ops import margin as margin
 from gradwire_engine.ops import matmul as matmul
 from gradwire_engine.ops import matrix_functions as matrix_functions
+from gradwire_engine.ops import matrix_norms as matrix_norms
 from gradwire_engine.ops import multi_class as multi_class
+from gradwire_engine.ops import multi_head as multi_head
 from gradwire_engine.ops import nll as nll
 from gradwire_engine.ops import normalize as normalize
 from gradwire_engine.ops import norms as norms

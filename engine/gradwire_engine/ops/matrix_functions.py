@@ -104,7 +104,8 @@ def pseudo_inverse(
     if not A.size:
         return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
     if hermitian:  # only the lower triangle counts
-        A = xp.tril(A) + xp.conjugate(xp.tril(A, -1).swapaxes(-1, -2))
+        low, middle = xp.tril(A, -1), A.real * xp.eye(A.shape[-1], dtype=bool)
+        A = low + xp.conjugate(low.swapaxes(-1, -2)) + middle
     u, s, vh = xp.linalg.svd(A, False)
     kept = s > _floor(xp, A, s[..., :1], atol, rtol)
     inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0).astype(s.dtype)

@@ -1,0 +1,158 @@
+"""Norms of matrices, condition numbers, and torch's norm of anything."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite
+from gradwire_engine.ops.arithmetic import div, mul
+from gradwire_engine.ops.axes import movedim
+from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.cumulative import cumprod
+from gradwire_engine.ops.expand import expand, reshape, sum
+from gradwire_engine.ops.extremes import amax, amin
+from gradwire_engine.ops.join import cat
+from gradwire_engine.ops.norms import vector_norm
+from gradwire_engine.ops.sign import abs
+from gradwire_engine.ops.spectrum import svdvals
+from gradwire_engine.ops.square import inv
+from gradwire_engine.signature import Data, Dims, Ints, axis
+from gradwire_engine.spec import DType
+
+
+def _bad_order(asked: str, ord: Any) -> Exception:
+    return error(
+        "invalid_argument",
+        f"{asked}: {ord!r} is no order of a matrix norm",
+        "it is 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2",
+    )
+
+
+def _singular_norm(A: Any, ord: Any, pair: Ints, keepdim: bool) -> Any:
+    """Norms of the singular values: their sum, the largest, the smallest."""
+    values = svdvals(movedim(A, pair, (A.ndim - 2, A.ndim - 1)))
+    last = (values.ndim - 1,)
+    found = sum(values, last) if ord == "nuc" else (amax if ord > 0 else amin)(values, last)
+    if not keepdim:
+        return found
+    return reshape(found, tuple(1 if i in pair else n for i, n in enumerate(A.shape)))
+
+
+def _sum_norm(A: Any, ord: float, pair: Ints, keepdim: bool) -> Any:
+    """The largest (smallest) of the sums of sizes down columns (1) or along rows (inf)."""
+    folded, left = pair if ord in (1, -1) else (pair[1], pair[0])
+    sums = sum(abs(A), (folded,), True)
+    found = (amax if ord > 0 else amin)(sums, (left,), True)
+    if keepdim:
+        return found
+    return reshape(found, tuple(n for i, n in enumerate(A.shape) if i not in pair))
+
+
+def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
+    if dtype is not None:
+        A = to_dtype(A, dtype)
+    pair = tuple(axis(asked, d, A.ndim) for d in dim)
+    if A.ndim < 2 or len(set(pair)) != 2:
+        raise error(
+            "shape_mismatch",
+            f"{asked}: dims {list(dim)} of {list(A.shape)} are no matrix",
+            "name two different axes",
+        )
+    if A.dtype.kind not in "fcV":
+        raise error("dtype_mismatch", f"{asked}: takes floating or complex, not {A.dtype.name}")
+    if ord == "fro":
+        return vector_norm(A, 2, pair, keepdim)
+    if ord == "nuc" or ord in (2, -2):
+        return _singular_norm(A, ord, pair, keepdim)
+    if ord in (1, -1, inf, -inf):
+        return _sum_norm(A, ord, pair, keepdim)
+    raise _bad_order(asked, ord)
+
+
+@composite(name="linalg.matrix_norm")
+def matrix_norm(
+    A: Array,
+    ord: Data = "fro",
+    dim: Ints = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Array:
+    """A norm of each matrix in two axes: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
+    return _matrix_norm("linalg.matrix_norm", A, ord, dim, keepdim, dtype)
+
+
+@composite(name="linalg.norm")
+def linalg_norm(
+    A: Array,
+    ord: Data = None,
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Array:
+    """A norm of vectors or matrices; of all elements as one vector where nothing else is said."""
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if dim is not None:
+        count = len(dim)
+    else:
+        count, dim = A.ndim, tuple(range(A.ndim))
+    if count not in (1, 2) or (isinstance(ord, str) and count == 1):
+        raise error(
+            "invalid_argument",
+            f"linalg.norm: order {ord!r} over {count} axes of {list(A.shape)}",
+            "an order goes with one axis (a number) or two; leave it out for all elements",
+        )
+    if count == 1:
+        return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+    return _matrix_norm("linalg.norm", A, ord, dim, keepdim, dtype)
+
+
+@composite()
+def norm(
+    input: Array,
+    p: Data = "fro",
+    dim: Dims | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Array:
+    """A p-norm over some axes, or over all; 'fro' is 2, 'nuc' the sum of singular values."""
+    if p == "nuc":
+        pair = (-2, -1) if dim is None else dim
+        return _matrix_norm("norm", input, "nuc", pair, keepdim, dtype)
+    if isinstance(p, str) and p != "fro":
+        raise _bad_order("norm", p)
+    order = 2 if p in ("fro", None) else p
+    return vector_norm(input, order, dim, keepdim, dtype=dtype)
+
+
+@composite(name="linalg.cond")
+def cond(A: Array, p: Data = None) -> Array:
+    """The condition number of each matrix: its norm times that of its inverse."""
+    if A.ndim < 2:
+        raise error("shape_mismatch", f"linalg.cond: {list(A.shape)} are no matrices")
+    if p is None or p in (2, -2):
+        values = svdvals(A)
+        last = (values.ndim - 1,)
+        largest, smallest = amax(values, last), amin(values, last)
+        return div(smallest, largest) if p == -2 else div(largest, smallest)
+    dims = (A.ndim - 2, A.ndim - 1)
+    own = _matrix_norm("linalg.cond", A, p, dims, False, None)
+    return mul(own, _matrix_norm("linalg.cond", inv(A), p, dims, False, None))
+
+
+@composite(name="linalg.vander")
+def vander(x: Array, *, N: int | None = None) -> Array:
+    """The powers 0 to N - 1 of each element, in a new last axis."""
+    x = x if x.ndim else reshape(x, (1,))
+    count = x.shape[-1] if N is None else N
+    if count < 1:
+        raise error("invalid_argument", f"linalg.vander: N is {N}, x is {list(x.shape)}")
+    ones = reshape(x * 0 + 1, (*x.shape, 1))
+    steps = expand(reshape(x, (*x.shape, 1)), (*x.shape, count - 1))
+    return cumprod(cat([ones, steps], x.ndim), x.ndim)
