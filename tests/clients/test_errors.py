@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import traceback
 
 import numpy as np
@@ -193,6 +195,54 @@ def test_a_session_that_the_host_closed_says_so(session: Session) -> None:
     with pytest.raises(RuntimeError) as caught:
         (x + 1).tolist()
     assert caught.value.code == "session_closed"
+
+
+def test_an_interrupted_request_ends_the_session(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = torch.ones(2)
+    x.tolist()
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    y = x + 1
+    with monkeypatch.context() as patched:
+        patched.setattr(session.transport, "steps", interrupted, raising=False)
+        with pytest.raises(KeyboardInterrupt):
+            y.tolist()
+    with pytest.raises(RuntimeError, match="is not known") as caught:
+        x * 2
+    assert caught.value.code == "session_damaged"
+    with pytest.raises(RuntimeError, match="was never made"):
+        y.shape  # noqa: B018
+
+
+def test_a_server_that_does_not_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ConnectionError) as caught:
+            torch.connect(url, timeout=0.2).session()
+    assert caught.value.code == "session_damaged"
+    torch.connect(None)
+
+
+def test_a_server_that_is_none() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answering = threading.Thread(target=_say_hello, args=(listener,))
+        answering.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(RuntimeError, match="answered 418"):
+            torch.connect(url).session()
+        answering.join()
+    torch.connect(None)
+
+
+def _say_hello(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 418 I'm a teapot\r\nContent-Length: 5\r\n\r\nhello")
 
 
 def test_no_server() -> None:

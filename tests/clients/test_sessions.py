@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -56,6 +57,19 @@ def test_sessions_nest(door: str | None) -> None:
         assert (a.session, b.session) == (outer, inner)
         assert torch.ones(1).session is outer
         assert outer.info()["label"] == "outer"
+
+
+def test_a_forgotten_session_is_ended_on_the_host(door: str | None) -> None:
+    client = torch.connect(door)
+    found = client.session()
+    with found:
+        pass
+    other = client.session()
+    key = other.id
+    del other
+    gc.collect()
+    with client.session() as last, pytest.raises(RuntimeError, match="closed"):
+        last.transport.describe(key)
 
 
 def test_seeds(door: str | None) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -53,8 +54,12 @@ class Embedded:
 
     url = "embedded"
 
+    def __init__(self) -> None:
+        self._forgotten: deque[str] = deque()
+
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""
+        self._drop()
         found: dict[str, Any] = _host().create(read(SessionCreate, body)).describe()
         return found
 
@@ -70,11 +75,18 @@ class Embedded:
 
     def delete(self, session_id: str) -> None:
         """End a session; one that is gone has ended already."""
+        self.forget(session_id)
+        self._drop()
+
+    def forget(self, session_id: str) -> None:
+        """End a session with the next request: Python forgot it, maybe in the midst of one."""
+        self._forgotten.append(session_id)
+
+    def _drop(self) -> None:
         host = _host()
-        try:
-            host.delete(host.session(session_id))
-        except GradwireError:
-            return
+        while self._forgotten:
+            with suppress(GradwireError):
+                host.delete(host.session(self._forgotten.popleft()))
 
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
@@ -93,6 +105,8 @@ class Embedded:
         """Do the steps, keeping those before one that fails; then read tensors."""
         body = {"steps": steps, "return": list(returns), "atomic": False}
         request = read(StepsRequest, body)
+        if self._forgotten:
+            self._drop()
         with _own_state():
             reply = _host().handle(session_id, request, arrays)
         found: dict[str, TensorReply | None] = reply["values"]

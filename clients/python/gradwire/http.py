@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from json import dumps, loads
 from typing import Any
 from weakref import finalize
@@ -15,6 +17,8 @@ from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_engine.spec import DTYPES
 
 SAFETENSORS = "application/x-safetensors"
+_BRIEF = 5.0
+"""Seconds to wait for what matters little."""
 
 
 class Http:
@@ -24,7 +28,8 @@ class Http:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
         self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout)
-        finalize(self, self._client.close)
+        self._forgotten: deque[str] = deque()
+        finalize(self, _end, self._client, self._forgotten)
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""
@@ -42,10 +47,12 @@ class Http:
 
     def delete(self, session_id: str) -> None:
         """End a session; a server that is gone has ended it already."""
-        try:
-            self._client.delete(f"/v1/sessions/{session_id}")
-        except (httpx.HTTPError, RuntimeError):  # no connection, or Python is shutting down
-            return
+        self.forget(session_id)
+        _drop(self._client, self._forgotten)
+
+    def forget(self, session_id: str) -> None:
+        """End a session with the next request: Python forgot it, maybe in the midst of one."""
+        self._forgotten.append(session_id)
 
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
@@ -70,11 +77,9 @@ class Http:
         url = f"/v1/sessions/{session_id}/steps" + ("" if data else "?data=none")
         return _values(self._send("POST", url, content=content, headers=headers))
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
     def _send(self, method: str, url: str, **fields: Any) -> httpx.Response:
+        if self._forgotten:
+            _drop(self._client, self._forgotten)
         try:
             reply = self._client.request(method, url, **fields)
         except httpx.ConnectError as problem:
@@ -95,6 +100,18 @@ class Http:
         if reply.status_code >= 400:
             raise problem_of(reply)
         return reply
+
+
+def _drop(client: httpx.Client, sessions: deque[str]) -> None:
+    """End sessions; what the server says to it doesn't matter."""
+    while sessions:
+        with suppress(httpx.HTTPError):
+            client.delete(f"/v1/sessions/{sessions.popleft()}", timeout=_BRIEF)
+
+
+def _end(client: httpx.Client, sessions: deque[str]) -> None:
+    _drop(client, sessions)
+    client.close()
 
 
 def problem_of(reply: httpx.Response) -> GradwireError:
@@ -126,7 +143,7 @@ _RAISED: dict[str, type[Exception]] = {
 
 def _encoded(body: dict[str, Any], arrays: Arrays) -> tuple[bytes, str]:
     if not arrays:
-        return dumps(body).encode(), "application/json"
+        return dumps(body, allow_nan=False).encode(), "application/json"
     from gradwire_service.host import safetensors
 
     carried = {name: _pairs(array) for name, array in arrays.items()}

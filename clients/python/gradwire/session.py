@@ -34,6 +34,10 @@ FREE_AFTER = 64
 """Forgotten tensors that are freed between recorded steps rather than at their end."""
 
 
+_FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found", "internal")
+"""Errors after which nobody knows what the host holds, or it holds nothing."""
+
+
 class Session:
     """One session on a server, or embedded; made on first use unless asked for by hand.
 
@@ -63,7 +67,7 @@ class Session:
         }
         asked = {k: v for k, v in body.items() if v is not None}
         self.id: str = transport.create(asked)["id"]
-        self._close = finalize(self, transport.delete, self.id)
+        self._forgetting = finalize(self, transport.forget, self.id)
         self._lock = RLock()
         self._names = count(1)
         self._pending = Pending()
@@ -148,12 +152,15 @@ class Session:
             except GradwireError as problem:
                 self._failed(problem, pending)
                 raise
+            except BaseException as problem:  # Ctrl-C while waiting: nobody knows what was done
+                self._failed(_interrupted(problem), pending)
+                raise
             self.journal.entries.clear()
             return found
 
     def _failed(self, problem: GradwireError, pending: Pending) -> None:
         """Bring mirrors back to where the host is; what came after the failed step is lost."""
-        if problem.code in ("session_damaged", "session_closed", "session_expired"):
+        if problem.code in _FINAL:
             self._unusable = problem
         first = pending.first_not_done(problem)
         self.journal.rollback(pending.marks[first] if pending.marks else 0)
@@ -186,7 +193,8 @@ class Session:
     def close(self) -> None:
         """End the session and free what it holds."""
         with self._lock:
-            self._close()
+            if self._forgetting.detach() is not None:
+                self.transport.delete(self.id)
             self._unusable = error(
                 "session_closed", f"session {self.id} was closed", "start a new session"
             )
@@ -198,6 +206,14 @@ class Session:
     def __exit__(self, *exc: object) -> None:
         in_force.leave(self)
         self.close()
+
+
+def _interrupted(problem: BaseException) -> GradwireError:
+    return error(
+        "session_damaged",
+        f"a request was interrupted by {type(problem).__name__}; whether it was done is not known",
+        "start a new session",
+    )
 
 
 __all__ = ["Session"]

@@ -42,7 +42,10 @@ class Transport(Protocol):
         """Change what the body names."""
 
     def delete(self, session_id: str) -> None:
-        """End a session; never raises, for it runs when Python forgets one."""
+        """End a session; one that is gone already is fine."""
+
+    def forget(self, session_id: str) -> None:
+        """End a session with the next request: Python forgot it, maybe in the midst of one."""
 
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
