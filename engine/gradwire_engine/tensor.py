@@ -195,7 +195,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        edge = self._edge if self.view is None or _restricted(self.view) else self.edge
+        edge = self.edge
         return edge is None or type(edge) is AccumulateGrad
 
     @property
@@ -319,10 +319,6 @@ _RESTRICTED = {
     "inference": "was made in inference mode",
 }
 """Views that history can't be rewritten through, by what made them so."""
-
-
-def _restricted(view: View) -> bool:
-    return view.creation in _RESTRICTED
 
 
 def check_view(what: str, creation: str) -> None:

@@ -83,7 +83,7 @@ def test_a_tensor_of_an_array_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype"), [(1j, float32), (300, uint8), (-1, uint8), (2**63, int64), (128, int8)]
+    ("value", "dtype"), [(1j, float32), (300, uint8), (-256, uint8), (2**63, int64), (128, int8)]
 )
 def test_a_number_must_fit_its_dtype(value: Any, dtype: Any) -> None:
     with pytest.raises(GradwireError):

@@ -172,6 +172,8 @@ def fits(asked: str, value: Number, dtype: DType) -> Any:
     if dtype.category == INTEGER:
         info = np.iinfo(dtype.numpy)
         whole = int(value)  # type: ignore[arg-type]
+        if not info.min and -info.max <= whole < 0:  # -1 of an unsigned dtype is its largest
+            whole += info.max + 1
         if not info.min <= whole <= info.max:
             raise error(
                 "invalid_argument",

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.call import follow
 from gradwire_engine.families import primitive
-from gradwire_engine.ops.expand import reshape, view
+from gradwire_engine.ops.expand import contiguous, reshape, view
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
 
@@ -19,7 +19,7 @@ def seen_through(g: Any, chain: Any) -> Any:
         if call.op is view:
             g = reshape(g, call.outputs[0].shape)
             continue
-        arguments[call.op.places[0]] = g
+        arguments[call.op.places[0]] = contiguous(g) if call.op.name == "as_strided" else g
         g = call.op(*arguments)
         g = g if call.single else g[index]
     return g

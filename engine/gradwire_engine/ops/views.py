@@ -10,6 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, view
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.accumulate import summed
+from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.known import whole_number
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Dim, Ints, axis
@@ -19,13 +20,18 @@ PARTS: dict[str, Primitive] = {}
 """The views that show a part of a tensor, by name: what `placed` and `replaced` can undo."""
 
 
+def _seen(g: Any, part: str, where: Any) -> Any:
+    """The part of a gradient that a view shows; gradients may lie in memory in any way."""
+    return PARTS[part](contiguous(g) if part == "as_strided" else g, *where)
+
+
 def _part(op: Primitive) -> Primitive:
     PARTS[op.name] = op
     return op
 
 
 @primitive(
-    vjp(input=lambda g, part, where: PARTS[part](g, *where)),
+    vjp(input=lambda g, part, where: _seen(g, part, where)),
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
     public=False,
@@ -60,7 +66,7 @@ def _named(part: str, where: Data) -> dict[str, Any]:
         input=lambda g, src_spec, part, where: replaced(
             g, zeros_of(g, src_spec.shape), part, where
         ),
-        src=lambda g, part, where: PARTS[part](g, *where),
+        src=lambda g, part, where: _seen(g, part, where),
     ),
     spec=_replaceable,
     exact=True,
@@ -297,7 +303,11 @@ def as_strided(
 
 
 @primitive(
-    vjp(input=lambda g, size, stride, storage_offset: as_strided(g, size, stride, storage_offset)),
+    vjp(
+        input=lambda g, size, stride, storage_offset: as_strided(
+            contiguous(g), size, stride, storage_offset
+        )
+    ),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="g seen by size and stride",
