@@ -62,7 +62,7 @@ class Hangup(Exception):
 class Call:
     """A request: path parameters, query, headers, body."""
 
-    __slots__ = ("_headers", "_query", "closing", "path", "receive", "request_id", "scope",
+    __slots__ = ("_headers", "_query", "closing", "found", "path", "receive", "request_id", "scope",
                  "service", "session_id")  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
@@ -73,6 +73,7 @@ class Call:
         self.path: dict[str, str] = {}
         self.session_id: str | None = None
         self.closing = False
+        self.found: Answer | None = None
         self._query: dict[str, str] | None = None
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
 

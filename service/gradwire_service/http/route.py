@@ -43,9 +43,9 @@ class Route(APIRoute):
         self.method = method
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Answer; the door sends what stands in the scope."""
+        """Answer; the door sends what the call then has."""
         if scope["method"] != self.method and (scope["method"], self.method) != ("HEAD", "GET"):
             raise HTTPException(405)
         call: Call = scope["gradwire.call"]
         call.path = scope["path_params"]
-        scope["gradwire.answer"] = await self.handler(call)
+        call.found = await self.handler(call)

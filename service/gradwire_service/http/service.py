@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
-_PIECE = 2**18
+_PIECE = 2**24
 
 
 class Service:
@@ -60,6 +60,9 @@ class Service:
             found = await self._answer(call, send)
         except Hangup:
             return
+        finally:
+            # uvicorn keeps the scope until the connection's next request, and with it an array.
+            del scope["gradwire.call"]
         await _send(found, call, send)
         self._note(call, found.status, time.perf_counter() - began)
 
@@ -70,7 +73,7 @@ class Service:
             if self.draining or self.keys:
                 self._admit(call)
             await self.api.router.app(scope, call.receive, send)
-            found: Answer = scope["gradwire.answer"]
+            assert call.found is not None
         except GradwireError as raised:
             return _problem(raised, call)
         except HTTPException:
@@ -80,7 +83,7 @@ class Service:
         except Exception as raised:
             self.log.failure(call.request_id, scope["path"], raised)
             return _problem(problem.internal(call.request_id), call)
-        return found
+        return call.found
 
     def _admit(self, call: Call) -> None:
         """Refuse work while the server ends, and strangers where keys are configured."""

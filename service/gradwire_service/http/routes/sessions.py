@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradwire_service.host import graph, picture
 from gradwire_service.host.protocol import SessionCreate, SessionPatch
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON
@@ -15,7 +14,6 @@ FORMATS = {
     "mermaid": "text/vnd.mermaid; charset=utf-8",
     "svg": "image/svg+xml",
 }
-_DRAW = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}
 _PAGE, _LONGEST_PAGE = 100, 1000
 
 
@@ -79,9 +77,12 @@ async def session_graph(call: Call) -> Answer:
 
 
 def _drawn(call: Call, form: str, tensor: str | None) -> Answer:
+    # Imported by the first picture: it would be a twentieth of the server's start.
+    from gradwire_service.host import graph, picture
+
     with call.service.host.using(call.path["id"]) as held:
         data = graph.graph(held, tensor)
     if form == "json":
         return call.answer(data)
-    text = _DRAW[form](data).encode()
-    return call.compressed(Answer(200, FORMATS[form], [text]))
+    draw = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}[form]
+    return call.compressed(Answer(200, FORMATS[form], [draw(data).encode()]))
