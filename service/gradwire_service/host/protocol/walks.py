@@ -10,7 +10,7 @@ from gradwire_service.host.protocol.names import LiteralOrName, NotYet, Read
 class Part(BaseModel):
     """What every object of a request has in common: no unknown fields, nothing converted."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Walk(Part):
