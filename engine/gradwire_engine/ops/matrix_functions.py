@@ -93,6 +93,7 @@ def _floor(xp: Any, A: Array, largest: Array, atol: Array | None, rtol: Array | 
     spec=lambda A: need_matrices("linalg.pinv", A).with_(
         shape=(*A.shape[:-2], A.shape[-1], A.shape[-2])
     ),
+    name="linalg.pinv",
     public=False,
     fallible=True,
     grad_name="LinalgPinvBackward0",

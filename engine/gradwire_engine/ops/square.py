@@ -213,6 +213,7 @@ def _system_gradients(
 @primitive(
     vjp(joint=lambda g, A, out, needs: _system_gradients(g, A, out, needs)),
     spec=_system_spec,
+    name="linalg.solve",
     public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",

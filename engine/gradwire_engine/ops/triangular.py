@@ -71,6 +71,7 @@ def _back_substituted(
         )
     ),
     spec=_triangular_spec,
+    name="linalg.solve_triangular",
     public=False,
     grad_name="LinalgSolveTriangularBackward0",
 )
@@ -129,6 +130,7 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
 @primitive(
     vjp(A=lambda g, out: _cholesky_gradient(g, out)),
     spec=lambda A: need_matrices("linalg.cholesky", A, square=True),
+    name="linalg.cholesky",
     public=False,
     fallible=True,
     grad_name="LinalgCholeskyExBackward0",
