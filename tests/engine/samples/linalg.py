@@ -31,7 +31,7 @@ def square(rng: Rng, *batch: int, n: int = 3) -> np.ndarray:
 def definite(rng: Rng, *batch: int, n: int = 3) -> np.ndarray:
     """Symmetric positive definite matrices with different eigenvalues."""
     a = square(rng, *batch, n=n)
-    return a @ a.swapaxes(-1, -2)
+    return np.asarray(a @ a.swapaxes(-1, -2))
 
 
 def of_squares(**options: object) -> Draw:
