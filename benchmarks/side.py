@@ -26,9 +26,14 @@ class Side:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """This environment with every thread pool limited to the same number."""
+    """This environment with every thread pool limited to the same number.
+
+    Python may write bytecode: what pip installs has it too, a checkout would be compiled each time.
+    """
     pools = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    return os.environ | dict.fromkeys(pools, str(threads)) | {"PYTHONUNBUFFERED": "1"}
+    found = os.environ | dict.fromkeys(pools, str(threads)) | {"PYTHONUNBUFFERED": "1"}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
 
 
 def all_cores() -> tuple[int, ...]:

@@ -7,7 +7,6 @@ function written in ops. All enter the catalogue under torch's name.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.mode import local
 from gradwire_engine.op import Composite, Inferred, Primitive
 from gradwire_engine.promote import Weak, broadcast_shapes, result_type
-from gradwire_engine.signature import axes
+from gradwire_engine.signature import axes, parameter_names
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, DType, Spec, bool_, dtype_of
 
 Rules = dict[str, Callable[..., Any]] | None
@@ -257,7 +256,7 @@ def primitive(
     spec takes, by name, whichever of the operands (as Specs) and attributes it wants, and gives the
     output's Spec, a tuple of them, or an Inferred where operands are to be cast.
     """
-    wanted = tuple(inspect.signature(spec).parameters)
+    wanted = parameter_names(spec)
 
     def infer(named: dict[str, Any]) -> Inferred:
         found = spec(*[named[n] for n in wanted])

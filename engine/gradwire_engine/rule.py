@@ -8,11 +8,10 @@ entry `joint` gives the gradients of all operands at once, and may ask for `need
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradwire_engine.signature import Signature
+from gradwire_engine.signature import Signature, parameter_names
 
 
 class Rule(NamedTuple):
@@ -70,7 +69,7 @@ def _read(
     static = {p.name for p in signature.parameters if p.name not in operands}
     static |= {f"{name}_spec" for name in (*operands, *outputs)} | {"needs"}
     stage, found = 0, ([], [], [])  # type: ignore[var-annotated]
-    for name in inspect.signature(function).parameters:
+    for name in parameter_names(function):
         where = 0 if name in taken else 1 if name in operands or name in outputs else 2
         if where == 2 and name not in static:
             raise TypeError(
