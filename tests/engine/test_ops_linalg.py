@@ -19,7 +19,7 @@ RNG = np.random.default_rng(11)
 
 def drawn(*shape: int, complex_: bool) -> Host:
     real, imaginary = RNG.uniform(-1, 1, (2, *shape))
-    return real + 1j * imaginary if complex_ else real
+    return np.asarray(real + 1j * imaginary if complex_ else real)
 
 
 def leaf(array: Host) -> Any:
