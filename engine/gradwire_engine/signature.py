@@ -168,7 +168,8 @@ def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
     which counts in an import of hundreds of declarations.
     """
     code = unwrap(function).__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names: tuple[str, ...] = code.co_varnames
+    return names[: code.co_argcount + code.co_kwonlyargcount]
 
 
 _NUMBERS = (bool, int, float, complex)

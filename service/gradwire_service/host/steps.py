@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from gradwire_engine import backward as reverse
@@ -41,6 +42,21 @@ from gradwire_service.host.several import spread
 _LONGEST = 128
 
 
+_WORTH_KEEPING, _FEW = 4096, 64
+"""Characters of source text, and names beside it, up to which its steps are kept for next time."""
+
+
+def _read(
+    text: str, max_length: int, max_steps: int, names: Collection[str]
+) -> tuple[Sequence[StepPart], Sequence[int]]:
+    parsed = source.read(text, max_length=max_length, max_steps=max_steps, names=names)
+    return from_source(parsed.steps), parsed.lines
+
+
+_read_before = lru_cache(maxsize=1024)(_read)
+"""The same for a text that may come again and again; steps are never written to."""
+
+
 class Steps:
     """Does the steps of one request in one session."""
 
@@ -57,14 +73,12 @@ class Steps:
 
     def written(self, text: str, max_steps: int) -> Sequence[StepPart]:
         """The steps that source text stands for; `lines` then has the line of each."""
-        parsed = source.read(
-            text,
-            max_length=self.session.limits.source_length,
-            max_steps=max_steps,
-            names=self.session.tensors,
-        )
-        self.lines = parsed.lines
-        return from_source(parsed.steps)
+        length, names = self.session.limits.source_length, self.session.tensors
+        if len(text) > _WORTH_KEEPING or len(names) > _FEW:
+            steps, self.lines = _read(text, length, max_steps, names)
+        else:
+            steps, self.lines = _read_before(text, length, max_steps, frozenset(names))
+        return steps
 
     def do(self, index: int, step: StepPart) -> None:
         """Do one step; `index` is its number in the request."""
