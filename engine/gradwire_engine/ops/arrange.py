@@ -216,7 +216,7 @@ def repeat_interleave(
     return flatten(contiguous_copy(expand(seen, shape)), place, place + 1)
 
 
-@composite(name="repeat_interleave")
+@composite(name="repeat_interleave", data_dependent=True)
 def _repeat_each(
     input: Array, repeats: Array, dim: int | None = None, *, output_size: int | None = None
 ) -> Array:
@@ -237,7 +237,7 @@ def _repeat_each(
     return index_select(input, place, repeated_places(repeats, count))
 
 
-@composite(name="repeat_interleave")
+@composite(name="repeat_interleave", data_dependent=True)
 def _repeat_counting(repeats: Array, *, output_size: int | None = None) -> Array:
     """Each place as often as a vector of repeats says."""
     return repeated_places(repeats, _count(repeats, output_size))

@@ -66,7 +66,10 @@ def tensor(data: Data, *, dtype: DType | None = None, device: Device | None = No
         ) from problem
     if dtype is None and not hasattr(data, "dtype"):
         wanted = _natural(made).numpy
-    return Tensor.of(_stored(made, wanted), device=device or local.state.device)
+    stored = _stored(made, wanted)
+    if local.state.meter is not None:
+        local.state.meter.charge(stored.nbytes)
+    return Tensor.of(stored, device=device or local.state.device)
 
 
 def _plain(data: Any) -> bool:

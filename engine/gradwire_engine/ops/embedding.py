@@ -117,7 +117,7 @@ def one_hot_of(xp: Any, input: Array, classes: int) -> Array:
     return input[..., None] == xp.arange(classes)
 
 
-@composite(name="nn.functional.one_hot")
+@composite(name="nn.functional.one_hot", data_dependent=True)
 def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     """Vectors of zeros with a 1 at the place each index names; -1: as many as the indices need."""
     dtype = getattr(tensor.dtype, "numpy", tensor.dtype)

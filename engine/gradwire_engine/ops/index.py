@@ -37,7 +37,7 @@ def bad_index(detail: str, hint: str | None = None) -> GradwireError:
     return error("invalid_argument", f"index: {detail}", hint, raised=IndexError)
 
 
-@composite(name="__getitem__")
+@composite(name="__getitem__", data_dependent=True)
 def getitem(input: Array, index: Index) -> Array:
     """Index with ints, slices, None, Ellipsis, lists and tensors of ints or bools."""
     found = look_up(input, index)
