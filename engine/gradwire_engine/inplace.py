@@ -67,8 +67,14 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
 
 def content(target: Tensor) -> Tensor:
     """What a tensor holds now, in a cell of its own that no later write reaches."""
-    found = Tensor(target.array, target.spec, target.edge)
-    found.flags = target.flags & INFERENCE
+    view = target.view
+    if view is None:
+        found = Tensor(target.array, target.spec, target.edge)
+    else:
+        storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
+        seen = View(view.chain, None, "detached", 0)
+        found = Tensor.sharing(storage, target.spec, target.edge, seen)
+    found.flags |= target.flags & INFERENCE
     return found
 
 

@@ -9,15 +9,17 @@ import numpy as np
 from gradwire_engine import inplace
 from gradwire_engine.backward import backward, grad
 from gradwire_engine.catalogue import resolve
+from gradwire_engine.mode import local
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
 
 
 def leaf(
-    values: Any, requires_grad: bool = True, dtype: str = "float64", device: str = "cpu"
+    values: Any, requires_grad: bool = True, dtype: str = "float64", device: str | None = None
 ) -> Tensor:
-    """A tensor of these numbers."""
-    return Tensor.of(np.array(values, DTYPES[dtype].numpy), requires_grad, device)
+    """A tensor of these numbers, on the device in force unless another one is asked for."""
+    made = np.array(values, DTYPES[dtype].numpy)
+    return Tensor.of(made, requires_grad, device or local.state.device)
 
 
 def plain(values: Any, dtype: str = "float64") -> Tensor:

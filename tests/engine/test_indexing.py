@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine.calls import leaf, numbers, op, plain, slopes, write
 
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.tensor import Tensor
+
+pytestmark = pytest.mark.usefixtures("each_library")
 
 SHAPE = (3, 4, 5)
+on_each = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+"""A library is set for all examples of a test alike."""
 
 
 def slices() -> st.SearchStrategy[slice]:
@@ -49,9 +52,10 @@ def tensors(index: Any) -> Any:
     """The index with tensors for NumPy's arrays."""
     if isinstance(index, tuple):
         return tuple(map(tensors, index))
-    return Tensor.of(index.copy()) if isinstance(index, np.ndarray) else index
+    return leaf(index, False, index.dtype.name) if isinstance(index, np.ndarray) else index
 
 
+@on_each
 @given(indices())
 def test_an_index_gives_what_numpy_gives(index: tuple[Any, ...]) -> None:
     source = np.arange(60.0).reshape(SHAPE)
@@ -70,6 +74,7 @@ def tensors_on_meta(index: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(leaf(i, False, "int64", "meta") if isinstance(i, np.ndarray) else i for i in index)
 
 
+@on_each
 @given(indices())
 def test_a_write_at_an_index_changes_just_those_places(index: tuple[Any, ...]) -> None:
     source = np.arange(60.0).reshape(SHAPE)
@@ -91,12 +96,12 @@ def test_masks_pick_and_write(mask_shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     source, mask = rng.standard_normal(SHAPE), rng.random(mask_shape) > 0.5
     x = leaf(source)
-    picked = op("__getitem__", x, Tensor.of(mask))
+    picked = op("__getitem__", x, plain(mask, "bool"))
     np.testing.assert_array_equal(picked.numpy(), source[mask])
     assert picked.grad_fn is not None
     assert picked.grad_fn.name() == "IndexBackward0"
     target, value = op("mul", x, 1), leaf(7.0)
-    write("__setitem__", target, Tensor.of(mask), value)
+    write("__setitem__", target, plain(mask, "bool"), value)
     source[mask] = 7.0
     np.testing.assert_array_equal(target.numpy(), source)
     assert target.grad_fn is not None
@@ -107,7 +112,7 @@ def test_masks_pick_and_write(mask_shape: tuple[int, ...]) -> None:
 def test_masks_beside_other_entries() -> None:
     source = np.arange(60.0).reshape(SHAPE)
     mask = np.array([True, False, True, True])
-    found = op("__getitem__", plain(source), (1, Tensor.of(mask), slice(0, 2)))
+    found = op("__getitem__", plain(source), (1, plain(mask, "bool"), slice(0, 2)))
     np.testing.assert_array_equal(found.numpy(), source[1][mask, 0:2])
     assert numbers(op("__getitem__", plain([1, 2]), True)) == [[1, 2]]
     assert op("__getitem__", plain([1, 2]), False).shape == (0, 2)
@@ -215,7 +220,7 @@ def test_places_out_of_range_are_refused_everywhere(name: str, rest: tuple[Any, 
 def test_many_places_add_up_quickly_and_exactly() -> None:
     rng = np.random.default_rng(0)
     table, places = leaf(np.zeros((50, 8))), rng.integers(0, 50, 20_000)
-    found = op("nn.functional.embedding", Tensor.of(places), table)
+    found = op("nn.functional.embedding", plain(places, "int64"), table)
     counts = np.bincount(places, minlength=50)
     np.testing.assert_array_equal(slopes(found, table)[0], np.repeat(counts, 8).reshape(50, 8))
     whole = plain([2**60, 2**60, 1], "int64")
