@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, reduction
 from gradwire_engine.families import view as view_family
+from gradwire_engine.one_pass import one_pass
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints, axes
 from gradwire_engine.spec import INTEGER, DType, Shape, int64
@@ -55,12 +56,25 @@ def expand(xp: Any, input: Array, size: Ints) -> Array:
     return xp.broadcast_to(input, _expanded(input.shape, size))
 
 
+def _spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
+    return expand(with_kept_dims(g, dim, shape), shape)
+
+
+@one_pass(_spread_out)
+def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
+    """A reduction's cotangent, the same for all elements that were folded into one."""
+    gone = range(len(shape)) if not dim else dim
+    kept = g.reshape([1 if i in gone else size for i, size in enumerate(shape)])
+    if prod(shape) > _SMALL:
+        return xp.broadcast_to(kept, shape)
+    return xp.ones(shape, g.dtype) * kept  # a view of a few elements takes longer to make
+
+
+_SMALL = 4096
+
+
 @reduction(
-    vjp(
-        input=lambda g, dim, input_spec: expand(
-            with_kept_dims(g, dim, input_spec.shape), input_spec.shape
-        )
-    ),
+    vjp(input=lambda g, dim, input_spec: spread(g, dim, input_spec.shape)),
     compute=int_to_int64,
     grad_name=lambda named: "SumBackward0" if named["dim"] is None else "SumBackward1",
     formula="g, expanded over the folded axes",
