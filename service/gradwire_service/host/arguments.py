@@ -252,5 +252,6 @@ _READ: dict[str, Callable[[Reader, Any], Any]] = {
     "index": Reader._index,
     "float": Reader._number,
     "number": Reader._number,
+    "data": Reader._number,
 }
 """How the value of a parameter is read, by its kind; of the other kinds it is as JSON has it."""

@@ -6,10 +6,10 @@ Requests to different sessions run side by side. Nothing but this module knows o
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.sessions import Session
@@ -17,12 +17,44 @@ from gradwire_service.host.sessions import Session
 T = TypeVar("T")
 
 
+class Lane:
+    """One at a time, in order of arrival; entering a free lane takes no turn of the event loop."""
+
+    __slots__ = ("_waiting", "busy")
+
+    def __init__(self) -> None:
+        self.busy = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> None:
+        """Wait for all who came before."""
+        if not self.busy:
+            self.busy = True
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # its turn had come already
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.busy = False
+
+
 class Executor:
     """Runs work on sessions for an event loop."""
 
     def __init__(self, workers: int) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="gradwire")
-        self._lanes: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
         self.waiting = 0
 
     async def run(
@@ -36,33 +68,31 @@ class Executor:
         `small` is the same work for the event loop's own thread, where it is thought to be
         cheaper than a hop; if that turns out wrong it raises TooMuchHere, undone.
         """
-        lane = self._lanes.get(session)
+        lane = session.lane
         if lane is None:
-            lane = self._lanes[session] = asyncio.Lock()
+            lane = session.lane = Lane()
         session.users += 1
         self.waiting += 1
         try:
-            await lane.acquire()
+            await lane.enter()
         except BaseException:
-            self._leave(session)
+            self._left(session)
             raise
         if small is not None:
+            here = True
             try:
-                result = small()
+                return small()
             except TooMuchHere:
-                pass
-            except BaseException:
-                self._release(session, lane)
-                raise
-            else:
-                self._release(session, lane)
-                return result
+                here = False
+            finally:
+                if here:
+                    self._done(session, lane)
         return await self._in_thread(session, lane, work)
 
-    async def _in_thread(self, session: Session, lane: asyncio.Lock, work: Callable[[], T]) -> T:
+    async def _in_thread(self, session: Session, lane: Lane, work: Callable[[], T]) -> T:
         """The lane is free again when the thread is done, also if nobody waits for it any more."""
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(lambda _: self._release(session, lane))
+        future.add_done_callback(lambda _: self._done(session, lane))
         return await asyncio.shield(future)
 
     async def apart(self, work: Callable[[], T], small: Callable[[], T] | None = None) -> T:
@@ -74,11 +104,11 @@ class Executor:
                 pass
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
-    def _release(self, session: Session, lane: asyncio.Lock) -> None:
-        lane.release()
-        self._leave(session)
+    def _done(self, session: Session, lane: Lane) -> None:
+        lane.leave()
+        self._left(session)
 
-    def _leave(self, session: Session) -> None:
+    def _left(self, session: Session) -> None:
         session.users -= 1
         self.waiting -= 1
         session.touch()

@@ -55,9 +55,12 @@ class Host:
         allowance: int | None = None,
     ) -> Reply:
         """The same for a session at hand; `allowance` as for `run.run`."""
-        with session.use():
+        session.hold()
+        try:
             self.check_open(session)
             return run(session, request, arrays, self.limits.seconds, allowance)
+        finally:
+            session.release()
 
     def check_open(self, session: Session) -> None:
         """Refuse a session that was closed while the request waited for it."""

@@ -47,22 +47,32 @@ class Session:
         self.created = time.time()
         self.last_use = time.time()
         self.users = 0
+        self.lane: Any = None  # the executor's
         self.closed = False
         self._used_at = time.monotonic()
         self._lock = threading.RLock()
 
     # who uses it, and until when
 
+    def hold(self) -> None:
+        """Keep all others out, and the session alive, until `release`."""
+        self.users += 1
+        self._lock.acquire()
+
+    def release(self) -> None:
+        """Let the next one in; the time to live begins anew."""
+        self._lock.release()
+        self.users -= 1
+        self.touch()
+
     @contextmanager
     def use(self) -> Iterator[Session]:
-        """Hold the session: one user at a time, and it can't expire meanwhile."""
-        self.users += 1
+        """Hold the session for a block."""
+        self.hold()
         try:
-            with self._lock:
-                yield self
+            yield self
         finally:
-            self.users -= 1
-            self.touch()
+            self.release()
 
     def touch(self) -> None:
         """A request came or ended: the time to live begins anew."""

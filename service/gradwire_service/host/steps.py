@@ -165,7 +165,8 @@ class Steps:
                 )
             self._bind_all(cast(Sequence[str | None], out), results)
 
-    def _bind_all(self, names: Sequence[str | None], results: Sequence[Tensor]) -> None:
+    def _bind_all(self, names: Sequence[str | None], results: Sequence[Tensor | None]) -> None:
+        """Give results their names; the name of one that is absent stands for nothing."""
         for name, result in zip(names, results, strict=True):
             if name is None:
                 continue
@@ -175,7 +176,11 @@ class Steps:
                     f"out: {name[:20]}… gets longer than {_LONGEST} characters",
                     "use a shorter name",
                 )
-            self.bind(name, result)
+            if result is None:
+                self.session.unbind(name)
+                self.absent.add(name)
+            else:
+                self.bind(name, result)
 
     def grad(self, step: GradStep) -> None:
         gradients = self.gradients(step.grad)

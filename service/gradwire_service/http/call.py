@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import parse_qsl
 
@@ -13,6 +14,7 @@ from gradwire_service.host.protocol import Model, read
 from gradwire_service.host.reply import Reply, TensorReply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec import (
+    JSON,
     NPY,
     SAFETENSORS,
     Buffer,
@@ -21,6 +23,7 @@ from gradwire_service.http.codec import (
     decompress,
     encoding,
     read_request,
+    sent,
     wanted,
     write_reply,
 )
@@ -28,6 +31,7 @@ from gradwire_service.http.codec import (
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
+    from gradwire_service.http.route import Route
     from gradwire_service.http.service import Service
 
 SMALL = 2**15
@@ -35,6 +39,9 @@ SMALL = 2**15
 DATA = ("nested", "none", "base64")
 _TOKEN = 200
 _WORTH_COMPRESSING = 2**14
+
+
+_NO_ARRAYS: Mapping[str, Array] = MappingProxyType({})
 
 
 class Answer(NamedTuple):
@@ -62,8 +69,10 @@ class Hangup(Exception):
 class Call:
     """A request: path parameters, query, headers, body."""
 
-    __slots__ = ("_headers", "_query", "closing", "found", "path", "receive", "request_id", "scope",
-                 "service", "session_id")  # fmt: skip
+    __slots__ = (
+        "_form", "_headers", "_query", "closing", "found", "path", "receive", "request_id",
+        "route", "scope", "service", "session_id",
+    )  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
         self.scope = scope
@@ -74,7 +83,9 @@ class Call:
         self.session_id: str | None = None
         self.closing = False
         self.found: Answer | None = None
+        self.route: Route | None = None
         self._query: dict[str, str] | None = None
+        self._form: tuple[str | None, Data] | None = None
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
 
     def header(self, name: bytes) -> str | None:
@@ -123,8 +134,17 @@ class Call:
     def read(self, kind: type[Model], body: Buffer) -> tuple[Model, Mapping[str, Array]]:
         """The body as a request of this kind, and the arrays that came with it."""
         depth = self.service.host.limits.depth
-        value, arrays = read_request(self.header(b"content-type"), body, depth=depth)
-        return read(kind, value), arrays
+        content_type = self.header(b"content-type")
+        if sent(content_type) != JSON:
+            value, arrays = read_request(content_type, body, depth=depth)
+            return read(kind, value), arrays
+        text, seen = bytes(body), self.service.seen
+        request = seen.get(kind, text)
+        if request is None:
+            value, _ = read_request(content_type, text, depth=depth)
+            request = read(kind, value)
+            seen.put(kind, text, request)
+        return request, _NO_ARRAYS
 
     async def replied(self, reply: Reply, status: int = 200, tiny: bool = False) -> Answer:
         """The answer that a reply makes, written in a thread where it is large."""
@@ -136,24 +156,28 @@ class Call:
         self, reply: Reply, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
     ) -> Answer:
         """The answer that a reply makes, in the encodings that the caller takes."""
-        data = self.option("data", DATA, "nested")
-        written = write_reply(reply, self.header(b"accept"), cast(Data, data))
+        accept, data = self.form()
+        written = write_reply(reply, accept, data)
         return self.compressed(Answer(status, written.media_type, written.buffers, headers))
+
+    def form(self) -> tuple[str | None, Data]:
+        """How the caller wants the reply; refused early where that can't be."""
+        if self._form is None:
+            accept = self.header(b"accept")
+            wanted(accept)
+            self._form = accept, cast(Data, self.option("data", DATA, "nested"))
+        return self._form
 
     def compressed(self, found: Answer) -> Answer:
         """Text that is worth it, compressed if the caller takes that; numbers in binary are not."""
-        name = encoding(self.header(b"accept-encoding"))
+        asked = self.header(b"accept-encoding")
+        name = None if asked is None else encoding(asked)
         binary = found.media_type in (SAFETENSORS, NPY)
         if name is None or binary or sum(map(len, found.buffers)) < _WORTH_COMPRESSING:
             return found
         headers = ((b"content-encoding", name.encode()), (b"vary", b"accept-encoding"))
         buffers = compress(found.buffers, name)
         return found._replace(buffers=buffers, headers=(*found.headers, *headers))
-
-    def check_accept(self) -> None:
-        """Refuse early what could not be answered in the form that the caller wants."""
-        wanted(self.header(b"accept"))
-        self.option("data", DATA, "nested")
 
     async def body(self) -> Buffer:
         """The whole body, without its Content-Encoding; refused as soon as it passes the limit."""

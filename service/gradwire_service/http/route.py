@@ -47,5 +47,5 @@ class Route(APIRoute):
         if scope["method"] != self.method and (scope["method"], self.method) != ("HEAD", "GET"):
             raise HTTPException(405)
         call: Call = scope["gradwire.call"]
-        call.path = scope["path_params"]
+        call.path, call.route = scope["path_params"], self
         call.found = await self.handler(call)

@@ -26,12 +26,16 @@ from gradwire_service.http import problem
 from gradwire_service.http.call import Answer, Call, Hangup
 from gradwire_service.http.log import Log
 from gradwire_service.http.metrics import Metrics
+from gradwire_service.http.route import Route
+from gradwire_service.http.seen import Seen
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
 _PIECE = 2**24
+_SESSIONS = "/v1/sessions/"
+_UNDER = _SESSIONS + "{id}/"
 
 
 class Service:
@@ -46,6 +50,12 @@ class Service:
         self.api = api
         self.keys = frozenset(map(_digest, keys))
         self.metrics = Metrics()
+        self.seen = Seen()
+        self._quick = {
+            route.path.removeprefix(_UNDER): route
+            for route in api.router.routes
+            if isinstance(route, Route) and route.method == "POST" and route.path.startswith(_UNDER)
+        }
         self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,7 +82,8 @@ class Service:
         try:
             if self.draining or self.keys:
                 self._admit(call)
-            await self.api.router.app(scope, call.receive, send)
+            if not await self._answer_quickly(call):
+                await self.api.router.app(scope, call.receive, send)
             assert call.found is not None
         except GradwireError as raised:
             return _problem(raised, call)
@@ -84,6 +95,19 @@ class Service:
             self.log.failure(call.request_id, scope["path"], raised)
             return _problem(problem.internal(call.request_id), call)
         return call.found
+
+    async def _answer_quickly(self, call: Call) -> bool:
+        """Take POST /v1/sessions/{id}/… past the router, which costs as much as its answer."""
+        scope = call.scope
+        if scope["method"] != "POST":
+            return False
+        prefix, _, verb = scope["path"].rpartition("/")
+        route = self._quick.get(verb)
+        if route is None or not prefix.startswith(_SESSIONS) or prefix.count("/") != 3:
+            return False
+        call.path, call.route = {"id": prefix.removeprefix(_SESSIONS)}, route
+        call.found = await route.handler(call)
+        return True
 
     def _admit(self, call: Call) -> None:
         """Refuse work while the server ends, and strangers where keys are configured."""
@@ -113,8 +137,7 @@ class Service:
         return _problem(raised, call, headers)
 
     def _note(self, call: Call, status: int, seconds: float) -> None:
-        route = call.scope.get("route")
-        path = getattr(route, "path", "(none)")
+        path = "(none)" if call.route is None else call.route.path
         method = call.scope["method"]
         self.metrics.request(method, path, status, seconds)
         self.log.request(call, method, path, status, seconds)

@@ -43,7 +43,7 @@ async def backward(call: Call) -> Answer:
 async def _run(call: Call, kind: type[Any]) -> Answer:
     body = await call.body()
     session = call.session()
-    call.check_accept()
+    call.form()
     executor = call.service.executor
     if len(body) > SMALL:
         return await executor.run(

@@ -29,7 +29,7 @@ async def write_tensor(call: Call) -> Answer:
     """Make a leaf under this name; the reply shows it without its elements."""
     body = await call.body()
     session = call.session()
-    call.check_accept()
+    call.form()
 
     def work(allowance: int | None = None) -> Reply:
         asked, arrays = _tensor_body(call, body)
@@ -77,7 +77,7 @@ async def _held(call: Call, read_: Callable[[Session], Reply]) -> Answer:
 async def _done(call: Call, work: Callable[[Session], Any]) -> Any:
     """Do something short on the session, after all that came before."""
     session = call.session()
-    call.check_accept()
+    call.form()
 
     def held() -> Any:
         with call.service.host.using(session.id) as found:

@@ -25,7 +25,7 @@ async def value_and_grad(call: Call) -> Answer:
 
 async def _run(call: Call, kind: type[EvaluateRequest]) -> Answer:
     body = await call.body()
-    call.check_accept()
+    call.form()
     executor = call.service.executor
     if len(body) > SMALL:
         request, arrays = await executor.apart(lambda: call.read(kind, body))
