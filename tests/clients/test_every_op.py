@@ -23,9 +23,9 @@ NAMES = [n for n in sorted(CATALOGUE) if samples_of(n) and not n.endswith("_") a
 SEED = 7
 
 
-@pytest.fixture(scope="module", params=["embedded", "http"])
+@pytest.fixture(params=["embedded", "http"])
 def shared(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """One session for all ops of a door."""
+    """A session for each op."""
     url = None if request.param == "embedded" else request.getfixturevalue("server_url")
     with torch.connect(url).session() as found:
         yield found

@@ -7,6 +7,7 @@ the user's line, with the host's own text; and reading them costs no round trip.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradwire import current
@@ -116,8 +117,9 @@ def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark
         return made
     if not isinstance(result, list | tuple):
         return result
-    parts = [Tensor(session, part) for part in result]
-    session.record({**step, "out": [part._name for part in parts]}, parts, mark=mark)
+    parts = [None if part is None else Tensor(session, part) for part in result]
+    names = [None if part is None else part._name for part in parts]
+    session.record({**step, "out": names}, parts, mark=mark)
     return like(result, parts)
 
 
@@ -126,7 +128,7 @@ def _looked_at(value: Any) -> Any:
     return value.tolist() if whole else value
 
 
-def like(result: Any, parts: list[Tensor]) -> Any:
+def like(result: Any, parts: Sequence[Tensor | None]) -> Any:
     """The parts in what the op gave its results in: a list, a tuple or one with names."""
     return result._make(parts) if hasattr(result, "_make") else type(result)(parts)
 

@@ -21,7 +21,7 @@ PROPERTIES = ("T", "mT", "H", "mH", "real", "imag")
 
 def install() -> None:
     """Give Tensor what the catalogue has, but for what its own class body says."""
-    own = set(vars(Tensor))
+    own = {name for kind in Tensor.__mro__[:-1] for name in vars(kind)}
     for name in (*CATALOGUE, *ALIASES):
         if name not in own and "." not in name and name not in ("__getitem__", "__setitem__"):
             _install(name, resolve(name))

@@ -13,7 +13,7 @@ from gradwire import defaults
 from gradwire_engine.spec import bool_, complex_of, int64
 
 if TYPE_CHECKING:
-    from gradwire.tensor import Tensor
+    from gradwire.elements import Elements
 
 _PREFIX = "tensor("
 
@@ -62,7 +62,7 @@ def set_printoptions(
     _look[0] = replace(found, **known, sci_mode=sci_mode)  # type: ignore[arg-type]
 
 
-def shown(tensor: Tensor) -> str:
+def shown(tensor: Elements) -> str:
     """A tensor as text: elements, then what is not as usual about it."""
     text, notes = _elements(tensor), _notes(tensor)
     width = _look[0].linewidth
@@ -77,7 +77,7 @@ def shown(tensor: Tensor) -> str:
     return text + ")"
 
 
-def _notes(tensor: Tensor) -> list[str]:
+def _notes(tensor: Elements) -> list[str]:
     default, dtype = defaults.dtype(), tensor.dtype
     usual = (default,) if not tensor.numel() else (default, complex_of(default), int64, bool_)
     notes = []
@@ -94,7 +94,7 @@ def _notes(tensor: Tensor) -> list[str]:
     return notes
 
 
-def _elements(tensor: Tensor) -> str:
+def _elements(tensor: Elements) -> str:
     if not tensor.numel():
         return f"{_PREFIX}[]"
     array = tensor._read()
