@@ -40,6 +40,7 @@ def reverse_cumsum(g: Any, dim: int) -> Any:
     vjp(input=lambda g, dim: reverse_cumsum(g, dim)),
     spec=_cumulative_spec,
     family="along",
+    inplace=True,
     formula="at each place the sum of g from there on",
 )
 def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Array:

@@ -19,17 +19,13 @@ ALPHA = 1.7580993408473766
 """Minus the limit of SELU for large negative numbers (Klambauer et al., 2017, eq. 14)."""
 
 
-def _check(asked: str, p: float, inplace: bool) -> None:
+def _check(asked: str, p: float) -> None:
     if not 0 <= p <= 1:
         raise error(
             "invalid_argument",
             f"{asked}: the probability is {p}",
             "it must lie between 0 and 1",
             raised=ValueError,
-        )
-    if inplace:
-        raise error(
-            "invalid_argument", f"{asked}: inplace=True is not supported", "leave inplace out"
         )
 
 
@@ -66,14 +62,14 @@ def _idle(input: Any, p: float, training: bool) -> bool:
     return not training or not p or 0 in input.shape
 
 
-@composite(name="nn.functional.dropout", random=True)
-def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+@composite(name="nn.functional.dropout", random=True, inplace=True)
+def dropout(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set each element to zero with probability p and scale the rest by 1 / (1 - p)."""
-    _check("dropout", p, inplace)
+    _check("dropout", p)
     return input if _idle(input, p, training) else _dropped(input, tuple(input.shape), p)
 
 
-@composite(name="dropout", random=True)
+@composite(name="dropout", random=True, inplace=True)
 def _dropout(input: Array, p: float, train: bool) -> Array:
     """In training set each element to zero with probability p and scale the rest by 1 / (1 - p)."""
     return dropout(input, p, train)
@@ -100,24 +96,24 @@ def _feature_dropout(asked: str, input: Any, p: float, training: bool, alone: in
     return squeeze(_dropped(batch, _channels(batch), p), 0)
 
 
-@composite(name="nn.functional.dropout1d", random=True)
-def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+@composite(name="nn.functional.dropout1d", random=True, inplace=True)
+def dropout1d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of sequences to zero with probability p."""
-    _check("dropout1d", p, inplace)
+    _check("dropout1d", p)
     return _feature_dropout("dropout1d", input, p, training, 2)
 
 
-@composite(name="nn.functional.dropout2d", random=True)
-def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+@composite(name="nn.functional.dropout2d", random=True, inplace=True)
+def dropout2d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of images to zero with probability p."""
-    _check("dropout2d", p, inplace)
+    _check("dropout2d", p)
     return _feature_dropout("dropout2d", input, p, training, -1)
 
 
-@composite(name="nn.functional.dropout3d", random=True)
-def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
+@composite(name="nn.functional.dropout3d", random=True, inplace=True)
+def dropout3d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of volumes to zero with probability p."""
-    _check("dropout3d", p, inplace)
+    _check("dropout3d", p)
     return _feature_dropout("dropout3d", input, p, training, 4)
 
 
@@ -130,36 +126,32 @@ def _alpha_dropped(input: Any, shape: Ints, p: float) -> Any:
     return input * (mask * scale) + ((mask - 1) * (ALPHA * scale) + ALPHA * scale * p)
 
 
-@composite(name="nn.functional.alpha_dropout", random=True)
-def alpha_dropout(
-    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Array:
+@composite(name="nn.functional.alpha_dropout", random=True, inplace=True)
+def alpha_dropout(input: Array, p: float = 0.5, training: bool = False) -> Array:
     """Dropout for SELU networks: keeps mean and variance."""
-    _check("alpha_dropout", p, inplace)
+    _check("alpha_dropout", p)
     if _idle(input, p, training):
         return input
     return _alpha_dropped(input, tuple(input.shape), p)
 
 
-@composite(name="nn.functional.feature_alpha_dropout", random=True)
-def feature_alpha_dropout(
-    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Array:
+@composite(name="nn.functional.feature_alpha_dropout", random=True, inplace=True)
+def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False) -> Array:
     """Alpha dropout of whole channels."""
-    _check("feature_alpha_dropout", p, inplace)
+    _check("feature_alpha_dropout", p)
     return input if _idle(input, p, training) else _alpha_dropped(input, _channels(input), p)
 
 
-@composite(name="nn.functional.rrelu", grad_name="RreluWithNoiseBackward0", random=True)
+@composite(
+    name="nn.functional.rrelu", grad_name="RreluWithNoiseBackward0", random=True, inplace=True
+)
 def rrelu(
     input: Array,
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
-    inplace: bool = False,
 ) -> Array:
     """ReLU whose slope below zero is random between two bounds; their middle when not training."""
-    _check("rrelu", 0.0, inplace)
     if not training:
         return where(le(input, 0), input * ((lower + upper) / 2), input)
     return where(le(input, 0), input * uniform_between(input, lower, upper), input)
