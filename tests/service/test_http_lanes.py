@@ -98,6 +98,17 @@ def test_a_request_that_computes_too_long(serve: Callable[..., Running]) -> None
     session.steps({"op": "add_", "args": ["n", 1]})
 
 
+def test_the_caller_may_ask_for_less_time(session: Client) -> None:
+    session.steps({"tensor": "n", "value": [1.0]})
+    body = {"steps": [{"op": "add_", "args": ["n", 1]}, *SLOW]}
+    reply = session.post("/steps", body, headers={"gradwire-timeout": "0.1"})
+    assert (reply.status_code, reply.json()["code"]) == (504, "deadline_exceeded")
+    assert session.data("n") == [1.0]
+    for wrong in ("soon", "0", "-1", "nan"):
+        reply = session.post("/steps", {"steps": []}, headers={"gradwire-timeout": wrong})
+        assert reply.json()["code"] == "invalid_request"
+
+
 def test_closing_waits_and_then_refuses_what_waits(server: Running) -> None:
     session = server.session()
     with ThreadPoolExecutor(3) as pool:

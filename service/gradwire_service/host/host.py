@@ -53,12 +53,13 @@ class Host:
         request: RunRequest,
         arrays: Mapping[str, Array] = _NONE,
         allowance: int | None = None,
+        seconds: float | None = None,
     ) -> Reply:
-        """The same for a session at hand; `allowance` as for `run.run`."""
+        """The same for a session at hand; `allowance` and `seconds` as for `run.run`."""
         session.hold()
         try:
             self.check_open(session)
-            return run(session, request, arrays, self.limits.seconds, allowance)
+            return run(session, request, arrays, seconds or self.limits.seconds, allowance)
         finally:
             session.release()
 
@@ -73,6 +74,7 @@ class Host:
         arrays: Mapping[str, Array] = _NONE,
         fetch: Fetch | None = None,
         allowance: int | None = None,
+        seconds: float | None = None,
     ) -> Reply:
         """Run a program in one call, and differentiate it where the request asks for that.
 
@@ -81,7 +83,7 @@ class Host:
         session = Session("one call", SessionCreate(), float32, self.limits, self.ledger)
         try:
             return Transform(session, request, arrays, fetch or self.fetch).run(
-                self.limits.seconds, allowance
+                seconds or self.limits.seconds, allowance
             )
         finally:
             session.close()

@@ -146,6 +146,24 @@ class Call:
             seen.put(kind, text, request)
         return request, _NO_ARRAYS
 
+    def seconds(self) -> float:
+        """How long the request may compute: the server's limit, or less if the caller says so."""
+        limit = self.service.host.limits.seconds
+        text = self.header(b"gradwire-timeout")
+        if text is None:
+            return limit
+        try:
+            asked = float(text)
+        except ValueError:
+            asked = 0.0
+        if not asked > 0:
+            raise error(
+                "invalid_request",
+                f"the header Gradwire-Timeout is {text[:_TOKEN]!r}",
+                "seconds, as a number above 0",
+            )
+        return min(asked, limit)
+
     async def replied(self, reply: Reply, status: int = 200, tiny: bool = False) -> Answer:
         """The answer that a reply makes, written in a thread where it is large."""
         if tiny or weight(reply) <= SMALL:

@@ -70,6 +70,14 @@ REQUEST_ID = {
     "schema": {"type": "string"},
     "example": "r_4f1d2c3b5a697887",
 }
+TIMEOUT = {
+    "name": "Gradwire-Timeout",
+    "in": "header",
+    "description": "Seconds that the request may compute; past them it is undone and answered 504.",
+    "required": False,
+    "schema": {"type": "number", "exclusiveMinimum": 0},
+    "example": 10,
+}
 _ALWAYS = ("unauthorized", "shutting_down", "internal")
 _WITH_BODY = (
     "invalid_json", "invalid_body", "request_timeout", "payload_too_large", "limit_exceeded",
@@ -80,7 +88,7 @@ _WITH_BODY = (
 def operation(path: str, doc: Doc, models: Models) -> dict[str, Any]:
     """What stands in the operation of a route, beside what FastAPI writes."""
     found: dict[str, Any] = {
-        "parameters": [*_path(path), *map(_query, doc.query), REQUEST_ID],
+        "parameters": [*_path(path), *map(_query, doc.query), *_headers(doc)],
         "responses": {str(doc.status): _response(doc, models), **_problems(doc)},
     }
     if doc.body is not None:
@@ -95,6 +103,10 @@ def _path(path: str) -> Iterator[dict[str, Any]]:
                 "name": name, "in": "path", "required": True, "description": description,
                 "schema": {"type": "string"}, "example": example,
             }  # fmt: skip
+
+
+def _headers(doc: Doc) -> list[dict[str, Any]]:
+    return [REQUEST_ID, TIMEOUT] if "deadline_exceeded" in doc.errors else [REQUEST_ID]
 
 
 def _query(query: Query) -> dict[str, Any]:

@@ -63,4 +63,4 @@ def _work(
     arrays: Mapping[str, Array],
     allowance: int | None = None,
 ) -> Reply:
-    return call.service.host.run(session, request, arrays, allowance)
+    return call.service.host.run(session, request, arrays, allowance, call.seconds())

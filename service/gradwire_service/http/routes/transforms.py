@@ -52,4 +52,6 @@ def _work(
     found: Mapping[Reference, Array],
     allowance: int | None = None,
 ) -> Reply:
-    return call.service.host.transform(request, arrays, found.__getitem__, allowance)
+    return call.service.host.transform(
+        request, arrays, found.__getitem__, allowance, call.seconds()
+    )
