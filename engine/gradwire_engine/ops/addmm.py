@@ -20,10 +20,10 @@ from gradwire_engine.ops.matmul import (
 )
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import INTEGER, Number, Spec
+from gradwire_engine.spec import Number, Spec
 
 
-def _added_spec(asked: str, input: Spec, found: Spec, beta: Number, alpha: Number) -> Spec:
+def _added_spec(asked: str, input: Spec, found: Spec) -> Spec:
     same_dtype(asked, input=input, product=found)
     if broadcast_shapes(asked, input.shape, found.shape) != found.shape:
         raise error(
@@ -31,17 +31,16 @@ def _added_spec(asked: str, input: Spec, found: Spec, beta: Number, alpha: Numbe
             f"{asked}: input is {list(input.shape)}, the product is {list(found.shape)}",
             "input must broadcast to the product's shape",
         )
-    if found.dtype.category <= INTEGER and (isinstance(beta, float) or isinstance(alpha, float)):
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: beta is {beta} and alpha is {alpha}, the operands are {found.dtype.name}",
-            "integer tensors take integer factors",
-        )
     return found
 
 
 def _added(xp: Any, input: Array, found: Array, beta: Number, alpha: Number) -> Array:
-    """beta * input + alpha * found, into found; beta = 0 ignores the input, NaN and all."""
+    """beta * input + alpha * found, into found; beta = 0 ignores the input, NaN and all.
+
+    Of integers the factors are cut to integers, as in torch.
+    """
+    if found.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)  # type: ignore[arg-type]
     if alpha != 1:
         found *= alpha
     if beta != 0:
@@ -53,9 +52,9 @@ def _scaled(x: Any, factor: Number) -> Any:
     return x if factor == 1 else mul(x, factor.conjugate())
 
 
-def _addmm_spec(input: Spec, mat1: Spec, mat2: Spec, beta: Number, alpha: Number) -> Spec:
+def _addmm_spec(input: Spec, mat1: Spec, mat2: Spec) -> Spec:
     need_axes("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
-    return _added_spec("addmm", input, product_spec("addmm", mat1, mat2), beta, alpha)
+    return _added_spec("addmm", input, product_spec("addmm", mat1, mat2))
 
 
 @primitive(
@@ -79,9 +78,9 @@ def addmm(
     return _added(xp, input, product(xp, mat1, mat2), beta, alpha)
 
 
-def _addmv_spec(input: Spec, mat: Spec, vec: Spec, beta: Number, alpha: Number) -> Spec:
+def _addmv_spec(input: Spec, mat: Spec, vec: Spec) -> Spec:
     need_axes("addmv", mat=(mat, 2), vec=(vec, 1))
-    return _added_spec("addmv", input, product_spec("addmv", mat, vec), beta, alpha)
+    return _added_spec("addmv", input, product_spec("addmv", mat, vec))
 
 
 @primitive(
@@ -101,14 +100,12 @@ def addmv(
     return _added(xp, input, product(xp, mat, vec), beta, alpha)
 
 
-def _stacks_spec(
-    asked: str, input: Spec, batch1: Spec, batch2: Spec, beta: Number, alpha: Number
-) -> Spec:
+def _stacks_spec(asked: str, input: Spec, batch1: Spec, batch2: Spec) -> Spec:
     need_axes(asked, batch1=(batch1, 3), batch2=(batch2, 3))
     same_stack(asked, batch1, batch2)
     found = product_spec(asked, batch1, batch2)
     summed = found.with_(shape=found.shape[1:]) if asked == "addbmm" else found
-    return _added_spec(asked, input, summed, beta, alpha)
+    return _added_spec(asked, input, summed)
 
 
 @primitive(
@@ -117,9 +114,7 @@ def _stacks_spec(
         batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
         batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
     ),
-    spec=lambda input, batch1, batch2, beta, alpha: _stacks_spec(
-        "baddbmm", input, batch1, batch2, beta, alpha
-    ),
+    spec=lambda input, batch1, batch2: _stacks_spec("baddbmm", input, batch1, batch2),
     inplace=True,
     formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
 )
@@ -136,9 +131,7 @@ def baddbmm(
         batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
         batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
     ),
-    spec=lambda input, batch1, batch2, beta, alpha: _stacks_spec(
-        "addbmm", input, batch1, batch2, beta, alpha
-    ),
+    spec=lambda input, batch1, batch2: _stacks_spec("addbmm", input, batch1, batch2),
     inplace=True,
     formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
 )

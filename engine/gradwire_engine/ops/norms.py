@@ -9,8 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, reduction
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.expand import with_kept_dims
-from gradwire_engine.ops.extremes import shared_gradient
+from gradwire_engine.ops.extremes import amax, amin, shared_gradient
 from gradwire_engine.ops.power import pow
 from gradwire_engine.ops.reduce import spread
 from gradwire_engine.ops.sign import abs, sgn
@@ -40,18 +39,18 @@ def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, s
     return mul(mul(sgn(input), pow(size, ord - 1)), factor)
 
 
-def _extreme_gradient(g: Any, input: Any, out: Any, dim: Dims | None, spec: Spec) -> Any:
-    size = abs(input)
+def _extreme_gradient(g: Any, input: Any, ord: float, dim: Dims | None, spec: Spec) -> Any:
+    size = abs(input)  # which may be rounded otherwise than when `out` was found
+    found = (amax if ord > 0 else amin)(size, dim or (), True)
     real = spec.with_(dtype=real_of(spec.dtype))
-    tied = size == with_kept_dims(out, dim, spec.shape)
-    return mul(shared_gradient(g, tied, dim, real), sgn(input))
+    return mul(shared_gradient(g, size == found, dim, real), sgn(input))
 
 
 def _any_norm_gradient(
     g: Any, input: Any, out: Any, ord: float, dim: Dims | None, input_spec: Spec
 ) -> Any:
     if ord in (inf, -inf):
-        return _extreme_gradient(g, input, out, dim, input_spec)
+        return _extreme_gradient(g, input, ord, dim, input_spec)
     return _norm_gradient(g, input, out, ord, dim, input_spec)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
+from gradwire_engine.mode import current
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.axes import broadcast_to
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.complex import complex_, imag, real
 from gradwire_engine.ops.einsum import einsum
 from gradwire_engine.ops.expand import reshape, sum
@@ -153,6 +155,8 @@ def cov(
     """Covariances of variables (rows) over observations (columns), with counts or weights."""
     if input.ndim > 2:
         raise error("shape_mismatch", f"cov: takes at most two axes, not {list(input.shape)}")
+    if input.dtype.kind in "biu":
+        input = to_dtype(input, current().default_dtype)
     x = reshape(input, (1, -1)) if input.ndim < 2 else input
     weights = _weights(x, fweights, aweights)
     if weights is None:

@@ -246,7 +246,7 @@ def _runs(xp: Any, ordered: Array) -> Array:
     fresh = xp.ones(ordered.shape, bool)
     fresh[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     last = ordered.ndim - 1
-    return place - running_places(xp, xp.where(fresh, place, 0), last, xp.greater_equal)
+    return place - running_places(xp, xp.where(fresh, place, -1), last, xp.greater_equal)
 
 
 @reduction(

@@ -14,6 +14,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.axes import unsqueeze
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.diagonals import diag_embed
 from gradwire_engine.ops.matmul import adjoint, matmul
@@ -37,6 +38,11 @@ def _gaps(values: Any) -> Any:
     return found + diag_embed(mul(values, 0) + 1)
 
 
+def _over(x: Any, y: Any) -> Any:
+    """x / y, but 0 for 0 / 0: what has no cotangent needs no vectors to be determined."""
+    return div(x, where((y == 0) & (x == 0), 1, y))
+
+
 def _with_diagonal(x: Any, values: Any) -> Any:
     """Each matrix with these values on its diagonal."""
     return x + diag_embed(sub(values, diagonals(x)))
@@ -55,7 +61,7 @@ def _eigh_spec(A: Spec, UPLO: str) -> tuple[Spec, Spec]:
 
 def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
     turned = mul(_skew(matmul(adjoint(vectors), g_vectors)), 0.5)
-    inner = _with_diagonal(div(turned, _gaps(values)), g_values)
+    inner = _with_diagonal(_over(turned, _gaps(values)), g_values)
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
@@ -94,7 +100,7 @@ def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> A
     lying = adjoint(vectors)
     turned = matmul(lying, g_vectors)
     stretch = mul(matmul(lying, vectors), unsqueeze(real(diagonals(turned)), -2))
-    inner = _with_diagonal(div(sub(turned, stretch), conj(_gaps(values))), g_values)
+    inner = _with_diagonal(_over(sub(turned, stretch), conj(_gaps(values))), g_values)
     return solve_system(lying, matmul(inner, lying))
 
 
@@ -140,16 +146,16 @@ def _svd_gradient(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any
     gaps = _gaps(mul(s, s))
     left = _skew(matmul(adjoint(u), g_u))
     right = _skew(matmul(vh, adjoint(g_vh)))
-    inner = mul(div(left, gaps), row) + mul(column, div(right, gaps)) + diag_embed(g_s)
+    inner = mul(_over(left, gaps), row) + mul(column, _over(right, gaps)) + diag_embed(g_s)
     if is_complex(u):
-        inner = inner + diag_embed(div(diagonals(left), mul(s, 2)))
+        inner = inner + diag_embed(_over(diagonals(left), mul(s, 2)))
     found = matmul(matmul(u, inner), vh)
     if u.shape[-2] > k:
         outside = sub(g_u, matmul(u, matmul(adjoint(u), g_u)))
-        found = found + matmul(div(outside, row), vh)
+        found = found + matmul(_over(outside, row), vh)
     if vh.shape[-1] > k:
         outside = sub(g_vh, matmul(matmul(g_vh, adjoint(vh)), vh))
-        found = found + matmul(u, div(outside, column))
+        found = found + matmul(u, _over(outside, column))
     return found
 
 
