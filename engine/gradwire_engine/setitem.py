@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -12,12 +11,12 @@ from gradwire_engine.inplace import content, write
 from gradwire_engine.journal import assign
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
-from gradwire_engine.ops.creation import full
+from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.index import look_up
 from gradwire_engine.ops.index_write import copy_
 from gradwire_engine.signature import Index
-from gradwire_engine.spec import COMPLEX, FLOAT, bool_
+from gradwire_engine.spec import bool_
 from gradwire_engine.tensor import Tensor
 
 
@@ -26,8 +25,9 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     """Write a number or tensor in place where an index says; the tensor itself is given back."""
     if index is False:
         return input
-    value = _as_tensor(input, value)
-    if _is_mask(input, index) and not value.shape:
+    if not isinstance(value, Tensor):
+        value = fits("__setitem__", value, input.dtype)
+    if _is_mask(input, index) and not getattr(value, "shape", ()):
         rest = (1,) * (input.ndim - index.ndim)
         mask = reshape(index, (*index.shape, *rest)) if rest else index
         filled = masked_fill(content(input), mask, value)
@@ -37,7 +37,10 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if found.indices is None:
         write("__setitem__", found.seen, copy_(_overwritten(found.seen), _fitting(value)))
     else:
-        put = index_put_at(content(found.seen), found.indices, _fitting(value))
+        values = _fitting(value)
+        if not isinstance(values, Tensor):
+            values = full((), values, dtype=input.dtype, device=input.device)
+        put = index_put_at(content(found.seen), found.indices, values)
         write("index_put_", found.seen, put)
     return input
 
@@ -53,21 +56,6 @@ def detach_(input: Array) -> Array:
         )
     assign(input, "_edge", None)
     return input
-
-
-def _as_tensor(input: Tensor, value: Any) -> Tensor:
-    """A number in the tensor's dtype; a tensor as it is."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, complex) and input.dtype.category != COMPLEX:
-        raise error(
-            "dtype_mismatch",
-            f"__setitem__: {value} cannot be stored in a {input.dtype.name} tensor",
-            "take its real part",
-        )
-    if isinstance(value, float) and input.dtype.category < FLOAT and isfinite(value):
-        value = int(value)
-    return full((), value, dtype=input.dtype, device=input.device)  # type: ignore[no-any-return]
 
 
 def _is_mask(input: Tensor, index: Any) -> bool:
@@ -88,8 +76,8 @@ def _overwritten(target: Tensor) -> Tensor:
     return found
 
 
-def _fitting(value: Tensor) -> Tensor:
+def _fitting(value: Any) -> Any:
     """The value without leading axes of size 1: it may have more axes than the place it goes to."""
-    shape = value.shape
+    shape = getattr(value, "shape", ())
     lead = next((i for i, n in enumerate(shape) if n != 1), len(shape))
     return reshape(value, shape[lead:]) if lead else value
