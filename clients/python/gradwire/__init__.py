@@ -6,6 +6,7 @@ gradwire.connect("http://host:8000")        # from here on there; or set GRADWIR
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gradwire import autograd as autograd
@@ -28,6 +29,16 @@ from gradwire.current import connect as connect
 from gradwire.defaults import get_default_dtype as get_default_dtype
 from gradwire.defaults import set_default_dtype as set_default_dtype
 from gradwire.dtypes import *  # noqa: F403
+from gradwire.more import can_cast as can_cast
+from gradwire.more import is_complex as is_complex
+from gradwire.more import is_floating_point as is_floating_point
+from gradwire.more import is_inference as is_inference
+from gradwire.more import is_nonzero as is_nonzero
+from gradwire.more import is_tensor as is_tensor
+from gradwire.more import numel as numel
+from gradwire.more import promote_types as promote_types
+from gradwire.more import result_type as result_type
+from gradwire.more import scalar_tensor as scalar_tensor
 from gradwire.printing import set_printoptions as set_printoptions
 from gradwire.random import manual_seed as manual_seed
 from gradwire.ranges import finfo as finfo
@@ -39,6 +50,8 @@ from gradwire.tensor import Tensor as Tensor
 from gradwire_engine.errors import GradwireError as GradwireError
 
 methods.install()
+
+inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 _function, _names = functions.serving("gradwire", "")
 

@@ -36,13 +36,22 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
         try:
             result = op(*map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
         except GradwireError as problem:
-            if problem.code != "data_dependent_shape":
+            if problem.code == "data_dependent_shape":
+                return _ask(session, op, args, kwargs, recording.mark)
+            numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
+            if numbers is None:
                 raise
-            return _ask(session, op, args, kwargs, recording.mark)
+            return call(op, *numbers)
         found = _adopt(session, step_of(op.name, args, kwargs), result, args, recording.mark)
         if recording.fallible:
             session.flush()
+    if op.name in _TRUTHS:
+        return bool(found)
     return found.requires_grad_() if options.requires_grad else found
+
+
+_TRUTHS = ("allclose", "equal")
+"""Ops that torch gives Python's True or False for."""
 
 
 def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
@@ -121,6 +130,23 @@ def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark
     names = [None if part is None else part._name for part in parts]
     session.record({**step, "out": names}, parts, mark=mark)
     return like(result, parts)
+
+
+def _with_numbers(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | None:
+    """The arguments with scalars looked at where the op takes numbers only; None if there are none.
+
+    torch takes them there too: torch.full((2,), x), torch.add(x, y, alpha=x).
+    """
+    kinds = {p.name: p.kind for p in op.signatures[0].parameters}
+    pairs = [*zip(kinds, args, strict=False), *kwargs.items()]
+    loose = [n for n, v in pairs if kinds.get(n) in _NUMBERS and isinstance(v, Tensor)]
+    if not loose or any(v.ndim for n, v in pairs if n in loose):
+        return None
+    found = {n: v.item() if n in loose else v for n, v in pairs}
+    return tuple(found.pop(n) for n, _ in pairs[: len(args)]), found
+
+
+_NUMBERS = ("number", "float", "int", "dim", "bool")
 
 
 def _looked_at(value: Any) -> Any:

@@ -8,6 +8,7 @@ from gradwire import autograd
 from gradwire.dispatch import call, call_inplace
 from gradwire.functions import Function
 from gradwire.indices import prepared
+from gradwire.more import METHODS
 from gradwire.options import Options
 from gradwire.size import device
 from gradwire.tensor import Tensor
@@ -27,7 +28,7 @@ def install() -> None:
             _install(name, resolve(name))
     for name in PROPERTIES:
         setattr(Tensor, name, _property(resolve(name)))
-    for name, method in _OTHERS.items():
+    for name, method in (_OTHERS | METHODS).items():
         setattr(Tensor, name, method)
 
 

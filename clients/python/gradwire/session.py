@@ -8,7 +8,8 @@ step is kept, as a program that raised would leave it; what came after is undone
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -198,6 +199,15 @@ class Session:
             self._unusable = error(
                 "session_closed", f"session {self.id} was closed", "start a new session"
             )
+
+    @contextmanager
+    def here(self) -> Iterator[Session]:
+        """In force for a block, and not closed after it."""
+        in_force.enter(self)
+        try:
+            yield self
+        finally:
+            in_force.leave(self)
 
     def __enter__(self) -> Session:
         in_force.enter(self)

@@ -1,0 +1,104 @@
+"""Methods and functions that torch has and no op is: made of others, or answered by the mirror."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire import defaults
+from gradwire.creation import as_tensor, tensor
+from gradwire.functions import function
+from gradwire.tensor import Tensor
+from gradwire.wire import plain
+from gradwire_engine import promote
+from gradwire_engine.spec import DType
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return input.is_complex()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether it was made in inference mode."""
+    return input.is_inference()
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether its only element is not zero."""
+    return bool(input)
+
+
+def numel(input: Tensor) -> int:
+    """Number of elements."""
+    return input.numel()
+
+
+def promote_types(type1: DType, type2: DType) -> DType:
+    """The smallest dtype that holds both."""
+    return promote.promote_types(plain(type1), plain(type2))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype of an operation on two tensors or numbers."""
+    return promote.result_type([_operand(tensor1), _operand(tensor2)])
+
+
+def _operand(value: Any) -> promote.Operand:
+    if isinstance(value, Tensor):
+        return value._meta.spec
+    return promote.weak_kinds(defaults.dtype())[type(plain(value))]
+
+
+def can_cast(from_: DType, to: DType) -> bool:
+    """Whether promotion allows it: to a category that is not lower."""
+    return bool(plain(from_).category <= plain(to).category)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor without axes; of the default dtype where none is given."""
+    made = tensor(s, device=device)
+    return made.to(defaults.dtype() if dtype is None else dtype)  # type: ignore[no-any-return]
+
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A leaf of this data, in this tensor's dtype where none is given."""
+    return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+def _new(name: str) -> Any:
+    def new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        kwargs.setdefault("dtype", self.dtype)
+        made = function(name)
+        assert made is not None
+        with self.session.here():
+            return made(*args, **kwargs)
+
+    new.__name__ = f"new_{name}"
+    new.__doc__ = f"torch.{name} in this tensor's dtype and session."
+    return new
+
+
+METHODS = {f"new_{name}": _new(name) for name in ("zeros", "ones", "full", "empty")} | {
+    "is_nonzero": is_nonzero,
+    "is_same_size": lambda self, other: self.shape == other.shape,
+    "is_signed": lambda self: self.dtype.numpy.kind not in "bu",
+    "new_tensor": new_tensor,
+}
+"""Methods beside those that `methods` makes of ops."""
+
+__all__ = [
+    "METHODS", "as_tensor", "can_cast", "is_complex", "is_floating_point", "is_inference",
+    "is_nonzero", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor",
+]  # fmt: skip

@@ -1,0 +1,50 @@
+"""What else the namespace has: dtypes that combine, numbers as tensors, tensors like others."""
+
+from tests.parity.data import draw
+
+
+def questions(torch, see):
+    x, i = draw(torch, 2), torch.tensor([1, 2])
+    see(
+        tensor=torch.is_tensor(x),
+        no_tensor=torch.is_tensor([1]),
+        floating=torch.is_floating_point(i),
+    )
+    see(complex=torch.is_complex(x), numel=torch.numel(x), nonzero=torch.is_nonzero(i[0]))
+    see(same=x.is_same_size(i), signed=(i.is_signed(), i.bool().is_signed()))
+    see(close=torch.allclose(x, x + 1e-12), equal=torch.equal(x, x), other=torch.equal(x, x[:1]))
+    see(constants=(torch.pi, torch.inf, torch.e), new=x[torch.newaxis])
+
+
+def dtypes_that_combine(torch, see):
+    names = ("bool", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64")
+    found = {}
+    for a in names:
+        for b in names:
+            types = getattr(torch, a), getattr(torch, b)
+            found[f"{a} {b}"] = (torch.promote_types(*types), torch.can_cast(*types))
+    see(found=found)
+    see(
+        numbers=torch.result_type(torch.tensor([1]), 1.5),
+        scalars=torch.result_type(torch.ones(2), torch.tensor(1.0, dtype=torch.float64)),
+        axes=torch.result_type(torch.ones(2), torch.ones(1, dtype=torch.float64)),
+    )
+
+
+def tensors_where_numbers_go(torch, see):
+    x, two = draw(torch, 3), torch.tensor(2.0)
+    see(full=torch.full((2,), two), alpha=torch.add(x, x, alpha=two), sum=x.sum(torch.tensor(0)))
+    see(index=x[torch.tensor(1)], steps=torch.arange(torch.tensor(3)), slice=x[: torch.tensor(2)])
+    see.error(several=lambda: torch.full((2,), torch.ones(3)))
+
+
+def tensors_like_others(torch, see):
+    x = draw(torch, 2, requires_grad=True)
+    see(
+        zeros=x.new_zeros(3),
+        ones=x.new_ones((2, 1)),
+        full=x.new_full((2,), 7),
+        one=x.new_tensor([1]),
+    )
+    see(like=torch.ones_like(x), other=torch.full_like(x, 2, dtype=torch.int64))
+    see(leaf=torch.zeros_like(x, requires_grad=True), scalar=torch.scalar_tensor(3))
