@@ -8,26 +8,24 @@ graph cost half as much again as a node of a small one.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Lock
 
 _lock = Lock()
 _state = {"pauses": 0, "was_on": False}
 
 
-@contextmanager
-def paused() -> Iterator[None]:
-    """No automatic collection in this block; blocks on several threads may overlap."""
+def pause() -> None:
+    """No automatic collection until `resume`; those of several threads may overlap."""
     with _lock:
         if not _state["pauses"]:
             _state["was_on"] = gc.isenabled()
             gc.disable()
         _state["pauses"] += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _state["pauses"] -= 1
-            if not _state["pauses"] and _state["was_on"]:
-                gc.enable()
+
+
+def resume() -> None:
+    """Undo one `pause`."""
+    with _lock:
+        _state["pauses"] -= 1
+        if not _state["pauses"] and _state["was_on"]:
+            gc.enable()

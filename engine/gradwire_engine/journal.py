@@ -8,11 +8,9 @@ in, so undoing swaps back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from gradwire_engine.collector import paused
+from gradwire_engine.collector import pause, resume
 from gradwire_engine.mode import local
 
 _MISSING = object()
@@ -64,22 +62,28 @@ def drop(mapping: dict[Any, Any], key: Any) -> None:
         del mapping[key]
 
 
-@contextmanager
-def transaction() -> Iterator[Journal]:
+class transaction:
     """Run a block all or nothing: if it raises, every journalled write of it is undone.
 
     Nested blocks undo their own part only. The cycle collector rests meanwhile.
     """
-    state = local.state
-    outer = state.journal
-    journal = outer if outer is not None else Journal()
-    mark, block = len(journal.entries), journal.block
-    state.journal, journal.block = journal, object()
-    try:
-        with paused():
-            yield journal
-    except BaseException:
-        journal.rollback(mark)
-        raise
-    finally:
-        state.journal, journal.block = outer, block
+
+    __slots__ = ("_block", "_journal", "_mark", "_outer")
+
+    def __enter__(self) -> Journal:
+        state = local.state
+        outer = self._outer = state.journal
+        if outer is None:
+            pause()
+        journal = self._journal = Journal() if outer is None else outer
+        self._mark, self._block = len(journal.entries), journal.block
+        state.journal, journal.block = journal, object()
+        return journal
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        journal = self._journal
+        if self._outer is None:
+            resume()
+        if kind is not None:
+            journal.rollback(self._mark)
+        local.state.journal, journal.block = self._outer, self._block
