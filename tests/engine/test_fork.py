@@ -10,7 +10,7 @@ from tests.engine.calls import leaf, numbers, op, plain, slopes, walk_back, writ
 
 from gradwire_engine.backward import backward
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.fork import fork
+from gradwire_engine.fork import _FILL, _Copies, fork
 from gradwire_engine.mode import no_grad
 from gradwire_engine.tensor import Tensor
 
@@ -50,6 +50,20 @@ def test_a_fork_shares_every_array() -> None:
     one = session()
     two = fork(one)
     assert all(one[n].storage.array is two[n].storage.array for n in one)
+
+
+def test_every_slot_of_every_kind_of_cell_is_copied() -> None:
+    one = session()
+    one["several"] = op("exp", op("unbind", one["x"])[0])
+    copies = _Copies()
+    for tensor in one.values():
+        copies.of(tensor)
+    copies.finish()
+    kinds = {type(cell) for cell in copies.made.values()}
+    assert kinds == set(_FILL)
+    for cell in copies.made.values():
+        for slot in set(type(cell).__slots__) - {"__weakref__"}:
+            assert hasattr(cell, slot), (type(cell).__name__, slot)
 
 
 def test_cells_that_were_one_stay_one() -> None:
