@@ -146,7 +146,7 @@ def _with_numbers(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | N
     return tuple(found.pop(n) for n, _ in pairs[: len(args)]), found
 
 
-_NUMBERS = ("number", "float", "int", "dim", "bool")
+_NUMBERS = ("number", "float", "int", "ints", "dim", "dims", "bool")
 
 
 def _looked_at(value: Any) -> Any:
