@@ -13,7 +13,7 @@ from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
 from gradwire_engine.select import chosen
-from gradwire_engine.spec import BOOL, Spec
+from gradwire_engine.spec import BOOL, COMPLEX, Spec
 from gradwire_engine.sweeps import swept
 
 
@@ -64,7 +64,7 @@ def _needs_mask(named: dict[str, Any]) -> None:
             f"masked_fill: the value must have no axes, it has shape {list(value.shape)}",
             "use where for a value per element",
         )
-    if value.dtype.category > max(input.dtype.category, 1):
+    if value.dtype.category == COMPLEX != input.dtype.category:
         raise error(
             "dtype_mismatch",
             f"masked_fill: a value of {value} cannot be put into {input}",
