@@ -24,8 +24,18 @@ def test_nothing_is_sent_before_something_is_looked_at(counted: Counted) -> None
     assert len(counted.take()) == 1
 
 
+def test_small_leaves_are_known(counted: Counted) -> None:
+    x = torch.tensor([1, 2])
+    assert (x.tolist(), x[0].shape) == ([1, 2], ())
+    assert counted.take() == []
+    large = torch.tensor(np.zeros(100_000))
+    assert large.numpy().sum() == 0
+    assert len(counted.take()) == 1
+
+
 def test_reading_again_costs_nothing_until_it_is_written(counted: Counted) -> None:
-    x = torch.tensor([1.0, 2.0])
+    x = torch.tensor([1.0, 2.0]) * 1
+    counted.take()
     assert x.tolist() == [1.0, 2.0]
     assert x.numpy().sum() == 3.0
     assert len(counted.take()) == 1
@@ -64,6 +74,21 @@ def test_a_training_step_is_one_request(counted: Counted) -> None:
     assert found == sorted(found, reverse=True)
 
 
+def test_a_step_with_classes_is_one_request(counted: Counted) -> None:
+    x = torch.tensor(np.ones((8, 3), np.float32))
+    w = torch.zeros(4, 3, requires_grad=True)
+    for k in range(3):
+        y = torch.tensor([k % 4] * 8)
+        torch.nn.functional.cross_entropy(x @ w.T, y).backward()
+        with torch.no_grad():
+            w -= w.grad
+            w.grad = None
+        assert len(counted.take()) == 1
+    with pytest.raises(IndexError) as caught:
+        torch.nn.functional.cross_entropy(x @ w.T, torch.tensor([9] * 8))
+    assert any("test_requests.py" in note for note in caught.value.__notes__)
+
+
 def test_what_was_recorded_goes_up_in_order(counted: Counted) -> None:
     x = torch.tensor([1.0], requires_grad=True)
     y = x.exp()
@@ -79,7 +104,7 @@ def test_what_was_recorded_goes_up_in_order(counted: Counted) -> None:
         lambda x: x.sum().backward(),
         lambda x: torch.autograd.grad(x.sum(), x),
         lambda x: (x * 1).add_(1),
-        lambda x: x[torch.tensor([0])],
+        lambda x: x[torch.tensor([0]) * 1],
         lambda x: (x * 1).__iadd__(1),
     ],
     ids=["backward", "grad", "in place", "index tensor", "augmented"],

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from gradwire.tensor import Tensor
 from gradwire.transport import Received
 from gradwire_engine.arrays import phantom
 from gradwire_engine.families import primitive
-from gradwire_engine.mode import using
-from gradwire_engine.op import Op
 from gradwire_engine.reading import zeros
 from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import DType, Spec, float32
@@ -51,21 +46,4 @@ def unknown() -> Meta:
     return asked((), (), float32, "")
 
 
-def structure(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the op gives its results in, tried on zeros: a tensor, or so many in some kind of tuple.
-
-    The zeros take no memory; the results are of no use but for their number.
-    """
-    with using(device="cpu", journal=None, grad=False):
-        return op(*map(_zeros, args), **{k: _zeros(v) for k, v in kwargs.items()})
-
-
-def _zeros(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return Meta.of(np.broadcast_to(np.zeros((), value.dtype.numpy), value.shape))
-    if isinstance(value, list | tuple):
-        return type(value)([_zeros(v) for v in value])
-    return value
-
-
-__all__ = ["asked", "structure", "told", "unknown"]
+__all__ = ["asked", "told", "unknown"]

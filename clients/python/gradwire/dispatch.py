@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire import current
-from gradwire.asked import asked, structure, told, unknown
+from gradwire.asked import asked, told, unknown
 from gradwire.options import Options, take_options
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
@@ -41,10 +42,11 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
             numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
             if numbers is None:
                 raise
-            return call(op, *numbers)
-        found = _adopt(session, step_of(op.name, args, kwargs), result, args, recording.mark)
-        if recording.fallible:
-            session.flush()
+            found = call(op, *numbers)
+        else:
+            found = _adopt(session, step_of(op.name, args, kwargs), result, args, recording.mark)
+            if recording.fallible and not harmless(op, args, kwargs):
+                session.flush()
     if op.name in _TRUTHS:
         return bool(found)
     return found.requires_grad_() if options.requires_grad else found

@@ -32,10 +32,16 @@ class Elements(Facts):
 
     def _read(self) -> np.ndarray:
         """The elements, read once for each version; not to be written."""
-        version = self._meta.version
-        if self._elements is None or self._elements[0] != version:
-            self._elements = (version, self.session.read(self._name))
-        return self._elements[1]
+        found = self._known()
+        if found is None:
+            version, found = self._meta.version, self.session.read(self._name)
+            self._elements = (version, found)
+        return found
+
+    def _known(self) -> np.ndarray | None:
+        """The elements, if they are here."""
+        found = self._elements
+        return None if found is None or found[0] != self._meta.version else found[1]
 
     def _keep(self, found: Received | None) -> None:
         """Keep elements that came with a reply, for the version that the tensor has now."""

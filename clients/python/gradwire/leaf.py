@@ -11,6 +11,9 @@ from gradwire.tensor import Tensor
 from gradwire_engine.spec import dtype_of
 from gradwire_engine.tensor import Tensor as Meta
 
+_SMALL = 2**16
+"""Bytes of an array up to which it is kept here too, so that to look at it costs no request."""
+
 
 def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) -> Tensor:
     """A tensor of these elements, which are not copied: the caller gives them away."""
@@ -20,6 +23,8 @@ def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) ->
         if requires_grad:
             meta.requires_grad_()
         made = Tensor(session, meta)
+        if array.nbytes <= _SMALL:
+            made._elements = (made._meta.version, array)
         value = {"binary": made._name, "dtype": dtype_of(array.dtype).name}
         step: dict[str, Any] = {"tensor": made._name, "value": value}
         if requires_grad:
