@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.calls import numbers, op, plain
+from tests.engine.calls import leaf, numbers, op, plain
 
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import using
@@ -98,7 +98,7 @@ def test_the_device_comes_from_the_attribute_the_operand_or_the_thread() -> None
         assert op("arange", 3).device == "strict"
         assert op("rand", (2,)).device == "strict"
         assert op("tensor", [1.0]).device == "strict"
-        assert op("zeros_like", plain([1])).device == "cpu"
+        assert op("zeros_like", leaf([1], device="cpu")).device == "cpu"
     assert op("ones_like", plain([1]), device="meta").device == "meta"
     with pytest.raises(GradwireError) as problem:
         op("zeros", (2,), device="tpu")

@@ -23,6 +23,7 @@ from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import cumulative as cumulative
 from gradwire_engine.ops import diagonals as diagonals
 from gradwire_engine.ops import distance as distance
+from gradwire_engine.ops import distributions as distributions
 from gradwire_engine.ops import draw as draw
 from gradwire_engine.ops import dropout as dropout
 from gradwire_engine.ops import einsum as einsum
@@ -76,4 +77,5 @@ from gradwire_engine.ops import triangular as triangular
 from gradwire_engine.ops import trigonometric as trigonometric
 from gradwire_engine.ops import variance as variance
 from gradwire_engine.ops import views as views
+from gradwire_engine.ops import windows as windows
 from gradwire_engine.ops import write_part as write_part

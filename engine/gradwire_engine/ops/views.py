@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, view
 from gradwire_engine.op import Primitive
-from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.known import whole_number
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Dim, Ints, axis
-from gradwire_engine.spec import Shape, Spec
+from gradwire_engine.spec import Spec
 
 PARTS: dict[str, Primitive] = {}
 """The views that show a part of a tensor, by name: what `placed` and `replaced` can undo."""
@@ -25,7 +23,7 @@ def _seen(g: Any, part: str, where: Any) -> Any:
     return PARTS[part](contiguous(g) if part == "as_strided" else g, *where)
 
 
-def _part(op: Primitive) -> Primitive:
+def shows_part(op: Primitive) -> Primitive:
     PARTS[op.name] = op
     return op
 
@@ -92,7 +90,7 @@ def zeros_of(xp: Any, input: Array, shape: Ints) -> Array:
     return xp.zeros(shape, input.dtype)
 
 
-@_part
+@shows_part
 @view(
     vjp(
         input=lambda g, dim, index, input_spec: placed(g, input_spec.shape, "select", (dim, index))
@@ -119,7 +117,7 @@ def select(xp: Any, input: Array, dim: Dim, index: int) -> Array:
     return input[(slice(None),) * dim + (index, ...)]
 
 
-@_part
+@shows_part
 @view(
     vjp(
         input=lambda g, dim, start, end, step, input_spec: placed(
@@ -183,7 +181,7 @@ def _diagonal_view(xp: Any, input: Array, offset: int, dim1: int, dim2: int) -> 
     return xp.lib.stride_tricks.as_strided(seen, (*seen.shape[:-2], count), (*steps, down + right))
 
 
-@_part
+@shows_part
 @view(
     vjp(
         input=lambda g, offset, dim1, dim2, input_spec: placed(
@@ -208,117 +206,6 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: Dim = 0, dim2: Dim = 
 def _linalg_diagonal(A: Array, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """The diagonals of the matrices in the last two axes."""
     return diagonal(A, offset, axis("diagonal", dim1, A.ndim), axis("diagonal", dim2, A.ndim))
-
-
-@_part
-@view(
-    vjp(
-        input=lambda g, dimension, size, step, input_spec: folded(
-            g, input_spec.shape, dimension, size, step
-        )
-    ),
-    formula="g summed over the windows that an element is in",
-)
-def unfold(xp: Any, input: Array, dimension: Dim, size: int, step: int) -> Array:
-    """All windows of a size along an axis, step apart; the window is the last axis."""
-    length = input.shape[dimension] if input.ndim else 1
-    if size > length or size < 0 or step < 1:
-        raise error(
-            "invalid_argument",
-            f"unfold: windows of size {size}, {step} apart, on an axis of size {length}",
-            "0 <= size <= the axis' size and step > 0 must hold",
-        )
-    seen = input if input.ndim else input.reshape(1)
-    shape, strides = list(seen.shape), list(seen.strides)
-    shape[dimension] = (length - size) // step + 1
-    stride = strides[dimension]
-    strides[dimension] = stride * step
-    if not input.ndim:
-        shape, strides = [], []
-    return xp.lib.stride_tricks.as_strided(seen, (*shape, size), (*strides, stride))
-
-
-@primitive(
-    vjp(input=lambda g, dimension, size, step: unfold(g, dimension, size, step)),
-    spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
-    formula="the windows of g",
-)
-def folded(xp: Any, input: Array, shape: Ints, dimension: int, size: int, step: int) -> Array:
-    """Windows along an axis added back to where they were taken from."""
-    out = xp.zeros(shape, input.dtype)
-    if not shape:
-        return input.sum().reshape(())
-    if not input.size:
-        return out
-    stop = step * (input.shape[dimension] - 1) + 1
-    for k in range(size):
-        out[(slice(None),) * dimension + (slice(k, k + stop, step),)] += input[..., k]
-    return out
-
-
-def _reach(asked: str, shape: Shape, size: Ints, stride: Ints, offset: int) -> None:
-    """Refuse strides that lead out of a tensor's own elements."""
-    if len(size) != len(stride) or any(n < 0 for n in (*size, *stride, offset)):
-        raise error(
-            "invalid_argument",
-            f"{asked}: size {list(size)}, stride {list(stride)}, storage_offset {offset}",
-            "one stride for each size, none of them negative",
-        )
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-    if 0 not in size and last >= prod(shape):
-        raise error(
-            "invalid_argument",
-            f"{asked}: size {list(size)} with stride {list(stride)} from {offset} reaches beyond "
-            f"the tensor's {prod(shape)} elements",
-            "only a tensor's own elements can be seen",
-        )
-
-
-@_part
-@view(
-    vjp(
-        input=lambda g, size, stride, storage_offset, input_spec: strided_sum(
-            g, input_spec.shape, size, stride, storage_offset
-        )
-    ),
-    formula="g summed where elements are seen more than once",
-)
-def as_strided(
-    xp: Any, input: Array, size: Ints, stride: Ints, storage_offset: int | None = None
-) -> Array:
-    """See a row-major tensor's elements, in their order in memory, by size and stride.
-
-    Offsets count from the tensor's first element: what lies outside it is never seen.
-    """
-    offset = storage_offset or 0
-    _reach("as_strided", input.shape, size, stride, offset)
-    if not input.flags.c_contiguous:
-        raise error(
-            "invalid_argument", "as_strided: the tensor is not row-major", "use contiguous() first"
-        )
-    flat = input.reshape(-1)[offset:]
-    steps = tuple(s * input.itemsize for s in stride)
-    return xp.lib.stride_tricks.as_strided(flat, size, steps)
-
-
-@primitive(
-    vjp(
-        input=lambda g, size, stride, storage_offset: as_strided(
-            contiguous(g), size, stride, storage_offset
-        )
-    ),
-    spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
-    formula="g seen by size and stride",
-)
-def strided_sum(
-    xp: Any, input: Array, shape: Ints, size: Ints, stride: Ints, storage_offset: int | None
-) -> Array:
-    """The elements of a strided view added back to the places that it showed."""
-    count = prod(shape)
-    places = as_strided.kernel(xp, xp.arange(count), size, stride, storage_offset)
-    return summed(xp, places, input, count).reshape(shape)
 
 
 @view(vjp(input=lambda g: g), formula="g", public=False)
