@@ -8,12 +8,14 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
+from gradwire_engine.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
-from gradwire_engine.ops.expand import reshape
-from gradwire_engine.ops.matmul import matmul, product, rows, same_dtype, turned
+from gradwire_engine.ops.axes import mT
+from gradwire_engine.ops.expand import reshape, sum_to_shape
+from gradwire_engine.ops.matmul import matmul, product, rows, same_dtype
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import Shape, Spec
 
 
 def _linear_spec(input: Spec, weight: Spec, bias: Spec | None) -> Spec:
@@ -43,23 +45,49 @@ def _linear_node(named: dict[str, Any]) -> str:
     return "ViewBackward0" if bias else "SqueezeBackward4" if axes == 1 else "UnsafeViewBackward0"
 
 
-def _input_gradient(g: Any, weight: Any) -> Any:
+def _input_formula(g: Any, weight: Any) -> Any:
     if weight.ndim == 1:
         return mul(reshape(g, (*g.shape, 1)), conj(weight))
     return matmul(g, conj(weight))
 
 
-def _weight_gradient(g: Any, input: Any, weight_spec: Spec) -> Any:
-    if len(weight_spec.shape) == 1:
+@one_pass(_input_formula)
+def _input_gradient(xp: Any, g: Array, weight: Array) -> Array:
+    if weight.ndim == 1:
+        return _input_formula(g, weight)
+    return product(xp, g, conj(weight))
+
+
+def _weight_formula(g: Any, input: Any, shape: Shape) -> Any:
+    if len(shape) == 1:
         return matmul(reshape(g, (prod(g.shape),)), rows(conj(input)))
-    return matmul(turned(rows(g)), rows(conj(input)))
+    return matmul(mT(rows(g)), rows(conj(input)))
+
+
+@one_pass(_weight_formula)
+def _weight_gradient(xp: Any, g: Array, input: Array, shape: Shape) -> Array:
+    flat = conj(input).reshape(prod(input.shape[:-1]), input.shape[-1])
+    if len(shape) == 1:
+        return product(xp, g.reshape(flat.shape[0]), flat)
+    return product(xp, g.reshape(flat.shape[0], shape[0]).T, flat)
+
+
+def _bias_formula(g: Any, shape: Shape) -> Any:
+    return sum_to_shape(g, shape)
+
+
+@one_pass(_bias_formula)
+def _bias_gradient(xp: Any, g: Array, shape: Shape) -> Array:
+    if shape != g.shape[-1:]:
+        return sum_to_shape(g, shape)
+    return g.reshape(prod(g.shape[:-1]), shape[0]).sum(0)
 
 
 @primitive(
     vjp(
         input=lambda g, weight: _input_gradient(g, weight),
-        weight=lambda g, input, weight_spec: _weight_gradient(g, input, weight_spec),
-        bias=lambda g: g,
+        weight=lambda g, input, weight_spec: _weight_gradient(g, input, weight_spec.shape),
+        bias=lambda g, bias_spec: _bias_gradient(g, bias_spec.shape),
     ),
     spec=_linear_spec,
     space="nn.functional.",

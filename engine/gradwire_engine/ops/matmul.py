@@ -11,32 +11,24 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive, view
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
+from gradwire_engine.ops.axes import mH, mT
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Shape, Spec, bool_
 
 
-@view(vjp(input=lambda g: _turned_back(g)), name="turned", grad_name="TBackward0", public=False)
-def turned(xp: Any, input: Array) -> Array:
-    """View the last two axes in the other order."""
-    return input.swapaxes(-1, -2)
-
-
-def _turned_back(g: Any) -> Any:
-    return turned(g)
-
-
-def adjoint(x: Any) -> Any:
-    """The conjugate transpose of each matrix; a mere view where real."""
-    return conj(turned(x)) if x.dtype.name.startswith("complex") else turned(x)
-
-
 def rows(x: Any) -> Any:
     """A stack of matrices, or a batch of vectors, as one matrix with all the rows."""
     return x if x.ndim == 2 else reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _adjoint(x: Array) -> Array:
+    """The conjugate transpose of each matrix, of raw arrays; a mere view where real."""
+    return x.swapaxes(-1, -2).conj() if x.dtype.kind == "c" else x.swapaxes(-1, -2)
 
 
 def _for_blas(xp: Any, x: Array) -> Array:
@@ -51,9 +43,9 @@ def _for_blas(xp: Any, x: Array) -> Array:
 
 def product(xp: Any, a: Array, b: Array) -> Array:
     """The kernel of all matrix products: vectors, matrices and broadcast stacks of matrices."""
-    if a.ndim >= 2:
+    if a.ndim >= 2 and not a.flags.c_contiguous:
         a = _for_blas(xp, a)
-    if b.ndim >= 2:
+    if b.ndim >= 2 and not b.flags.c_contiguous:
         b = _for_blas(xp, b)
     if a.ndim > 2 >= b.ndim:
         flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
@@ -113,29 +105,47 @@ def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
     return Spec((*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), input.dtype, "")
 
 
-def left_gradient(g: Any, other: Any, shape: Shape) -> Any:
-    """The gradient of a product's first operand, of this shape; broadcast axes still stand."""
+def _left_formula(g: Any, other: Any, shape: Shape) -> Any:
     if other.ndim == 1:
         return mul(reshape(g, (*g.shape, 1)), conj(other))
     if len(shape) > 1:
-        return matmul(g, adjoint(other))
+        return matmul(g, mH(other))
     if other.ndim == 2:
         return matmul(conj(other), g)
     found = matmul(conj(other), reshape(g, (*g.shape, 1)))
     return reshape(found, found.shape[:-1])
 
 
-def right_gradient(g: Any, input: Any, shape: Shape) -> Any:
-    """The gradient of a product's second operand, of this shape; broadcast axes still stand."""
+@one_pass(_left_formula)
+def left_gradient(xp: Any, g: Array, other: Array, shape: Shape) -> Array:
+    """The gradient of a product's first operand, of this shape; broadcast axes still stand."""
+    if other.ndim > 1 and len(shape) > 1:
+        return product(xp, g, _adjoint(other))
+    return _left_formula(g, other, shape)
+
+
+def _right_formula(g: Any, input: Any, shape: Shape) -> Any:
     if len(shape) == 1:
         if input.ndim == 1:
             return mul(g, conj(input))
-        return matmul(adjoint(rows(input)), reshape(g, (prod(g.shape),)))
+        return matmul(mH(rows(input)), reshape(g, (prod(g.shape),)))
     if input.ndim == 1:
         return mul(reshape(conj(input), (*input.shape, 1)), reshape(g, (*g.shape[:-1], 1, -1)))
     if len(shape) == 2:
-        return matmul(adjoint(rows(input)), rows(g))
-    return matmul(adjoint(input), g)
+        return matmul(mH(rows(input)), rows(g))
+    return matmul(mH(input), g)
+
+
+@one_pass(_right_formula)
+def right_gradient(xp: Any, g: Array, input: Array, shape: Shape) -> Array:
+    """The gradient of a product's second operand, of this shape; broadcast axes still stand."""
+    if input.ndim == 1:
+        return _right_formula(g, input, shape)
+    if len(shape) > 2:
+        return product(xp, _adjoint(input), g)
+    flat = input.reshape(prod(input.shape[:-1]), input.shape[-1])
+    rest = (flat.shape[0],) if len(shape) == 1 else (flat.shape[0], shape[-1])
+    return product(xp, _adjoint(flat), g.reshape(rest))
 
 
 def _node(named: dict[str, Any]) -> str:
@@ -216,7 +226,7 @@ def inner(input: Array, other: Array) -> Array:
             "shape_mismatch",
             f"inner: the last axes of {list(input.shape)} and {list(other.shape)} must be equal",
         )
-    found = matmul(rows(input), turned(rows(other)))
+    found = matmul(rows(input), mT(rows(other)))
     return reshape(found, (*input.shape[:-1], *other.shape[:-1]))
 
 

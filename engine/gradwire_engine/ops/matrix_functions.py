@@ -8,10 +8,11 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.diagonals import diag_embed
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.join import cat
-from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, inv, need_matrices
 from gradwire_engine.ops.views import narrow
 from gradwire_engine.rule import vjp

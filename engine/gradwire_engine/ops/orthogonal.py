@@ -9,10 +9,11 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import sub
 from gradwire_engine.ops.arrange import tril
+from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.diagonals import diag_embed
 from gradwire_engine.ops.join import cat
-from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.spectrum import diagonals
 from gradwire_engine.ops.square import need_matrices
 from gradwire_engine.ops.triangular import triangular_system

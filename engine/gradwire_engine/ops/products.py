@@ -12,13 +12,14 @@ from gradwire_engine.mode import current
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.axes import broadcast_to
+from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.complex import complex_, imag, real
 from gradwire_engine.ops.einsum import einsum
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.exponential import sqrt
 from gradwire_engine.ops.limits import clamp
-from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.promote import broadcast_shapes

@@ -13,11 +13,12 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
+from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.diagonals import diag_embed
-from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import need_matrices, solve_system
 from gradwire_engine.ops.views import diagonal, narrow
 from gradwire_engine.rule import vjp

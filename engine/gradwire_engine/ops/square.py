@@ -11,12 +11,13 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.one_pass import one_pass
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
+from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.complex import imag
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.exponential import log
-from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import (

@@ -10,8 +10,9 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.arrange import tril, triu
+from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT
-from gradwire_engine.ops.matmul import adjoint, matmul
+from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, inv, need_matrices, solve_system
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
