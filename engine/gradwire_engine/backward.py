@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
 from gradwire_engine.mode import using
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
@@ -44,7 +45,7 @@ def grad(
     if not inputs:
         raise error("invalid_argument", "grad: inputs is empty", "name at least one input")
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
-    reading = recorded if create_graph or _on_meta(outputs) else raw
+    reading = _reading(outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     with using(grad=create_graph):
         roots = _roots("grad", outputs, grad_outputs, reading)
@@ -77,7 +78,7 @@ def backward(
         raise error(
             "invalid_argument", "backward: inputs is empty", "leave it out to reach all leaves"
         )
-    reading = recorded if create_graph or _on_meta(tensors) else raw
+    reading = _reading(tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     with using(grad=create_graph):
         roots = _roots("backward", tensors, grad_tensors, reading)
@@ -92,8 +93,11 @@ def backward(
                 accumulate(x, found[key], reading)
 
 
-def _on_meta(tensors: Sequence[Tensor]) -> bool:
-    return any(t.spec.device == "meta" for t in tensors)
+def _reading(tensors: Sequence[Tensor], create_graph: bool) -> Reading:
+    """How the rules are read: on tensors to record, on arrays if there are any, else not at all."""
+    if create_graph:
+        return recorded
+    return dry if any(t.spec.device == "meta" for t in tensors) else raw
 
 
 def _called(kind: str, index: int, names: Sequence[str] | None) -> str:

@@ -98,7 +98,7 @@ def _modified(node: Node) -> GradwireError:
     )
 
 
-def _raw_values(node: Node) -> list[Any]:
+def saved_values(node: Node) -> list[Any]:
     """The arrays of what a node saved, if nobody wrote to them since."""
     versions = node.versions
     if versions is None:
@@ -120,7 +120,7 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
     if recipe.simple:
         _simple_step(node, recipe.steps[0], g, pending)
         return
-    values = _raw_values(node) if recipe.saved else ()
+    values = saved_values(node) if recipe.saved else ()
     if not recipe.plain:
         _general_step(node, recipe, g, pending, useful, values, _RAW)
         return
@@ -148,7 +148,7 @@ def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
         if type(saved) is Tensor and saved._storage is None:
             part = step.function(g, saved._array)
         else:
-            part = step.function(g, _raw_values(node)[0])
+            part = step.function(g, saved_values(node)[0])
     if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
         part = _fit_raw(part, node.recipe.call.inputs[step.target])
     edge = node.edges[step.target]
@@ -166,7 +166,7 @@ def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful:
 
 def _recorded_values(node: Node) -> list[Any]:
     """Saved operands with the edges they had, saved results with an edge to this node."""
-    _raw_values(node)
+    saved_values(node)
     call = node.recipe.call
     values = []
     for place, saved in zip(node.recipe.saved, node.saved, strict=True):

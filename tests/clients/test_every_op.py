@@ -13,9 +13,11 @@ from tests.engine.samples import samples_of
 import gradwire as torch
 from gradwire.functions import function
 from gradwire.session import Session
+from gradwire_engine import backward as engine
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.mode import using
 from gradwire_engine.random import Generator
+from gradwire_engine.reading import ones
 from gradwire_engine.tensor import Tensor
 
 NAMES = [n for n in sorted(CATALOGUE) if samples_of(n) and not n.endswith("_") and n != "tensor"]
@@ -77,6 +79,40 @@ def test_gives_what_the_engine_gives(shared: Session, name: str) -> None:
             else:
                 assert a == e
         assert_agrees(shared, *[t for t in _flat(actual) if isinstance(t, torch.Tensor)])
+
+
+def _leaves(made: list[Any], make: Any) -> Any:
+    def leaf(array: np.ndarray) -> Any:
+        made.append(make(array))
+        return made[-1]
+
+    return leaf
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gradients_are_the_engines(shared: Session, name: str) -> None:
+    call = function(name)
+    assert call is not None
+    for args, kwargs in samples_of(name):
+        theirs: list[Tensor] = []
+        leaf = _leaves(theirs, _in_the_engine)
+        with using(generator=Generator(SEED)), np.errstate(all="ignore"):
+            results = _flat(CATALOGUE[name](*_given(args, leaf), **_given(kwargs, leaf)))
+            roots = [y for y in results if isinstance(y, Tensor) and y.requires_grad]
+            if not roots:
+                continue
+            engine.backward(roots, [ones(y.spec) for y in roots])
+        torch.manual_seed(SEED)
+        ours: list[Any] = []
+        leaf = _leaves(ours, _here)
+        results = _flat(call(*_given(args, leaf), **_given(kwargs, leaf)))
+        roots = [y for y in results if isinstance(y, torch.Tensor) and y.requires_grad]
+        torch.autograd.backward(roots, [torch.ones_like(y) for y in roots])
+        for e, a in zip(theirs, ours, strict=True):
+            assert (a.grad is None) == (e.grad is None)
+            if e.grad is not None:
+                _same(e.grad, a.grad)
+        assert_agrees(shared, *ours, *[a.grad for a in ours if a.grad is not None])
 
 
 def _same(expected: Tensor, actual: Any) -> None:

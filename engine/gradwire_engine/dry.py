@@ -1,0 +1,54 @@
+"""The reading of rules without data: which edges get a gradient, and whether the walk may be done.
+
+A walk over `meta` tensors that records nothing has no use for the rules themselves: every gradient
+has its operand's shape and dtype. What was freed or written in place is refused as in any walk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import phantom_of
+from gradwire_engine.call import Recipe
+from gradwire_engine.reading import (
+    Pending,
+    Reading,
+    Useful,
+    add_pending,
+    saved_values,
+    wanted_here,
+)
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import Node
+from gradwire_engine.tensor import Tensor
+
+
+class _Some:
+    """A gradient of which nothing is known but that there is one."""
+
+    def __add__(self, other: _Some) -> _Some:
+        return self
+
+
+_SOME = _Some()
+
+
+def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
+    if recipe.saved:
+        saved_values(node)
+    for step in recipe.steps:
+        for place in step.targets:
+            edge = node.edges[place]
+            if edge is not None and wanted_here(edge, useful):
+                add_pending(pending, edge, _SOME)
+
+
+def _cotangent(tensor: Tensor) -> _Some:
+    return _SOME
+
+
+def _tensor(g: _Some, spec: Spec) -> Tensor:
+    return Tensor(phantom_of(spec), spec, None)
+
+
+dry = Reading(_cotangent, _step, _tensor, charges=True)
