@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from math import factorial, pi
+from math import factorial, inf, pi
 from math import log as log_of_number
 from operator import add
 from typing import Any
@@ -14,6 +14,9 @@ from gradwire_engine.families import REAL, composite, elementwise, floating
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.sign import sgn
 from gradwire_engine.rule import vjp
+
+_LARGEST_FACTORIAL = 170  # that a float64 holds
+_MOST_DIMENSIONS = 1000  # of mvlgamma, which is a sum over them
 
 
 @elementwise(
@@ -63,7 +66,8 @@ def polygamma(xp: Any, n: int, input: Array) -> Array:
     """The n-th derivative of digamma."""
     if n == 0:
         return xp.special.digamma(input)
-    scale = float(factorial(n) * (-1) ** (n + 1))
+    scale = float(factorial(n)) if n <= _LARGEST_FACTORIAL else inf
+    scale = scale if n % 2 else -scale
     return xp.multiply(xp.special.zeta(xp.asarray(n + 1, input.dtype), input), scale)
 
 
@@ -74,8 +78,12 @@ def polygamma_method(input: Array, n: int) -> Array:
 
 
 def _enough_dimensions(named: dict[str, Any]) -> None:
-    if named["p"] < 1:
-        raise error("invalid_argument", f"mvlgamma: p is {named['p']}", "it must be 1 or more")
+    if not 1 <= named["p"] <= _MOST_DIMENSIONS:
+        raise error(
+            "invalid_argument",
+            f"mvlgamma: p is {named['p']}",
+            f"it must be 1 or more, and at most {_MOST_DIMENSIONS}",
+        )
 
 
 @elementwise(

@@ -21,6 +21,8 @@ from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.signature import Arrays, Device
 from gradwire_engine.spec import Spec, int64
 
+_MOST_AT_ONCE = 64  # elements in one combination; torch makes an axis of each
+
 
 @composite()
 def broadcast_tensors(tensors: Arrays) -> Any:
@@ -85,11 +87,11 @@ def tuple_places(xp: Any, n: int, r: int, repeats: bool, device: Device | None =
 @composite()
 def combinations(input: Array, r: int = 2, with_replacement: bool = False) -> Array:
     """All combinations of r elements of a vector, in the vector's order, a row each."""
-    if input.ndim != 1 or r < 0:
+    if input.ndim != 1 or not 0 <= r <= _MOST_AT_ONCE:
         raise error(
             "invalid_argument",
             f"combinations: r is {r}, the tensor has {input.ndim} axes",
-            "r is >= 0, the tensor a vector",
+            f"r is from 0 to {_MOST_AT_ONCE}, the tensor a vector",
         )
     if not r:
         return slice_(input, 0, 0, 0, 1)

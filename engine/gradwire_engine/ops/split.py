@@ -13,6 +13,9 @@ from gradwire_engine.ops.views import slice_
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axis
 
+MOST = 65_536
+"""The most tensors that one call gives."""
+
 
 def _axis(asked: str, dim: int, shape: tuple[int, ...]) -> int:
     if not shape:
@@ -23,6 +26,17 @@ def _axis(asked: str, dim: int, shape: tuple[int, ...]) -> int:
             raised=IndexError if asked == "unbind" else RuntimeError,
         )
     return axis(asked, dim, len(shape))
+
+
+def _few(asked: str, count: int) -> int:
+    """How many tensors a call may give: each costs far more than its elements."""
+    if count > MOST:
+        raise error(
+            "limit_exceeded",
+            f"{asked}: it would give {count} tensors, and the limit is {MOST}",
+            "cut into larger pieces, or index what you need",
+        )
+    return count
 
 
 def _pieces(input: Array, sizes: Ints, dim: int) -> list[Array]:
@@ -44,6 +58,7 @@ def _even(asked: str, length: int, size: int) -> Ints:
         )
     if not length:
         return (0,)
+    _few(asked, -(-length // size))
     return tuple(min(size, length - start) for start in range(0, length, size))
 
 
@@ -97,7 +112,7 @@ def chunk(input: Array, chunks: int, dim: int = 0) -> Any:
         raise error("invalid_argument", f"chunk: {chunks} chunks", "ask for at least one")
     size = -(-input.shape[place] // chunks)
     if not size:
-        return _split_sizes(input, (0,) * chunks, place)
+        return _split_sizes(input, (0,) * _few("chunk", chunks), place)
     return split(input, size, place)
 
 
@@ -115,7 +130,7 @@ def tensor_split(input: Array, indices_or_sections: int, dim: int = 0) -> Any:
         raise error(
             "invalid_argument", f"tensor_split: {sections} sections", "ask for at least one"
         )
-    size, more = divmod(input.shape[place], sections)
+    size, more = divmod(input.shape[place], _few("tensor_split", sections))
     cuts = tuple(size * i + min(i, more) for i in range(1, sections))
     return _tensor_split_at(input, cuts, place)
 
@@ -203,4 +218,4 @@ def unbind(xp: Any, input: Array, dim: Dim = 0) -> Any:
     """All slices along an axis, which is dropped."""
     place = _axis("unbind", dim, input.shape)
     before = (slice(None),) * place
-    return [input[(*before, i, ...)] for i in range(input.shape[place])]
+    return [input[(*before, i, ...)] for i in range(_few("unbind", input.shape[place]))]
