@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from gradwire_engine.catalogue import CATALOGUE, resolve
@@ -11,8 +12,9 @@ from gradwire_engine.spec import DType
 from gradwire_service.host.reply import Reply, plain
 
 
+@cache
 def listed() -> Reply:
-    """Every op, by name."""
+    """Every op, by name; worked out once."""
     return {"items": [described(op) for _, op in sorted(CATALOGUE.items())]}
 
 

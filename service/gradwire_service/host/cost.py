@@ -25,7 +25,7 @@ HOP = 240e-6
 ALLOWANCE = 2**16
 """Bytes that work on the event loop may allocate before it is stopped and handed to a thread."""
 
-_STEP, _NODE, _BYTE, _STEEP = 6e-6, 6e-6, 1e-9, 4e-9
+_STEP, _NODE, _BYTE, _STEEP, _RESULT = 6e-6, 6e-6, 1e-9, 4e-9, 5e-6
 _TINY = 2**11
 """Bytes so few that no op on them takes long."""
 _LINEAR = frozenset({"elementwise", "view", "reduction"})
@@ -63,6 +63,8 @@ def _op(session: Session, step: OpStep) -> float:
         return _STEP
     linear = all(type(o) is Primitive and o.family in _LINEAR for o in op.overloads)
     nbytes = sum(_sizes(session.tensors, step.args))
+    if any(type(o) is Primitive and o.many for o in op.overloads):
+        return _STEP + nbytes * _RESULT
     return _STEP + (nbytes * _BYTE if linear else (nbytes / 4) ** 1.5 * _STEEP)
 
 

@@ -12,12 +12,19 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call
 from gradwire_service.http.codec import Buffer, read_request
 
+_FEW = 100
+"""Names that are looked through on the event loop."""
 _FLAGS = {"true": True, "false": False}
 
 
 async def list_tensors(call: Call) -> Answer:
     """What tensors there are, without their elements."""
-    return await _held(call, tensors.listed)
+
+    def listed(session: Session) -> Answer:
+        return call.answer(tensors.listed(session))
+
+    found: Answer = await _done(call, listed)
+    return found
 
 
 async def read_tensor(call: Call) -> Answer:
@@ -83,4 +90,5 @@ async def _done(call: Call, work: Callable[[Session], Any]) -> Any:
         with call.service.host.using(session.id) as found:
             return work(found)
 
-    return await call.service.executor.run(session, held, held)
+    few = len(session.tensors) <= _FEW
+    return await call.service.executor.run(session, held, held if few else None)
