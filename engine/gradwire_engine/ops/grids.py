@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from itertools import combinations as tuples
-from itertools import combinations_with_replacement as tuples_with_repeats
 from math import comb, prod
 from typing import Any
-
-import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
@@ -79,9 +74,17 @@ def _tuples(n: int, r: int, repeats: bool) -> int:
 )
 def tuple_places(xp: Any, n: int, r: int, repeats: bool, device: Device | None = None) -> Any:
     """The places of all r-tuples among n elements: the first of each tuple, the second, …"""
-    found = tuples_with_repeats(range(n), r) if repeats else tuples(range(n), r)
-    flat = np.fromiter(chain.from_iterable(found), np.int64, _tuples(n, r, repeats) * r)
-    return list(xp.asarray(flat).reshape(-1, r).T)
+    first = n if repeats else n - r + 1  # so many elements can be the first of a tuple
+    found = [xp.arange(max(first, 0))]
+    for place in range(1, r):
+        low = found[-1] if repeats else found[-1] + 1
+        counts = (n if repeats else first + place) - low
+        ends = xp.cumsum(counts)
+        steps = xp.arange(int(ends[-1]) if ends.size else 0)
+        which = xp.searchsorted(ends, steps, side="right")
+        found = [column[which] for column in found]
+        found.append(low[which] + steps - (ends - counts)[which])
+    return found
 
 
 @composite()

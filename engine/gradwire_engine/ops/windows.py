@@ -57,9 +57,15 @@ def folded(xp: Any, input: Array, shape: Ints, dimension: int, size: int, step: 
         return input.sum().reshape(())
     if not input.size:
         return out
-    stop = step * (input.shape[dimension] - 1) + 1
-    for k in range(size):
-        out[(slice(None),) * dimension + (slice(k, k + stop, step),)] += input[..., k]
+    count, before = input.shape[dimension], (slice(None),) * dimension
+    stop = step * (count - 1) + 1
+    if size <= count:  # one place of all windows at a time, or one window, whichever are fewer
+        for k in range(size):
+            out[(*before, slice(k, k + stop, step))] += input[..., k]
+        return out
+    moved = xp.moveaxis(input, -1, dimension + 1)
+    for i in range(count):
+        out[(*before, slice(i * step, i * step + size))] += moved[(*before, i)]
     return out
 
 
