@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gradwire_engine import inplace
 from gradwire_engine.backward import backward, grad
 from gradwire_engine.catalogue import resolve
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
@@ -51,3 +53,18 @@ def slopes(tensor: Tensor, *inputs: Tensor) -> list[Any]:
     """The gradients of the sum of a tensor, as nested lists."""
     found = grad([op("sum", tensor)], list(inputs), retain_graph=True, allow_unused=True)
     return [numbers(g) for g in found]
+
+
+def made() -> tuple[Tensor, Tensor, Tensor]:
+    """x and w, leaves that require grad, and y = 2 x."""
+    x, w = leaf([1, 2, 3, 4]), leaf([2, 3, 4, 5])
+    return x, w, op("mul", x, 2)
+
+
+def refused(code: str, name: str, *args: Any) -> None:
+    """An in-place op fails with this code, and its target is as before."""
+    before = numbers(args[0]), args[0].version
+    with pytest.raises(GradwireError) as problem:
+        write(name, *args)
+    assert problem.value.code == code
+    assert (numbers(args[0]), args[0].version) == before
