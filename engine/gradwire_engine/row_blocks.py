@@ -19,11 +19,22 @@ BLOCK = 1 << 17
 SHARED = 1 << 19
 """From this many elements on the blocks are shared out among threads."""
 
+BUFFER = 256
+"""Elements in NumPy's buffers meanwhile: rows longer than that meet a column without being copied
+into a buffer first, which takes twice as long as the arithmetic."""
+
 
 @cache
-def _pool() -> tuple[int, ThreadPoolExecutor]:
-    cores = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    return cores, ThreadPoolExecutor(max(1, cores - 1), thread_name_prefix="blocks")
+def _threads() -> int:
+    """At most 4, the cores of this process, and what limits the thread pools of libraries."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(4, cores, int(limit) if limit.isdecimal() else cores))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_threads() - 1, thread_name_prefix="blocks")
 
 
 def each_block(work: Callable[..., None], *matrices: Array) -> None:
@@ -33,16 +44,19 @@ def each_block(work: Callable[..., None], *matrices: Array) -> None:
     """
     height, width = matrices[0].shape
     step = max(1, BLOCK // max(1, width))
-    if step >= height or type(matrices[0]) is not np.ndarray:
+    if type(matrices[0]) is not np.ndarray:
         work(*matrices)
-        return
-    if height * width < SHARED:
+    elif height * width < SHARED or _threads() == 1:
         _run(work, matrices, 0, height, step)
-        return
-    cores, pool = _pool()
-    share = -(-height // cores)
+    else:
+        _shared_out(work, matrices, step)
+
+
+def _shared_out(work: Callable[..., None], matrices: tuple[Array, ...], step: int) -> None:
+    height = matrices[0].shape[0]
+    share = -(-height // _threads())
     waiting = [
-        pool.submit(copy_context().run, _run, work, matrices, start, start + share, step)
+        _pool().submit(copy_context().run, _run, work, matrices, start, start + share, step)
         for start in range(share, height, share)
     ]
     _run(work, matrices, 0, share, step)
@@ -53,7 +67,21 @@ def each_block(work: Callable[..., None], *matrices: Array) -> None:
 def _run(
     work: Callable[..., None], matrices: tuple[Array, ...], start: int, stop: int, step: int
 ) -> None:
-    stop = min(stop, matrices[0].shape[0])
+    height, width = matrices[0].shape
+    stop = min(stop, height)
+    if width < BUFFER or (stop - start) * width < 1 << 13:
+        _each(work, matrices, start, stop, step)
+        return
+    before = np.setbufsize(BUFFER)
+    try:
+        _each(work, matrices, start, stop, step)
+    finally:
+        np.setbufsize(before)
+
+
+def _each(
+    work: Callable[..., None], matrices: tuple[Array, ...], start: int, stop: int, step: int
+) -> None:
     for first in range(start, stop, step):
         work(*[m[first : min(first + step, stop)] for m in matrices])
 
