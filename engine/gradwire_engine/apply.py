@@ -10,7 +10,7 @@ from gradwire_engine.call import Call, find_call
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import Edge, Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, Tensor, View
 
@@ -18,17 +18,38 @@ from gradwire_engine.tensor import INFERENCE, Tensor, View
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
     """Apply a primitive to tensors, numbers and attributes, in the order of its parameters."""
     state = local.state
+    call, flat = planned(op, args)
+    if state.meter is not None and call.nbytes:
+        state.meter.charge(call.nbytes)
+    result = run(call, [t.array if type(t) is Tensor else t for t in flat])
+    if op.view:
+        return _wrap_views(call, flat[0], result, state)
+    return _wrap(call, flat, result, state)
+
+
+_PLAIN = frozenset({bool, int, str, type(None), DType})
+"""Types of attributes that their type and value identify; of a float also the sign of a zero."""
+
+
+def planned(op: Primitive, args: tuple[Any, ...]) -> tuple[Call, list[Any]]:
+    """The call that an op on these arguments is, worked out once, and the operands one by one."""
+    state = local.state
     key: list[Any] = [state.default_dtype]
     arguments: list[Any] = []
     flat: list[Any] = []
-    for parameter, arg in zip(op.signature.parameters, args, strict=True):
-        kind = parameter.kind
+    for kind, arg in zip(op.kinds, args):  # noqa: B905 (hot; `complete` saw to the number)
         if kind == "tensor":
-            arg = _operand(arg, state, flat)
+            if type(arg) is Tensor:
+                flat.append(arg)
+                arg = arg.spec
+            else:
+                arg = _operand(arg, state, flat)
             key.append(arg)
         elif kind == "tensors":
             arg = tuple([_operand(item, state, flat) for item in arg])
             key.append(arg)
+        elif type(arg) in _PLAIN:
+            key += type(arg), arg
         else:
             key.append((type(arg), arg, str(arg) if type(arg) is float and not arg else None))
         arguments.append(arg)
@@ -37,13 +58,7 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
         device = args[op.device_place] or device
     if not flat:
         key.append(device)
-    call = find_call(op, tuple(key), tuple(arguments), device)
-    if state.meter is not None and call.nbytes:
-        state.meter.charge(call.nbytes)
-    result = run(call, [t.array if type(t) is Tensor else t for t in flat])
-    if op.view:
-        return _wrap_views(call, flat[0], result, state)
-    return _wrap(call, flat, result, state)
+    return find_call(op, tuple(key), tuple(arguments), device), flat
 
 
 def run(call: Call, arrays: list[Any]) -> Any:

@@ -381,9 +381,14 @@ class Finisher:
         if not call.single:
             return tuple(map(self._finish, result, self.dtypes))
         finished = self._finish(result, self.dtypes[0])
-        if finished is result and call.op.family == "elementwise" and call.outputs[0].shape:
-            call.run = self.base
+        if finished is result and call.outputs[0].shape:
+            call.run = self.base if call.op.family == "elementwise" else self._checked
         return finished
+
+    def _checked(self, *arrays: Any) -> Any:
+        """The same once a result was well: only its order in memory may still differ."""
+        result = self.base(*arrays)
+        return result if result.flags.c_contiguous else self._finish(result, self.dtypes[0])
 
     def _finish(self, result: Any, dtype: np.dtype) -> Any:
         if getattr(result, "dtype", None) != dtype or not hasattr(result, "flags"):

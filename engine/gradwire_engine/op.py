@@ -120,6 +120,7 @@ class Primitive(Overload):
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places
+        self.kinds = tuple(p.kind for p in self.signature.parameters)
         self.device_place = self.signature.by_name.get("device")
         self.short: tuple[int, Callable[..., Any]] | None = None  # see quick.py
 

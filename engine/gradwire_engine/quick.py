@@ -1,7 +1,7 @@
-"""The short way for elementwise ops on whole tensors: what `apply` does, without its generality.
+"""The short way for ops of one or two operands and one result: `apply` without its generality.
 
-A binary op on two tensors that are no views, whose call was worked out before, costs a dictionary
-look-up, the kernel, a node and a tensor. Whatever is not that simple goes the long way.
+An op whose call was worked out before costs a dictionary look-up, the kernel, a node and a tensor.
+Whatever is not that simple goes the long way, and so does what fails: there it is told why.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradwire_engine.apply import planned
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
-from gradwire_engine.promote import Weak
 from gradwire_engine.signature import REQUIRED
 from gradwire_engine.spec import FLOAT
 from gradwire_engine.tape import Node, next_seq
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.tensor import INFERENCE, Storage, Tensor
 
 NOTHING, FIRST, SECOND, BOTH, SWAPPED, RESULT, OTHER, NO_GRADIENT = range(8)
 """What a recipe saves: the patterns that the short way knows, all others, and no recipe at all."""
@@ -52,13 +52,13 @@ def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:
 
 
 def _suits(op: Primitive, operands: int) -> bool:
+    """Whether the result depends on nothing but these first operands, and is one new array."""
     return (
-        op.family == "elementwise"
-        and len(op.places) == operands
-        and op.places == tuple(range(operands))
+        op.places == tuple(range(operands))
         and all(p.kind == "tensor" for p in op.signature.parameters[:operands])
         and op.outputs == ("out",)
-        and not op.random
+        and not (op.random or op.view or op.many or op.data_dependent)
+        and op.device_place is None
     )
 
 
@@ -66,7 +66,7 @@ def install(op: Primitive) -> None:
     """Give a primitive the short way if it is of the simple kind."""
     defaults = tuple(p.default for p in op.signature.parameters)
     if _suits(op, 1) and REQUIRED not in defaults[1:]:
-        op.short = (1, _unary(op, defaults[1:]))
+        op.short = (1, _unary(op))
     elif _suits(op, 2) and REQUIRED not in defaults[2:]:
         op.short = (2, _binary(op))
 
@@ -77,20 +77,32 @@ class _Calls(dict[Any, Quick]):
     def __init__(self, op: Primitive) -> None:
         self._op = op
 
-    def learn(self, key: Any, made: Any, operands: tuple[Any, ...]) -> None:
+    def learn(self, key: Any, operands: tuple[Any, ...]) -> None:
         """After the long way: keep the call if its result depends on nothing but the specs."""
         specs = [x.spec for x in operands if type(x) is Tensor]
-        if type(made) is not Tensor or any(s.dtype.category < FLOAT for s in specs):
+        if key in self or any(s.dtype.category < FLOAT for s in specs):
             return
-        arguments = tuple(x.spec if type(x) is Tensor else type(x) for x in operands)
-        rest = self._op.signature.parameters[len(operands) :]
-        for call in reversed(self._op.calls.values()):
-            same = tuple(s.kind if type(s) is Weak else s for s in call.inputs) == arguments
-            if same and all(call.attributes[p.name] == p.default for p in rest):
-                if len(self) >= CACHE_SIZE:
-                    self.clear()
-                self[key] = Quick(call)
-                return
+        call = planned(self._op, self._op.signature.complete(operands, {}))[0]
+        if len(self) >= CACHE_SIZE:
+            self.clear()
+        self[key] = Quick(call)
+
+
+def _whole(tensor: Tensor) -> bool:
+    """Whether a tensor with flags is as good as one without: its array and edge are at hand."""
+    if tensor.flags & INFERENCE:
+        return False
+    view = tensor.view
+    return view is None or view.base is None or view.version == tensor.version
+
+
+def _kept(made: Tensor, array: Any) -> Tensor:
+    """What a node saves of its result: the same storage, but no edge back to the node."""
+    made._storage = storage = Storage(array)
+    made._array = None
+    saved = Tensor(None, made.spec, None)
+    saved._storage = storage
+    return saved
 
 
 def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot frame)
@@ -100,19 +112,19 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
     def long(a: Any, b: Any) -> Any:
         made = op.dispatch((a, b), {})
         if type(a) is Tensor and type(b) is Tensor:
-            calls.learn((a.spec, b.spec), made, (a, b))
+            calls.learn((a.spec, b.spec), (a, b))
         elif type(a) is Tensor and type(b) in (int, float):
-            calls.learn((a.spec, type(b)), made, (a, b))
+            calls.learn((a.spec, type(b)), (a, b))
         return made
 
     def binary(a: Any, b: Any) -> Any:  # noqa: C901
-        if type(a) is not Tensor or a.flags:
+        if type(a) is not Tensor or (a.flags and not _whole(a)):
             return long(a, b)
         if type(b) is Tensor:
-            if b.flags:
+            if b.flags and not _whole(b):
                 return long(a, b)
             quick = get((a.spec, b.spec))
-            other = b._array if b._storage is None else b._storage.array
+            other = b._array if b._storage is None else b.array
             eb = b._edge
         else:
             quick = get((a.spec, type(b)))
@@ -123,7 +135,10 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
         sa = a._storage
-        array = quick.call.run(a._array if sa is None else sa.array, other)
+        try:
+            array = quick.call.run(a._array if sa is None else a.array, other)
+        except Exception:
+            return long(a, b)
         ea = a._edge
         if not state.grad or (ea is None and eb is None):
             return long(a, b) if state.inference else Tensor(array, quick.spec, None)
@@ -156,21 +171,22 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
     return binary
 
 
-def _unary(op: Primitive, rest: tuple[Any, ...]) -> Callable[[Any], Any]:  # noqa: C901
+def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
     calls = _Calls(op)
     get, kernel = calls.get, op.kernel
+    named = {p.name: p.default for p in op.signature.parameters[1:]}
 
     def long(a: Any) -> Any:
         made = op.dispatch((a,), {})
         if type(a) is Tensor:
-            calls.learn(a.spec, made, (a,))
+            calls.learn(a.spec, (a,))
         return made
 
-    def unary(a: Any) -> Any:
+    def unary(a: Any) -> Any:  # noqa: C901
         if type(a) is not Tensor:
             xp = NAMESPACE_OF.get(type(a))
-            return long(a) if xp is None else kernel(xp, a, *rest)
-        if a.flags:
+            return long(a) if xp is None else kernel(xp, a, **named)
+        if a.flags and not _whole(a):
             return long(a)
         quick = get(a.spec)
         if quick is None:
@@ -178,7 +194,10 @@ def _unary(op: Primitive, rest: tuple[Any, ...]) -> Callable[[Any], Any]:  # noq
         state = local.state
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
-        array = quick.call.run(a._array if a._storage is None else a._storage.array)
+        try:
+            array = quick.call.run(a._array if a._storage is None else a.array)
+        except Exception:
+            return long(a)
         edge = a._edge
         if edge is None or not state.grad:
             return long(a) if state.inference else Tensor(array, quick.spec, None)
@@ -188,9 +207,8 @@ def _unary(op: Primitive, rest: tuple[Any, ...]) -> Callable[[Any], Any]:  # noq
         elif keep == FIRST:
             node = Node(recipe, (edge,), (a,), (a.version,), next_seq())
         elif keep == RESULT:
-            made = Tensor(array, quick.spec, None)
-            node = Node(recipe, (edge,), (made.alias(None),), ZERO, next_seq())
-            made._edge = node
+            made = Tensor(None, quick.spec, None)
+            made._edge = Node(recipe, (edge,), (_kept(made, array),), ZERO, next_seq())
             return made
         elif keep == NO_GRADIENT:
             return Tensor(array, quick.spec, None)

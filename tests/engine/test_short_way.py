@@ -1,0 +1,177 @@
+"""The second use of a call goes a shorter way: it has to do and to refuse what the first did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.engine.calls import op, write
+
+from gradwire_engine.backward import grad
+from gradwire_engine.catalogue import resolve
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import inference_mode, local, no_grad
+from gradwire_engine.tensor import Tensor
+
+COUNTS: dict[str, int] = {
+    "exp": 1, "neg": 1, "abs": 1, "tanh": 1, "sum": 1,
+    "mul": 2, "add": 2, "sub": 2, "div": 2, "pow": 2, "matmul": 2, "maximum": 2,
+}  # fmt: skip
+"""Ops with the number of operands that they take on their short way."""
+
+
+def primitive(name: str) -> Any:
+    """The first overload of an op: what `Op` binds to, and modules of ops call."""
+    return resolve(name).overloads[0]
+
+
+def leaf(*shape: int, seed: int = 0) -> Tensor:
+    random = np.random.default_rng(seed)
+    return Tensor.of(random.uniform(0.5, 2, shape).astype(np.float32), requires_grad=True)
+
+
+def both_ways(name: str, *operands: Any) -> tuple[Tensor, Tensor]:
+    """The op's result by the long way, and by the short way after it was learnt."""
+    chosen = primitive(name)
+    chosen(*operands)
+    return chosen.dispatch(operands, {}), chosen(*operands)
+
+
+def transposed(x: Tensor) -> Any:
+    return op("transpose", x, 0, 1)
+
+
+OPERANDS: dict[str, Callable[[Tensor], Any]] = {
+    "a leaf": lambda x: x,
+    "a result": lambda x: op("mul", x, 2.0),
+    "a view": transposed,
+    "a view of a result": lambda x: transposed(op("mul", x, 2.0)),
+    "a constant": lambda x: x.detach(),
+    "what retains its gradient": lambda x: op("mul", x, 2.0).retain_grad(),
+}
+
+
+@pytest.mark.parametrize("second", OPERANDS)
+@pytest.mark.parametrize("first", OPERANDS)
+@pytest.mark.parametrize("name", [name for name, count in COUNTS.items() if count == 2])
+def test_two_operands_give_the_same(name: str, first: str, second: str) -> None:
+    a, b = leaf(3, 3), leaf(3, 3, seed=1)
+    x, y = OPERANDS[first](a), OPERANDS[second](b)
+    same_results(*both_ways(name, x, y), [a, b])
+
+
+@pytest.mark.parametrize("first", OPERANDS)
+@pytest.mark.parametrize("name", [name for name, count in COUNTS.items() if count == 1])
+def test_one_operand_gives_the_same(name: str, first: str) -> None:
+    a = leaf(3, 3)
+    same_results(*both_ways(name, OPERANDS[first](a)), [a])
+
+
+def same_results(long: Tensor, short: Tensor, leaves: list[Tensor]) -> None:
+    assert short.spec == long.spec
+    np.testing.assert_array_equal(short.numpy(), long.numpy())
+    assert short.requires_grad == long.requires_grad
+    if not long.requires_grad:
+        return
+    assert short.grad_fn is not None and long.grad_fn is not None
+    assert short.grad_fn.name() == long.grad_fn.name()
+    g = Tensor.of(np.full(long.shape, 0.5, np.float32))
+    for x, y in zip(
+        grad([short], leaves, [g], retain_graph=True, allow_unused=True),
+        grad([long], leaves, [g], retain_graph=True, allow_unused=True),
+        strict=True,
+    ):
+        assert (x is None) == (y is None)
+        if x is not None and y is not None:
+            np.testing.assert_array_equal(x.numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "tanh"])
+def test_a_saved_result_that_was_written_is_refused(name: str) -> None:
+    x = leaf(2, 2)
+    for made in both_ways(name, x):
+        write("mul_", made, 2.0)
+        with pytest.raises(GradwireError) as problem:
+            grad([op("sum", made)], [x])
+        assert problem.value.code == "modified_in_place"
+
+
+@pytest.mark.parametrize("name", ["mul", "matmul"])
+def test_a_saved_view_whose_base_was_written_is_refused(name: str) -> None:
+    x = leaf(2, 2)
+    base = op("mul", x, 1.0)
+    made = both_ways(name, transposed(base), x)[1]
+    write("mul_", base, 2.0)
+    with pytest.raises(GradwireError) as problem:
+        grad([op("sum", made)], [x])
+    assert problem.value.code == "modified_in_place"
+
+
+def test_a_view_of_a_written_base_has_the_new_history() -> None:
+    x, base = leaf(2, 2), op("mul", leaf(2, 2), 1.0)
+    view = transposed(base)
+    both_ways("mul", view, 3.0)
+    write("mul_", base, x)
+    found = grad([op("sum", primitive("mul")(view, 3.0))], [x])[0]
+    assert found is not None
+    np.testing.assert_allclose(found.numpy(), 3 * leaf(2, 2).numpy(), rtol=1e-6)
+
+
+def test_modes_hold_on_the_short_way() -> None:
+    x = leaf(2, 2)
+    both_ways("exp", x)
+    with no_grad():
+        assert not primitive("exp")(x).requires_grad
+    with inference_mode():
+        made = primitive("exp")(x)
+        assert made.is_inference
+    both_ways("mul", x, x)
+    with pytest.raises(GradwireError) as problem:
+        primitive("mul")(x, made)
+    assert problem.value.code == "inference_tensor"
+
+
+class Counter:
+    """A meter that adds up."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def charge(self, nbytes: int) -> None:
+        self.bytes += nbytes
+
+
+def test_the_meter_is_asked_once_a_call() -> None:
+    x = leaf(4, 4)
+    both_ways("matmul", x, x)
+    local.state.meter = counter = Counter()
+    try:
+        primitive("matmul")(x, x)
+    finally:
+        local.state.meter = None
+    assert counter.bytes == 64
+
+
+def test_what_a_library_refuses_is_explained_each_time() -> None:
+    singular = Tensor.of(np.zeros((2, 2), np.float32))
+    regular = leaf(2, 2)
+    for _ in range(3):
+        op("linalg.inv", regular)
+        with pytest.raises(GradwireError) as problem:
+            op("linalg.inv", singular)
+        assert problem.value.code == "numerical_error"
+
+
+def test_whole_numbers_take_no_short_way() -> None:
+    whole = Tensor.of(np.array([[3, 1], [2, 2]]))
+    for _ in range(2):
+        assert primitive("sum")(whole).dtype.name == "int64"
+        assert primitive("exp")(whole).dtype.name == "float32"
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_these_ops_have_one(name: str) -> None:
+    short = primitive(name).short
+    assert short is not None and short[0] == COUNTS[name]
