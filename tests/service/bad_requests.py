@@ -351,6 +351,15 @@ def ops() -> Iterator[Bad]:
     yield op("op: a terabyte by broadcasting", "memory_limit", 507, "add", "long", "long2")
     yield op("op: a terabyte of random numbers", "memory_limit", 507, "rand", [2**40])
     yield op("op: a terabyte by arange", "memory_limit", 507, "arange", 1e12)
+    for name, *args in (
+        ("split", "long", 1),
+        ("unbind", "long"),
+        ("tensor_split", "x", 10**12),
+        ("chunk", [], 10**12),
+    ):
+        yield op(f"op: too many tensors by {name}", "limit_exceeded", 413, name, *args)
+    yield op("op: endless combinations", *argument, "combinations", "x", 10**12)
+    yield op("op: endless sums", *argument, "mvlgamma", "x", 10**12)
     yield op("op: zeros of a negative size", *argument, "zeros", [-1])
     yield op("op: results that aren't named", *argument, "split", "x", 1, out=["a", "b"])
     yield op("op: too many names for one", *argument, "sin", "x", out=["a", "b"])
