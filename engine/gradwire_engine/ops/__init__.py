@@ -44,6 +44,7 @@ from gradwire_engine.ops import limits as limits
 from gradwire_engine.ops import linear as linear
 from gradwire_engine.ops import logical as logical
 from gradwire_engine.ops import loss as loss
+from gradwire_engine.ops import lu as lu
 from gradwire_engine.ops import margin as margin
 from gradwire_engine.ops import matmul as matmul
 from gradwire_engine.ops import matrix_functions as matrix_functions
