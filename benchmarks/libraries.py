@@ -50,8 +50,10 @@ class Engine:
         import gradwire_engine.ops  # noqa: F401 - fills the catalogue
         from gradwire_engine.backward import grad
         from gradwire_engine.catalogue import ALIASES, CATALOGUE
+        from gradwire_engine.heap import keep_freed_memory
         from gradwire_engine.tensor import Tensor
 
+        keep_freed_memory()  # as a host does
         self._tensor, self._grad = Tensor.of, grad
         self.ops: Any = SimpleNamespace()
         for name, op in [*CATALOGUE.items(), *((a, CATALOGUE[n]) for a, n in ALIASES.items())]:

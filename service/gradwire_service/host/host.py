@@ -17,6 +17,7 @@ import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES, float32
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
@@ -35,6 +36,7 @@ class Host:
     """All sessions of one process."""
 
     def __init__(self, limits: Limits | None = None) -> None:
+        keep_freed_memory()
         self.limits = limits or Limits()
         self.ledger = Ledger(self.limits.server_bytes)
         self._sessions: dict[str, Session] = {}

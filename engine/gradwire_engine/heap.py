@@ -1,0 +1,44 @@
+"""How the C library's heap treats the arrays of a model's step: freed memory is kept for the next.
+
+By default glibc maps every large array anew and gives freed memory back at once, so that each step
+pays for the same pages again: the kernel clears them one by one, at the first touch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+
+LARGEST = 32 << 20
+"""Bytes of an array from which on it is mapped by itself, and given back when it is freed."""
+
+KEPT = 64 << 20
+"""Freed bytes at the end of a heap that are kept for the next step; more is given back."""
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # M_… of malloc.h
+_SET_BY_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Set this for the process, once; whether it could be: only glibc's heap has such settings.
+
+    What the environment says of these settings stays in force.
+    """
+    if not _glibc() or any(name in os.environ for name in _SET_BY_USER):
+        return False
+    if "glibc.malloc." in os.environ.get("GLIBC_TUNABLES", ""):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return False
+    return bool(mallopt(_MMAP_THRESHOLD, LARGEST) and mallopt(_TRIM_THRESHOLD, KEPT))
+
+
+def _glibc() -> bool:
+    try:
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc")
+    except (AttributeError, ValueError, OSError):
+        return False

@@ -1,0 +1,60 @@
+"""The heap's settings, each in a process of its own: they can't be taken back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gradwire_engine import heap
+
+FAULTS = """
+import resource
+import numpy as np
+from gradwire_engine.heap import keep_freed_memory
+kept = {keep} and keep_freed_memory()
+arrays = [np.ones(1 << 20) for _ in range(3)]
+del arrays
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    arrays = [np.ones(1 << 20) for _ in range(3)]
+    del arrays
+print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+ON_GLIBC = pytest.mark.skipif(not heap._glibc(), reason="only glibc's heap can be told")
+
+
+def run(keep: bool, **environment: str) -> tuple[bool, int]:
+    """Whether the settings were made, and the pages touched first by 20 steps of three 8 MiB."""
+    found = subprocess.run(
+        [sys.executable, "-c", FAULTS.format(keep=keep)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kept, faults = found.stdout.split()
+    return kept == "True", int(faults)
+
+
+@ON_GLIBC
+def test_a_step_touches_the_pages_of_the_last() -> None:
+    kept, faults = run(keep=True)
+    assert kept
+    assert faults * 10 < run(keep=False)[1]
+
+
+@ON_GLIBC
+@pytest.mark.parametrize(
+    "name", ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"]
+)
+def test_the_environment_has_the_last_word(name: str) -> None:
+    value = "glibc.malloc.trim_threshold=131072" if name == "GLIBC_TUNABLES" else "131072"
+    assert not run(keep=True, **{name: value})[0]
+
+
+def test_other_c_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "confstr", raising=False)
+    assert heap.keep_freed_memory.__wrapped__() is False
