@@ -14,6 +14,7 @@ from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
+from gradwire_engine.quick_view import short_view
 from gradwire_engine.signature import REQUIRED
 from gradwire_engine.spec import FLOAT
 from gradwire_engine.tape import Node, next_seq
@@ -69,6 +70,8 @@ def install(op: Primitive) -> None:
         op.short = (1, _unary(op))
     elif _suits(op, 2) and REQUIRED not in defaults[2:]:
         op.short = (2, _binary(op))
+    elif op.view and not op.many:
+        op.short = (op.signature.arity, short_view(op))
 
 
 class _Calls(dict[Any, Quick]):

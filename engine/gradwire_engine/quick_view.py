@@ -1,0 +1,52 @@
+"""The short way for views of one tensor: what `apply` does for them, without its generality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwire_engine.call import CACHE_SIZE, Call, Recipe
+from gradwire_engine.mode import local
+from gradwire_engine.op import Primitive
+from gradwire_engine.tape import Node, next_seq
+from gradwire_engine.tensor import INFERENCE, Tensor, View
+
+
+def short_view(op: Primitive) -> Callable[..., Any]:
+    """A view primitive with all its arguments given; specs and attributes seen before go fast."""
+    calls: dict[Any, tuple[Call, Recipe | None]] = {}
+
+    def learn(key: Any, made: Any) -> Any:
+        if type(made) is Tensor and made.view is not None:
+            if len(calls) >= CACHE_SIZE:
+                calls.clear()
+            call = made.view.chain[-1][0]
+            differentiable = op.differentiable and call.differentiable
+            calls[key] = (call, call.recipe((True,)) if differentiable else None)
+        return made
+
+    def view(source: Any, *rest: Any) -> Any:
+        state, old = local.state, source.view if type(source) is Tensor else None
+        if type(source) is not Tensor or state.inference or (old and old.creation != "alone"):
+            return op.dispatch((source, *rest), {})
+        key = (source.spec, rest)
+        known = calls.get(key)
+        if known is None:
+            return learn(key, op.dispatch((source, *rest), {}))
+        call, recipe = known
+        storage, edge = source.storage, source.edge
+        node: Node | None = None
+        if state.grad and edge is not None and recipe is not None:
+            node = Node(recipe, (edge,), (), (), next_seq())
+        array = call.run(source.array)
+        chain = () if old is None else old.chain
+        base = source if old is None else old.base
+        seen = View(
+            (*chain, (call, 0)), base, "alone" if state.grad else "no_grad", storage.version
+        )
+        seen.array, seen.source = array, storage.array
+        made = Tensor.sharing(storage, call.outputs[0], node, seen)
+        made.flags |= source.flags & INFERENCE
+        return made
+
+    return view
