@@ -36,7 +36,9 @@ from gradwire_engine.ops import extremes as extremes
 from gradwire_engine.ops import gamma as gamma
 from gradwire_engine.ops import gather as gather
 from gradwire_engine.ops import gelu as gelu
+from gradwire_engine.ops import gradient as gradient
 from gradwire_engine.ops import grids as grids
+from gradwire_engine.ops import householder as householder
 from gradwire_engine.ops import index as index
 from gradwire_engine.ops import index_write as index_write
 from gradwire_engine.ops import join as join
@@ -67,6 +69,7 @@ from gradwire_engine.ops import scatter as scatter
 from gradwire_engine.ops import scatter_reduce as scatter_reduce
 from gradwire_engine.ops import sequences as sequences
 from gradwire_engine.ops import sign as sign
+from gradwire_engine.ops import slopes as slopes
 from gradwire_engine.ops import smooth as smooth
 from gradwire_engine.ops import softmax as softmax
 from gradwire_engine.ops import sorting as sorting

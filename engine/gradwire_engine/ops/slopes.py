@@ -1,0 +1,101 @@
+"""Differences, slopes and integrals along an axis, of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite
+from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.cumulative import cumsum
+from gradwire_engine.ops.expand import reshape, sum, sum_to_shape
+from gradwire_engine.ops.join import cat
+from gradwire_engine.ops.logical import logical_xor
+from gradwire_engine.ops.views import narrow
+from gradwire_engine.signature import Ints, axis
+
+
+def _steps(x: Any, dim: int) -> Any:
+    """Each element less the one before it."""
+    size = x.shape[dim]
+    ahead, behind = narrow(x, dim, 1, size - 1), narrow(x, dim, 0, size - 1)
+    return logical_xor(ahead, behind) if x.dtype.kind == "b" else sub(ahead, behind)
+
+
+@composite()
+def diff(
+    input: Array,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array:
+    """Differences of neighbours along an axis, taken n times."""
+    place = axis("diff", dim, input.ndim)
+    if not input.ndim or n < 0:
+        raise error(
+            "invalid_argument",
+            f"diff: {n} times, of a tensor of shape {list(input.shape)}",
+            "n must not be negative, and the tensor needs an axis",
+        )
+    if n == 0:
+        return input
+    parts = [x for x in (prepend, input, append) if x is not None]
+    found = cat(parts, place) if len(parts) > 1 else input
+    for _ in range(n):
+        found = _steps(found, place) if found.shape[place] else found
+    return found
+
+
+def _gaps(x: Any, y: Any, dim: int) -> Any:
+    """The distances between sample points, in a shape that broadcasts with y's differences."""
+    if x.ndim == 1:
+        return reshape(_steps(x, 0), (-1, *[1] * (y.ndim - dim - 1)))
+    return _steps(x, dim - y.ndim + x.ndim)
+
+
+def _strips(asked: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """The areas between neighbours, and the axis."""
+    place = axis(asked, dim, y.ndim)
+    size = y.shape[place]
+    if x is not None and (not x.ndim or (x.ndim == 1 and x.shape[0] != size)):
+        raise error(
+            "shape_mismatch",
+            f"{asked}: y is {list(y.shape)}, x is {list(x.shape)}",
+            "x has a point for each sample along dim",
+        )
+    if not size:
+        return mul(y, 0), place
+    pairs = narrow(y, place, 1, size - 1) + narrow(y, place, 0, size - 1)
+    widths = dx if x is None else _gaps(x, y, place)
+    return mul(mul(pairs, widths), 0.5) if x is not None else mul(pairs, 0.5 * dx), place
+
+
+@composite(aliases=("trapz",))
+def trapezoid(y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1) -> Array:
+    """The integral along an axis by the trapezoidal rule, over sample points x or steps dx."""
+    areas, place = _strips("trapezoid", y, x, dx, dim)
+    return sum(areas, (place - y.ndim,))
+
+
+@composite()
+def cumulative_trapezoid(
+    y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1
+) -> Array:
+    """The integral up to each sample along an axis, by the trapezoidal rule."""
+    areas, place = _strips("cumulative_trapezoid", y, x, dx, dim)
+    return cumsum(areas, place - y.ndim)
+
+
+@composite()
+def sum_to_size(input: Array, size: Ints) -> Array:
+    """Sum over axes so that the result has a size that broadcasts to the input's."""
+    lead = input.ndim - len(size)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(size, input.shape[lead:], strict=True)):
+        raise error(
+            "shape_mismatch",
+            f"sum_to_size: {list(size)} does not broadcast to {list(input.shape)}",
+            "sizes are 1 or the tensor's, counted from the last",
+        )
+    return input if input.shape == tuple(size) else sum_to_shape(input, tuple(size))
