@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Iterator
@@ -55,6 +56,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and print the address once requests are taken."""
         await super().startup(sockets=sockets)
+        gc.freeze()  # what is imported by now stays: the collector needn't look at it again
         print(f"gradwire listens on {self._url}", flush=True)  # noqa: T201
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

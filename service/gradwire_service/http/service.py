@@ -30,10 +30,9 @@ from gradwire_service.http.route import Route
 from gradwire_service.http.seen import Seen
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
-_PIECE = 2**24
 _SESSIONS = "/v1/sessions/"
 _UNDER = _SESSIONS + "{id}/"
 
@@ -177,15 +176,6 @@ async def _send(found: Answer, call: Call, send: Send) -> None:
         headers.append((b"connection", b"close"))
     with suppress(OSError):  # nobody listens any more
         await send({"type": "http.response.start", "status": found.status, "headers": headers})
-        if len(buffers) == 1 and len(buffers[0]) <= _PIECE:
-            await send({"type": "http.response.body", "body": buffers[0]})
-            return
-        for buffer in buffers:
-            view = memoryview(buffer)
-            for start in range(0, len(view), _PIECE):
-                await send(_part(view[start : start + _PIECE]))
-        await send({"type": "http.response.body", "body": b""})
-
-
-def _part(piece: memoryview) -> Message:
-    return {"type": "http.response.body", "body": piece, "more_body": True}
+        for place, buffer in enumerate(buffers or (b"",), 1):
+            more = place < len(buffers)
+            await send({"type": "http.response.body", "body": buffer, "more_body": more})
