@@ -152,7 +152,71 @@ def _many_heads(rng: Rng) -> list[Call]:
     ]
 
 
+def _factored_solve(rng: Rng) -> list[Call]:
+    packed, pivots = _packed(square(rng))
+    b = drawn(rng, 3, 2)
+    ways: list[dict[str, object]] = [{}, {"adjoint": True}]
+    return [((packed, pivots, b), way) for way in ways] + [
+        ((packed, pivots, b.T.copy()), {"left": False})
+    ]
+
+
+def _packed(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """LU factors without swaps, and the pivots that say so."""
+    low, up = np.eye(3), a.copy()
+    for i in range(3):
+        low[i + 1 :, i] = up[i + 1 :, i] / up[i, i]
+        up[i + 1 :] -= low[i + 1 :, i : i + 1] * up[i]
+    return np.tril(low, -1) + np.triu(up), np.arange(1, 4, dtype=np.int32)
+
+
+def _reflections(rng: Rng) -> list[Call]:
+    return [((drawn(rng, 4, 3), drawn(rng, 3)), {}), ((drawn(rng, 2, 4, 3), drawn(rng, 2, 2)), {})]
+
+
+def _reflected(rng: Rng) -> list[Call]:
+    a, tau = drawn(rng, 4, 3), drawn(rng, 3)
+    return [
+        ((a, tau, drawn(rng, 4, 2)), {}),
+        ((a, tau, drawn(rng, 4, 2)), {"transpose": True}),
+        ((a, tau, drawn(rng, 2, 4)), {"left": False}),
+    ]
+
+
+def _points(rng: Rng) -> list[Call]:
+    y, x = drawn(rng, 2, 4), np.cumsum(rng.uniform(0.5, 1.5, 4))
+    return [((y,), {"dx": 0.5}), ((y, x), {}), ((y,), {"dim": 0})]
+
+
+def _slopes(rng: Rng) -> list[Call]:
+    f, x = drawn(rng, 4, 5), np.cumsum(rng.uniform(0.5, 1.5, 4))
+    return [
+        ((f,), {}),
+        ((f,), {"spacing": 0.5, "edge_order": 2}),
+        ((f,), {"spacing": [x], "dim": 0, "edge_order": 2}),
+    ]
+
+
+def _differences(rng: Rng) -> list[Call]:
+    x = drawn(rng, 3, 4)
+    return [((x,), {}), ((x, 2, 0), {}), ((x,), {"prepend": x[:, :1], "append": x})]
+
+
 SAMPLES: dict[str, Draw] = {
+    "linalg.lu": of_any(),
+    "linalg.lu_factor": of_any(),
+    "linalg.lu_factor_ex": of_any(),
+    "lu": of_any({}, {"get_infos": True}),
+    "lu_unpack": lambda rng: [(_packed(square(rng)), {})],
+    "linalg.lu_solve": _factored_solve,
+    "lu_solve": lambda rng: [((drawn(rng, 3, 2), *_packed(square(rng))), {})],
+    "linalg.householder_product": _reflections,
+    "ormqr": _reflected,
+    "trapezoid": _points,
+    "cumulative_trapezoid": _points,
+    "gradient": _slopes,
+    "diff": _differences,
+    "sum_to_size": lambda rng: [((drawn(rng, 2, 3), (1, 3)), {}), ((drawn(rng, 2, 3), (3,)), {})],
     "linalg.inv": of_squares(),
     "linalg.inv_ex": of_squares(),
     "linalg.det": of_squares(),
