@@ -63,7 +63,7 @@ def _spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
 @one_pass(_spread_out)
 def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
     """A reduction's cotangent, the same for all elements that were folded into one."""
-    gone = range(len(shape)) if not dim else dim
+    gone = dim or range(len(shape))
     kept = g.reshape([1 if i in gone else size for i, size in enumerate(shape)])
     if prod(shape) > _SMALL:
         return xp.broadcast_to(kept, shape)
