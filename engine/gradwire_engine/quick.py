@@ -96,16 +96,10 @@ def _whole(tensor: Tensor) -> bool:
     if tensor.flags & INFERENCE:
         return False
     view = tensor.view
-    return view is None or view.base is None or view.version == tensor.version
-
-
-def _kept(made: Tensor, array: Any) -> Tensor:
-    """What a node saves of its result: the same storage, but no edge back to the node."""
-    made._storage = storage = Storage(array)
-    made._array = None
-    saved = Tensor(None, made.spec, None)
-    saved._storage = storage
-    return saved
+    if view is None or view.base is None:
+        return True
+    leads_nowhere = tensor._edge is None and view.base.requires_grad
+    return view.version == tensor.version and not leads_nowhere
 
 
 def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot frame)
@@ -208,10 +202,12 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
         if keep == NOTHING:
             node = Node(recipe, (edge,), (), (), next_seq())
         elif keep == FIRST:
-            node = Node(recipe, (edge,), (a,), (a.version,), next_seq())
+            versions = ZERO if a._storage is None else (a._storage.version,)
+            node = Node(recipe, (edge,), (a,), versions, next_seq())
         elif keep == RESULT:
-            made = Tensor(None, quick.spec, None)
-            made._edge = Node(recipe, (edge,), (_kept(made, array),), ZERO, next_seq())
+            made, saved = Tensor(None, quick.spec, None), Tensor(None, quick.spec, None)
+            made._storage = saved._storage = Storage(array)  # one version; no edge back to the node
+            made._edge = Node(recipe, (edge,), (saved,), ZERO, next_seq())
             return made
         elif keep == NO_GRADIENT:
             return Tensor(array, quick.spec, None)
