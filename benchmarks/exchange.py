@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,12 +30,21 @@ COMMANDS = {
 }
 
 
+_SEVERAL, _FEW = 1000, 1000
+"""How many questions a client has, where they are of few numbers."""
+
+
 def client(question: str, count: int, port: int) -> Callable[[], object]:
-    """A connection that asks the same question at each call; the first answer is checked."""
-    asked = QUESTIONS[question](count)
+    """A connection that asks the question at other numbers at each call; one answer is checked.
+
+    So many that no server gets by with remembering what it was asked; large ones are one.
+    """
+    several = _SEVERAL if count <= _FEW else 1
+    asked = [QUESTIONS[question](count, seed) for seed in range(several)]
     connection = Connection(port)
-    asked.check(connection.exchange(asked.request)[1])
-    return lambda: connection.exchange(asked.request)
+    asked[0].check(connection.exchange(asked[0].request)[1])
+    requests = cycle([one.request for one in asked])
+    return lambda: connection.exchange(next(requests))
 
 
 def server_core() -> int:

@@ -38,35 +38,35 @@ class Question:
             raise WrongAnswerError(f"{self.read}: the answer isn't the gradient: {body[:300]!r}")
 
 
-def numbers(count: int) -> np.ndarray[Any, Any]:
+def numbers(count: int, seed: int = 0) -> np.ndarray[Any, Any]:
     """The point at which the gradient is asked for."""
-    return np.random.default_rng(0).standard_normal(count).astype(np.float32)
+    return np.random.default_rng(seed).standard_normal(count).astype(np.float32)
 
 
-def gradwire(count: int) -> Question:
+def gradwire(count: int, seed: int = 0) -> Question:
     """Value and gradient in one call, JSON both ways."""
-    x = numbers(count)
+    x = numbers(count, seed)
     body = {"program": PROGRAM, "inputs": {"x": x.tolist()}}
     return Question(post("/v1/value_and_grad", _json(body)), 2 * x, "gradwire")
 
 
-def gradwire_binary(count: int) -> Question:
+def gradwire_binary(count: int, seed: int = 0) -> Question:
     """The same with the array as safetensors both ways."""
-    x = numbers(count)
+    x = numbers(count, seed)
     request = {"program": PROGRAM, "inputs": {"x": {"binary": "x"}}}
     body = save({"x": x}, {"request": json.dumps(request)})
     sent = post("/v1/value_and_grad", body, SAFETENSORS, accept=SAFETENSORS)
     return Question(sent, 2 * x, "gradwire_binary")
 
 
-def bare(count: int) -> Question:
+def bare(count: int, seed: int = 0) -> Question:
     """The bytes that gradwire gets, sent to a route that does nothing with them."""
-    return Question(_to_root(gradwire(count).request))
+    return Question(_to_root(gradwire(count, seed).request))
 
 
-def bare_binary(count: int) -> Question:
+def bare_binary(count: int, seed: int = 0) -> Question:
     """The same for the binary request."""
-    return Question(_to_root(gradwire_binary(count).request))
+    return Question(_to_root(gradwire_binary(count, seed).request))
 
 
 def _to_root(request: bytes) -> bytes:
@@ -74,26 +74,28 @@ def _to_root(request: bytes) -> bytes:
     return head.replace(b"/v1/value_and_grad", b"/") + b"\r\n\r\n" + body
 
 
-def tesseract(count: int) -> Question:
+def tesseract(count: int, seed: int = 0) -> Question:
     """The vector-Jacobian product, JSON both ways."""
-    x = numbers(count)
+    x = numbers(count, seed)
     body = _vjp(x.tolist(), 1.0)
     return Question(post("/vector_jacobian_product", _json(body)), 2 * x, "tesseract")
 
 
-def tesseract_base64(count: int) -> Question:
+def tesseract_base64(count: int, seed: int = 0) -> Question:
     """The same with the arrays as base64 both ways, its fastest form over HTTP."""
-    sent = _tesseract_base64(count, accept="application/json+base64")
-    return Question(sent, 2 * numbers(count), "tesseract")
+    sent = _tesseract_base64(count, seed, accept="application/json+base64")
+    return Question(sent, 2 * numbers(count, seed), "tesseract")
 
 
-def tesseract_base64_json(count: int) -> Question:
+def tesseract_base64_json(count: int, seed: int = 0) -> Question:
     """The same with the array as base64, answered as Tesseract answers unasked: in JSON."""
-    return Question(_tesseract_base64(count, accept=None), 2 * numbers(count), "tesseract")
+    return Question(
+        _tesseract_base64(count, seed, accept=None), 2 * numbers(count, seed), "tesseract"
+    )
 
 
-def _tesseract_base64(count: int, accept: str | None) -> bytes:
-    x = numbers(count)
+def _tesseract_base64(count: int, seed: int, accept: str | None) -> bytes:
+    x = numbers(count, seed)
     array = {
         "object_type": "array",
         "shape": [count],
@@ -112,9 +114,9 @@ def _vjp(x: Any, cotangent: float) -> dict[str, Any]:
     }
 
 
-def umbridge(count: int) -> Question:
+def umbridge(count: int, seed: int = 0) -> Question:
     """The gradient, by UM-Bridge's protocol."""
-    x = numbers(count)
+    x = numbers(count, seed)
     body = {
         "name": "forward",
         "outWrt": 0,
