@@ -84,6 +84,7 @@ def batch_norm(
             raise error(
                 "invalid_argument",
                 "batch_norm: running_mean and running_var are needed when not training",
+                "give both, or training=True",
             )
         middle = _by_channel(running_mean, input.ndim)
         scale = rsqrt(_by_channel(running_var, input.ndim) + eps)

@@ -77,7 +77,9 @@ def bucketize(
     """Which interval between sorted boundaries each value falls into."""
     if boundaries.ndim != 1:
         raise error(
-            "shape_mismatch", f"bucketize: boundaries is a vector, not {list(boundaries.shape)}"
+            "shape_mismatch",
+            f"bucketize: boundaries is a vector, not {list(boundaries.shape)}",
+            "use searchsorted for several rows of boundaries",
         )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
@@ -199,7 +201,11 @@ def _counted(weights: Spec | None) -> DType:
 def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each integer from 0 on occurs, or the sum of its weights."""
     if input.size and int(input.min()) < 0:
-        raise error("invalid_argument", f"bincount: {int(input.min())} is negative")
+        raise error(
+            "invalid_argument",
+            f"bincount: {int(input.min())} is negative",
+            "count values from 0 on: subtract the smallest first",
+        )
     if not input.size:
         return xp.zeros(minlength, xp.int64 if weights is None else xp.float64)
     return xp.bincount(input, weights, minlength)
@@ -226,7 +232,11 @@ def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0
     if low == high:
         low, high = low - 1, high + 1
     if not (isfinite(low) and isfinite(high)):
-        raise error("invalid_argument", f"histc: the range from {low} to {high} is not finite")
+        raise error(
+            "invalid_argument",
+            f"histc: the range from {low} to {high} is not finite",
+            "give min and max, or take infinities and NaN out first",
+        )
     inside = input[(input >= low) & (input <= high)]
     places = ((inside - low) * (bins / (high - low))).astype(xp.int64)
     return xp.bincount(xp.minimum(places, bins - 1), minlength=bins)

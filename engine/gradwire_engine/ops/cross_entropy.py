@@ -59,9 +59,14 @@ def cross_entropy(
         raise error(
             "invalid_argument",
             f"cross_entropy: label_smoothing must lie between 0 and 1, got {label_smoothing}",
+            "0 leaves the labels as they are",
         )
     if not input.shape:
-        raise error("shape_mismatch", "cross_entropy: input has no axis of classes")
+        raise error(
+            "shape_mismatch",
+            "cross_entropy: input has no axis of classes",
+            "input is (C), (N, C) or (N, C, ...)",
+        )
     scores = log_softmax(input, class_axis(input.shape))
     if target.shape == input.shape and target.dtype.kind in "fV":
         return _of_probabilities(scores, target, weight, how, label_smoothing)

@@ -122,7 +122,9 @@ def cumprod(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> A
 
 def _ordered(input: Spec) -> tuple[Spec, Spec]:
     if input.dtype.category == COMPLEX:
-        raise error("dtype_mismatch", "cummax: complex numbers have no order")
+        raise error(
+            "dtype_mismatch", "cummax: complex numbers have no order", "take abs(x) or a part of it"
+        )
     return input, input.with_(dtype=int64)
 
 

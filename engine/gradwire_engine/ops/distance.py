@@ -82,7 +82,11 @@ def cdist(
             "both are (..., points, coordinates) with equally many coordinates",
         )
     if p < 0:
-        raise error("invalid_argument", f"cdist: p must not be negative, got {p}")
+        raise error(
+            "invalid_argument",
+            f"cdist: p must not be negative, got {p}",
+            "p is 0 or more, inf included",
+        )
     away = sub(unsqueeze(x1, -2), unsqueeze(x2, -3))
     return vector_norm(away, p, (away.ndim - 1,))
 

@@ -177,10 +177,15 @@ def _contracted_axes(a: Any, b: Any, dims: Any) -> tuple[Ints, Ints]:
             raise error(
                 "invalid_argument",
                 f"tensordot: dims is {dims}, the tensors have {a.ndim} and {b.ndim} axes",
+                "dims is at least 0 and at most the number of axes of either",
             )
         return tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
     if not isinstance(dims, tuple) or len(dims) != 2 or len(dims[0]) != len(dims[1]):
-        raise error("invalid_argument", f"tensordot: dims {dims} are not two equally long lists")
+        raise error(
+            "invalid_argument",
+            f"tensordot: dims {dims} are not two equally long lists",
+            "give an int, or axes of a and as many of b",
+        )
     ours, theirs = (
         axes("tensordot", tuple(d), x.ndim) if d else () for d, x in zip(dims, (a, b), strict=True)
     )

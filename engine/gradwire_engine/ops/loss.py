@@ -108,7 +108,11 @@ def huber_loss(
 ) -> Array:
     """Squared distances up to delta, delta times the absolute ones beyond."""
     if delta <= 0:
-        raise error("invalid_argument", f"huber_loss: delta must be positive, got {delta}")
+        raise error(
+            "invalid_argument",
+            f"huber_loss: delta must be positive, got {delta}",
+            "for delta near 0 use l1_loss",
+        )
     losses = _huber(_distance("huber_loss", input, target), delta)
     return _weighted(losses, weight, reduction_of(None, None, reduction))
 
@@ -124,7 +128,11 @@ def smooth_l1_loss(
 ) -> Array:
     """Squared distances up to beta, over beta, and absolute ones beyond."""
     if beta < 0:
-        raise error("invalid_argument", f"smooth_l1_loss: beta must not be negative, got {beta}")
+        raise error(
+            "invalid_argument",
+            f"smooth_l1_loss: beta must not be negative, got {beta}",
+            "beta=0 is l1_loss",
+        )
     distance = _distance("smooth_l1_loss", input, target)
     losses = abs(distance) if beta == 0 else _huber(distance, beta) / beta
     return reduced(losses, reduction_of(size_average, reduce, reduction))

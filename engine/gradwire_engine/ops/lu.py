@@ -172,7 +172,11 @@ def first_zero_pivot(xp: Any, LU: Array) -> Array:
 
 def _need_pivots(asked: str, pivot: bool) -> None:
     if not pivot:
-        raise error("invalid_argument", f"{asked}: there are no factors without pivots here")
+        raise error(
+            "invalid_argument",
+            f"{asked}: there are no factors without pivots here",
+            "leave pivot=True",
+        )
 
 
 @composite(name="linalg.lu_factor")

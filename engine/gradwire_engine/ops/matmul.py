@@ -225,6 +225,7 @@ def inner(input: Array, other: Array) -> Array:
         raise error(
             "shape_mismatch",
             f"inner: the last axes of {list(input.shape)} and {list(other.shape)} must be equal",
+            "transpose one?",
         )
     found = matmul(rows(input), mT(rows(other)))
     return reshape(found, (*input.shape[:-1], *other.shape[:-1]))

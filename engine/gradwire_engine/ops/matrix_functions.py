@@ -30,7 +30,11 @@ def _identity_like(A: Any) -> Any:
 def matrix_power(A: Array, n: int) -> Array:
     """Each square matrix times itself, n times; its inverse where n is negative."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise error("shape_mismatch", f"linalg.matrix_power: {list(A.shape)} is not square")
+        raise error(
+            "shape_mismatch",
+            f"linalg.matrix_power: {list(A.shape)} is not square",
+            "it takes square matrices in the last two axes",
+        )
     if n == 0:
         return _identity_like(A)
     step, left = (inv(A), -n) if n < 0 else (A, n)

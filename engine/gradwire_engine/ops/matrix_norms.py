@@ -62,7 +62,11 @@ def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: 
             "name two different axes",
         )
     if A.dtype.kind not in "fcV":
-        raise error("dtype_mismatch", f"{asked}: takes floating or complex, not {A.dtype.name}")
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: takes floating or complex, not {A.dtype.name}",
+            "convert it first",
+        )
     if ord == "fro":
         return vector_norm(A, 2, pair, keepdim)
     if ord == "nuc" or ord in (2, -2):
@@ -135,7 +139,11 @@ def norm(
 def cond(A: Array, p: Data = None) -> Array:
     """The condition number of each matrix: its norm times that of its inverse."""
     if A.ndim < 2:
-        raise error("shape_mismatch", f"linalg.cond: {list(A.shape)} are no matrices")
+        raise error(
+            "shape_mismatch",
+            f"linalg.cond: {list(A.shape)} are no matrices",
+            "it takes matrices in the last two axes",
+        )
     if p is None or p in (2, -2):
         values = svdvals(A)
         last = (values.ndim - 1,)
@@ -152,7 +160,11 @@ def vander(x: Array, *, N: int | None = None) -> Array:
     x = x if x.ndim else reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     if count < 1:
-        raise error("invalid_argument", f"linalg.vander: N is {N}, x is {list(x.shape)}")
+        raise error(
+            "invalid_argument",
+            f"linalg.vander: N is {N}, x is {list(x.shape)}",
+            "N must be at least 1",
+        )
     ones = reshape(x * 0 + 1, (*x.shape, 1))
     steps = expand(reshape(x, (*x.shape, 1)), (*x.shape, count - 1))
     return cumprod(cat([ones, steps], x.ndim), x.ndim)

@@ -30,7 +30,11 @@ from gradwire_engine.signature import Arrays, axis
 def trace(input: Array) -> Array:
     """The sum of a matrix' diagonal."""
     if input.ndim != 2:
-        raise error("shape_mismatch", f"trace: takes a matrix, not {list(input.shape)}")
+        raise error(
+            "shape_mismatch",
+            f"trace: takes a matrix, not {list(input.shape)}",
+            "sum the diagonal of a stack of matrices",
+        )
     return sum(diagonal(input))
 
 
@@ -100,7 +104,11 @@ def cross(input: Array, other: Array, dim: int | None = None) -> Array:
     """The cross product of vectors of three numbers, along the first axis of size 3 by default."""
     if dim is None:
         if 3 not in input.shape:
-            raise error("shape_mismatch", f"cross: no axis of {list(input.shape)} has size 3")
+            raise error(
+                "shape_mismatch",
+                f"cross: no axis of {list(input.shape)} has size 3",
+                "name the axis with dim",
+            )
         dim = input.shape.index(3)
     return _cross("cross", input, other, dim)
 
@@ -155,7 +163,11 @@ def cov(
 ) -> Array:
     """Covariances of variables (rows) over observations (columns), with counts or weights."""
     if input.ndim > 2:
-        raise error("shape_mismatch", f"cov: takes at most two axes, not {list(input.shape)}")
+        raise error(
+            "shape_mismatch",
+            f"cov: takes at most two axes, not {list(input.shape)}",
+            "rows are variables, columns are observations",
+        )
     if input.dtype.kind in "biu":
         input = to_dtype(input, current().default_dtype)
     x = reshape(input, (1, -1)) if input.ndim < 2 else input
@@ -182,9 +194,14 @@ def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
             raise error(
                 "shape_mismatch",
                 f"cov: {name} is {list(weights.shape)}, there are {x.shape[1]} observations",
+                "give one weight for each observation",
             )
     if fweights is not None and fweights.dtype.kind not in "iu":
-        raise error("dtype_mismatch", f"cov: fweights are counts, not {fweights.dtype.name}")
+        raise error(
+            "dtype_mismatch",
+            f"cov: fweights are counts, not {fweights.dtype.name}",
+            "weights that are no integers go into aweights",
+        )
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
     return mul(fweights, aweights)

@@ -30,6 +30,7 @@ def _checked(asked: str, input: Any, q: Any, interpolation: str) -> None:
         raise error(
             "invalid_argument",
             f"{asked}: interpolation {interpolation!r} is none of {', '.join(WAYS)}",
+            "'linear' is the default",
         )
     if not number and (q.ndim > 1 or q.dtype != input.dtype):
         raise error(
@@ -38,7 +39,9 @@ def _checked(asked: str, input: Any, q: Any, interpolation: str) -> None:
             "q is a number or a vector in the input's dtype",
         )
     if number and not 0 <= q <= 1:
-        raise error("invalid_argument", f"{asked}: q must lie between 0 and 1, got {q}")
+        raise error(
+            "invalid_argument", f"{asked}: q must lie between 0 and 1, got {q}", "0.5 is the median"
+        )
     if input.dtype.name not in ("float32", "float64"):
         raise error(
             "dtype_mismatch",
@@ -83,7 +86,11 @@ def _quantile(
     place = 0 if dim is None else axis(asked, dim, input.ndim)
     flat = reshape(input, (-1,)) if dim is None or not input.shape else input
     if not flat.shape[place]:
-        raise error("invalid_argument", f"{asked}: the input {list(input.shape)} is empty there")
+        raise error(
+            "invalid_argument",
+            f"{asked}: the input {list(input.shape)} is empty there",
+            "take quantiles along axes that have elements",
+        )
     ordered = sort(movedim(flat, (place,), (flat.ndim - 1,)))[0]
     ranks = _ranks(ordered, q, skip_nan)
     count = q.shape[0] if several else 1

@@ -62,7 +62,11 @@ def nansum(
 ) -> Array:
     """Sum over some axes, or over all, with NaN counted as 0."""
     if input.dtype.kind == "c":
-        raise error("dtype_mismatch", "nansum: not defined for complex tensors")
+        raise error(
+            "dtype_mismatch",
+            "nansum: not defined for complex tensors",
+            "sum the real and the imaginary part",
+        )
     return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
