@@ -244,6 +244,8 @@ class Tensor:
     def retain_grad(self) -> Tensor:
         """Keep this non-leaf's gradient in `.grad` during backward; nothing to do for a leaf."""
         edge = self.edge
+        if edge is None and self.requires_grad:
+            return self  # a view made in no_grad: no gradient ever comes
         if edge is None:
             raise error(
                 "requires_no_grad",

@@ -57,6 +57,7 @@ def test_a_view_made_without_grad_mode_is_refused_with_it() -> None:
         view, of_leaf = op("slice", y, 0, 0, 2), op("slice", x, 0, 0, 2)
     assert view.requires_grad
     assert view.grad_fn is None
+    assert not view.retain_grad().retains_grad
     refused("view_in_place", "mul_", view, 2)
     refused("view_in_place", "mul_", of_leaf, 2)
     with no_grad():
