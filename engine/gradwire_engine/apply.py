@@ -131,7 +131,7 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         ]
     )
     needs = tuple([edge is not None for edge in edges])
-    if True not in needs or not call.differentiable:
+    if not call.differentiable or (True not in needs and not _leads_nowhere(flat)):
         return None, ()
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
@@ -145,6 +145,11 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
             )
     node = Node(recipe, edges, saved, versions, next_seq())
     return node, tuple([~place for place in recipe.saved if place < 0])
+
+
+def _leads_nowhere(flat: list[Any]) -> bool:
+    """Whether an operand requires grad as a view made in no_grad does: recorded, but to no end."""
+    return any(type(t) is Tensor and t.view is not None and t.requires_grad for t in flat)
 
 
 def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:

@@ -51,6 +51,8 @@ def walk(
             _capture(node, g, recipe, wanted or set(), found)
         if node.extra is not None and node.extra.retains:
             _retain(node, g, recipe, retained)
+        if node in captured and not _leads_on(node, useful or set()):
+            continue
         if meter is not None:
             meter.charge(recipe.gradient_bytes)
         step(node, recipe, g, pending, useful)
@@ -99,6 +101,11 @@ def _leading_to(nodes: list[Node], captured: set[Any]) -> Useful:
                 useful.add(node)
                 break
     return useful
+
+
+def _leads_on(node: Node, useful: set[Any]) -> bool:
+    """Whether a captured node is also on a way to another one: else it is not walked, nor freed."""
+    return any((e.node if type(e) is Output else e) in useful for e in node.edges)
 
 
 def _capture(node: Node, g: Any, recipe: Recipe, wanted: set[Any], found: dict[Any, Any]) -> None:
