@@ -121,11 +121,11 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
             if b.flags and not _whole(b):
                 return long(a, b)
             quick = get((a.spec, b.spec))
-            other = b._array if b._storage is None else b.array
-            eb = b._edge
+            sb, eb = b._storage, b._edge
+            other = b._array if sb is None else b.array
         else:
             quick = get((a.spec, type(b)))
-            other, eb = b, None
+            other, sb, eb = b, None, None
         if quick is None:
             return long(a, b)
         state = local.state
@@ -161,7 +161,7 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
             return Tensor(array, quick.spec, None)
         else:
             return long(a, b)
-        if sa is not None or (type(b) is Tensor and b._storage is not None):
+        if sa is not None or sb is not None:
             versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
         return Tensor(array, quick.spec, Node(recipe, (ea, eb), saved, versions, next_seq()))
 
