@@ -10,6 +10,7 @@ from gradwire_engine.ops import atleast as atleast
 from gradwire_engine.ops import attention as attention
 from gradwire_engine.ops import axes as axes
 from gradwire_engine.ops import batch_norm as batch_norm
+from gradwire_engine.ops import binary_cross_entropy as binary_cross_entropy
 from gradwire_engine.ops import binary_floats as binary_floats
 from gradwire_engine.ops import bitwise as bitwise
 from gradwire_engine.ops import cast as cast
@@ -62,8 +63,10 @@ from gradwire_engine.ops import power as power
 from gradwire_engine.ops import product as product
 from gradwire_engine.ops import products as products
 from gradwire_engine.ops import quantile as quantile
+from gradwire_engine.ops import ranks as ranks
 from gradwire_engine.ops import reduce as reduce
 from gradwire_engine.ops import reflected as reflected
+from gradwire_engine.ops import rms_norm as rms_norm
 from gradwire_engine.ops import rounding as rounding
 from gradwire_engine.ops import scatter as scatter
 from gradwire_engine.ops import scatter_reduce as scatter_reduce

@@ -1,17 +1,15 @@
-"""Normalisation over the last axes: layer norm in one pass each way, root mean square."""
+"""Normalisation over the last axes: layer norm, in one pass each way."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
-import ml_dtypes
-
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.one_pass import one_pass
-from gradwire_engine.ops.arithmetic import conj, mul, sub
+from gradwire_engine.ops.arithmetic import mul, sub
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
@@ -21,11 +19,6 @@ from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Shape, Spec, float32
 
 F = "nn.functional."
-
-EPSILON = {
-    name: float(ml_dtypes.finfo(name).eps) for name in ("float16", "bfloat16", "float32", "float64")
-}
-"""What rms_norm adds where no eps is given: the distance from 1 to the next number."""
 
 
 def check_normalized(
@@ -71,13 +64,14 @@ def moments_spec(input: Spec, normalized_shape: Ints) -> Spec:
     return Spec((*lead, *[1] * len(normalized_shape)), wide, "")
 
 
-def _last_axes(ndim: int, count: int) -> tuple[int, ...]:
+def last_axes(ndim: int, count: int) -> tuple[int, ...]:
+    """The last `count` axes."""
     return tuple(range(ndim - count, ndim))
 
 
 def _standardized(input: Any, normalized_shape: Ints, eps: float) -> tuple[Any, Any]:
     """In ops: the input with mean 0 and variance 1, and what it was multiplied by."""
-    dims = _last_axes(input.ndim, len(normalized_shape))
+    dims = last_axes(input.ndim, len(normalized_shape))
     away = sub(input, mean(input, dims, True))
     scale = rsqrt(mean(square(away), dims, True) + eps)
     return mul(away, scale), scale
@@ -89,7 +83,7 @@ def _layer_gradients(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """The formula of the gradients: of input, weight and bias."""
     even, scale = _standardized(input, normalized_shape, eps)
-    dims = _last_axes(input.ndim, len(normalized_shape))
+    dims = last_axes(input.ndim, len(normalized_shape))
     through = g if weight is None else mul(g, weight)
     along = mul(even, mean(mul(through, even), dims, True))
     to_input = mul(scale, sub(sub(through, mean(through, dims, True)), along))
@@ -125,10 +119,11 @@ def layer_norm_gradients(
     rows = (as_rows(a, width) for a in (g, input))
     columns = (as_rows(a, 1) for a in (center, scale))
     each_block(work, *rows, *columns, as_rows(out, width))
-    return out, _added_up(to_weight, normalized_shape), _added_up(to_bias, normalized_shape)
+    return out, added_up(to_weight, normalized_shape), added_up(to_bias, normalized_shape)
 
 
-def _added_up(parts: list[Array], shape: Shape) -> Array | None:
+def added_up(parts: list[Array], shape: Shape) -> Array | None:
+    """The sum of what each block gave, in a shape; None where nothing was asked for."""
     if not parts:
         return None
     total = parts[0]
@@ -195,79 +190,3 @@ def layer_norm(
 ) -> Array:
     """Bring the last axes to mean 0 and variance 1, then apply weight and bias."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
-
-
-def _rms_spec(input: Spec, normalized_shape: Ints, weight: Spec | None) -> tuple[Spec, Spec]:
-    check_normalized("rms_norm", input, normalized_shape, "fVc", weight=weight)
-    return input, moments_spec(input, normalized_shape)
-
-
-def _rms_gradients(
-    g: Any, input: Any, weight: Any, scale: Any, normalized_shape: Ints, eps: float,
-    needs: tuple[bool, ...],
-) -> tuple[Any, Any]:  # fmt: skip
-    """The formula of the gradients: of input and weight; for complex ones as for holomorphic."""
-    dims = _last_axes(input.ndim, len(normalized_shape))
-    scale = rsqrt(mean(square(input), dims, True) + eps)
-    even = mul(input, scale)
-    through = g if weight is None else mul(g, conj(weight))
-    along = mul(conj(even), mean(mul(through, conj(even)), dims, True))
-    to_input = mul(conj(scale), sub(through, along))
-    return to_input, mul(g, conj(even)) if needs[1] else None
-
-
-@one_pass(_rms_gradients)
-def rms_norm_gradients(
-    xp: Any, g: Array, input: Array, weight: Array | None, scale: Array,
-    normalized_shape: Ints, eps: float, needs: tuple[bool, ...],
-) -> tuple[Any, Any]:  # fmt: skip
-    """The gradients of input and weight, of the latter as sums over blocks of rows."""
-    if input.dtype.kind == "c":
-        return _rms_gradients(g, input, weight, scale, normalized_shape, eps, needs)
-    width = prod(normalized_shape)
-    out = xp.empty(input.shape, input.dtype)
-    to_weight: list[Array] = []
-    row = None if weight is None else weight.reshape(1, width)
-
-    def work(g: Array, x: Array, scale: Array, out: Array) -> None:
-        even = x * scale
-        if needs[1]:
-            to_weight.append(xp.einsum("ij,ij->j", g, even))
-        through = g if row is None else g * row
-        even *= xp.einsum("ij,ij->i", through, even)[:, None] / -width
-        even += through
-        xp.multiply(even, scale, out=out)
-
-    rows = [as_rows(a, width) for a in (g, input)]
-    each_block(work, *rows, as_rows(scale, 1), as_rows(out, width))
-    return out, _added_up(to_weight, normalized_shape)
-
-
-@primitive(
-    vjp(
-        joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: rms_norm_gradients(
-            g_out, input, weight, scale, normalized_shape, eps, needs
-        )
-    ),
-    spec=_rms_spec,
-    public=False,
-    outputs=("out", "scale"),
-    grad_name="MulBackward0",
-)
-def native_rms_norm(
-    xp: Any, input: Array, normalized_shape: Ints, weight: Array | None, eps: float
-) -> tuple[Array, Array]:
-    """The input divided by its root mean square, and each row's reciprocal of that."""
-    dims = _last_axes(input.ndim, len(normalized_shape))
-    scale = 1 / xp.sqrt((input * input).mean(axis=dims, keepdims=True) + eps)
-    out = input * scale
-    return out if weight is None else out * weight, scale
-
-
-@composite(space=F)
-def rms_norm(
-    input: Array, normalized_shape: Ints, weight: Array | None = None, eps: float | None = None
-) -> Array:
-    """Divide the last axes by their root mean square, then apply weight."""
-    small = EPSILON.get(input.dtype.name, 0.0) if eps is None else eps
-    return native_rms_norm(input, normalized_shape, weight, small)[0]

@@ -1,0 +1,168 @@
+"""Binary cross entropy: of probabilities, and of logits without overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.op import Inferred
+from gradwire_engine.ops.arithmetic import div, mul, neg
+from gradwire_engine.ops.exponential import log, sigmoid
+from gradwire_engine.ops.limits import clamp
+from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
+from gradwire_engine.ops.nll import nll
+from gradwire_engine.ops.smooth import logsigmoid
+from gradwire_engine.rule import vjp
+from gradwire_engine.spec import COMPLEX, FLOAT, Spec
+
+
+@composite(space=F)
+def nll_loss(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """The negated log-probability of each sample's class."""
+    how = reduction_of(size_average, reduce, reduction)
+    return nll(input, target, weight, ignore_index, how)
+
+
+TINY = 1e-12
+"""What the gradient of binary cross entropy divides by at least, as in torch."""
+
+
+def _mean_share(g: Any, reduction: str, spec: Spec) -> Any:
+    return div(g, max(1, spec.size)) if reduction == "mean" else g
+
+
+def _logits_spec(input: Spec, target: Spec, reduction: str) -> Inferred:
+    found = _floats("binary_cross_entropy_with_logits", input, target)
+    return found if reduction == "none" else Inferred(input.with_(shape=()), found.compute)
+
+
+def _logits_formula(g: Any, input: Any, target: Any) -> Any:
+    return mul(g, sigmoid(input) - target)
+
+
+@one_pass(_logits_formula)
+def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
+    out = xp.negative(xp.atleast_1d(input))
+    xp.exp(out, out=out)
+    out += 1
+    xp.divide(1, out, out=out)
+    out -= target
+    out *= g
+    return out.reshape(input.shape)
+
+
+@primitive(
+    vjp(
+        input=lambda g, input, target, reduction, input_spec: _logits_gradient(
+            _mean_share(g, reduction, input_spec), input, target
+        ),
+        target=lambda g, input, reduction, input_spec: mul(
+            _mean_share(g, reduction, input_spec), neg(input)
+        ),
+    ),
+    spec=_logits_spec,
+    public=False,
+    grad_name="BinaryCrossEntropyWithLogitsBackward0",
+    formula="input: g (sigmoid(input) - target); target: -g input",
+)
+def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
+    """max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows, reduced."""
+    x, target = xp.atleast_1d(input), xp.atleast_1d(target)
+    out = xp.abs(x)
+    xp.negative(out, out=out)
+    xp.exp(out, out=out)
+    xp.log1p(out, out=out)
+    out += xp.maximum(x, 0)
+    out -= x * target
+    if reduction == "none":
+        return out.reshape(input.shape)
+    total = out.sum()
+    return total / max(1, out.size) if reduction == "mean" else total
+
+
+def _floats(asked: str, input: Spec, target: Spec) -> Inferred:
+    if input.dtype.category != FLOAT or target.dtype.category == COMPLEX:
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: input is {input.dtype.name}, target is {target.dtype.name}",
+            "they are floating tensors",
+        )
+    return Inferred(input, input.dtype)
+
+
+def _in_unit_interval(xp: Any, input: Array) -> None:
+    if input.size and not bool(xp.all((input >= 0) & (input <= 1))):
+        raise error(
+            "invalid_argument",
+            "binary_cross_entropy: all elements of input must lie between 0 and 1",
+            "apply sigmoid first, or use binary_cross_entropy_with_logits",
+        )
+
+
+@primitive(
+    vjp(
+        input=lambda g, input, target: g * (input - target) / clamp(input * (1 - input), TINY),
+        target=lambda g, input: g * (log(1 - input) - log(input)),
+    ),
+    spec=lambda input, target: _floats("binary_cross_entropy", input, target),
+    public=False,
+    fallible=True,
+    grad_name="BinaryCrossEntropyBackward0",
+    formula="input: g (input - target) / (input (1 - input)); target: g log((1 - input) / input)",
+)
+def probability_loss(xp: Any, input: Array, target: Array) -> Array:
+    """-t log x - (1 - t) log(1 - x), with logarithms cut off at -100."""
+    _in_unit_interval(xp, input)
+    yes = xp.maximum(xp.log(input), -100)
+    no = xp.maximum(xp.log1p(-input), -100)
+    return (target - 1) * no - target * yes
+
+
+@composite(space=F, grad_name="BinaryCrossEntropyWithLogitsBackward0")
+def binary_cross_entropy_with_logits(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Array | None = None,
+) -> Array:
+    """Cross entropy of probabilities, given as logits: sigmoid is taken here, without overflow."""
+    how = reduction_of(size_average, reduce, reduction)
+    same_shape("binary_cross_entropy_with_logits", input, target)
+    if weight is None and pos_weight is None:
+        return logits_loss(input, target, how)
+    if pos_weight is None:
+        losses = logits_loss(input, target, "none")
+    else:
+        positive = (pos_weight - 1) * target + 1
+        losses = (1 - target) * input - positive * logsigmoid(input)
+    return reduced(losses if weight is None else losses * weight, how)
+
+
+@composite(space=F, grad_name="BinaryCrossEntropyBackward0")
+def binary_cross_entropy(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """Cross entropy of probabilities between 0 and 1; logarithms are cut off at -100."""
+    how = reduction_of(size_average, reduce, reduction)
+    same_shape("binary_cross_entropy", input, target)
+    losses = probability_loss(input, target)
+    return reduced(losses if weight is None else losses * weight, how)

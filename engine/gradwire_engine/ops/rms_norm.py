@@ -1,0 +1,102 @@
+"""Normalisation by the root mean square of the last axes, in one pass each way."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import ml_dtypes
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.one_pass import one_pass
+from gradwire_engine.ops.arithmetic import conj, mul, sub
+from gradwire_engine.ops.exponential import rsqrt
+from gradwire_engine.ops.normalize import F, added_up, check_normalized, last_axes, moments_spec
+from gradwire_engine.ops.power import square
+from gradwire_engine.ops.reduce import mean
+from gradwire_engine.row_blocks import as_rows, each_block
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Ints
+from gradwire_engine.spec import Spec
+
+EPSILON = {
+    name: float(ml_dtypes.finfo(name).eps) for name in ("float16", "bfloat16", "float32", "float64")
+}
+"""What rms_norm adds where no eps is given: the distance from 1 to the next number."""
+
+
+def _rms_spec(input: Spec, normalized_shape: Ints, weight: Spec | None) -> tuple[Spec, Spec]:
+    check_normalized("rms_norm", input, normalized_shape, "fVc", weight=weight)
+    return input, moments_spec(input, normalized_shape)
+
+
+def _rms_gradients(
+    g: Any, input: Any, weight: Any, scale: Any, normalized_shape: Ints, eps: float,
+    needs: tuple[bool, ...],
+) -> tuple[Any, Any]:  # fmt: skip
+    """The formula of the gradients: of input and weight; for complex ones as for holomorphic."""
+    dims = last_axes(input.ndim, len(normalized_shape))
+    scale = rsqrt(mean(square(input), dims, True) + eps)
+    even = mul(input, scale)
+    through = g if weight is None else mul(g, conj(weight))
+    along = mul(conj(even), mean(mul(through, conj(even)), dims, True))
+    to_input = mul(conj(scale), sub(through, along))
+    return to_input, mul(g, conj(even)) if needs[1] else None
+
+
+@one_pass(_rms_gradients)
+def rms_norm_gradients(
+    xp: Any, g: Array, input: Array, weight: Array | None, scale: Array,
+    normalized_shape: Ints, eps: float, needs: tuple[bool, ...],
+) -> tuple[Any, Any]:  # fmt: skip
+    """The gradients of input and weight, of the latter as sums over blocks of rows."""
+    if input.dtype.kind == "c":
+        return _rms_gradients(g, input, weight, scale, normalized_shape, eps, needs)
+    width = prod(normalized_shape)
+    out = xp.empty(input.shape, input.dtype)
+    to_weight: list[Array] = []
+    row = None if weight is None else weight.reshape(1, width)
+
+    def work(g: Array, x: Array, scale: Array, out: Array) -> None:
+        even = x * scale
+        if needs[1]:
+            to_weight.append(xp.einsum("ij,ij->j", g, even))
+        through = g if row is None else g * row
+        even *= xp.einsum("ij,ij->i", through, even)[:, None] / -width
+        even += through
+        xp.multiply(even, scale, out=out)
+
+    rows = [as_rows(a, width) for a in (g, input)]
+    each_block(work, *rows, as_rows(scale, 1), as_rows(out, width))
+    return out, added_up(to_weight, normalized_shape)
+
+
+@primitive(
+    vjp(
+        joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: rms_norm_gradients(
+            g_out, input, weight, scale, normalized_shape, eps, needs
+        )
+    ),
+    spec=_rms_spec,
+    public=False,
+    outputs=("out", "scale"),
+    grad_name="MulBackward0",
+)
+def native_rms_norm(
+    xp: Any, input: Array, normalized_shape: Ints, weight: Array | None, eps: float
+) -> tuple[Array, Array]:
+    """The input divided by its root mean square, and each row's reciprocal of that."""
+    dims = last_axes(input.ndim, len(normalized_shape))
+    scale = 1 / xp.sqrt((input * input).mean(axis=dims, keepdims=True) + eps)
+    out = input * scale
+    return out if weight is None else out * weight, scale
+
+
+@composite(space=F)
+def rms_norm(
+    input: Array, normalized_shape: Ints, weight: Array | None = None, eps: float | None = None
+) -> Array:
+    """Divide the last axes by their root mean square, then apply weight."""
+    small = EPSILON.get(input.dtype.name, 0.0) if eps is None else eps
+    return native_rms_norm(input, normalized_shape, weight, small)[0]
