@@ -117,12 +117,12 @@ def mul(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     vjp(
         input=lambda g, other: g / conj(other),
-        other=lambda g, other, out: -g * conj(out / other),
+        other=lambda g, input, other: -g * conj(input / other / other),
     ),
     aliases=("divide", "true_divide", "__div__", "__truediv__"),
     compute=floating,
     domain=(0.4, 3.0),
-    formula="input: g / conj(other); other: -g conj(out / other)",
+    formula="input: g / conj(other); other: -g conj(input / other²)",
 )
 def div(xp: Any, input: Array, other: Array) -> Array:
     """Divide input by other; ints give floats."""
