@@ -70,7 +70,7 @@ def _numbers(expected: np.ndarray, actual: np.ndarray, dtype: str, where: str) -
     if not np.array_equal(np.where(finite, 0, e), np.where(np.isfinite(a), 0, a), equal_nan=True):
         return [f"{where}: {expected} became {actual}"]
     scale = np.abs(np.where(finite, e, 0))
-    bound = RELATIVE[dtype] * (scale + scale.max(initial=0.0))
+    bound = RELATIVE[dtype] * (scale + scale.max(initial=0.0)) + np.finfo(np.float64).eps
     if np.all(np.abs(np.where(finite, e, 0) - np.where(finite, a, 0)) <= bound):
         return []
     return [f"{where}: {expected} became {actual}, more apart than rounding explains"]
