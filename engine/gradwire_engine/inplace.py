@@ -12,7 +12,7 @@ from typing import Any
 
 from gradwire_engine.apply import save_outputs
 from gradwire_engine.arrays import backend
-from gradwire_engine.call import find_call, follow
+from gradwire_engine.call import find_call, write_through
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
@@ -61,19 +61,21 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
     if getattr(overload, "family", "") == "elementwise" or name == "copy_":
         refuse_partial_overlap(name, target, others)
-    value = overload(content(target), *others)
-    return write(name, target, value)
+    held = content(target)
+    value = overload(held, *others)
+    return target if value is held else write(name, target, value)
 
 
 def content(target: Tensor) -> Tensor:
     """What a tensor holds now, in a cell of its own that no later write reaches."""
     view = target.view
+    edge = target.edge if local.state.grad else None
     if view is None:
-        found = Tensor(target.array, target.spec, target.edge)
+        found = Tensor(target.array, target.spec, edge)
     else:
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
-        found = Tensor.sharing(storage, target.spec, target.edge, seen)
+        found = Tensor.sharing(storage, target.spec, edge, seen)
     found.flags |= target.flags & INFERENCE
     return found
 
@@ -206,10 +208,7 @@ def _write_part(storage: Storage, view: View, value: Any) -> None:
         assign(storage, "array", storage.array.copy(order="K"))
         if journal is not None:
             assign(storage, "made_in", journal.block)
-    part = follow(view.chain, storage.array)
-    if not getattr(part.flags, "writeable", True):  # NumPy's guard of broadcast arrays
-        part.flags.writeable = True
-    part[...] = value
+    write_through(view.chain, storage.array, value)
 
 
 def _adopt(target: Tensor, edge: Edge | None) -> None:

@@ -83,6 +83,12 @@ class using(ContextDecorator):
         self._saved.append({name: getattr(state, name) for name in self._fields})
         for name, value in self._fields.items():
             setattr(state, name, value)
+        if state.inference and "grad" in self._fields:
+            state.grad = False  # enable_grad records nothing inside inference mode
+
+    def _recreate_cm(self) -> using:
+        """A decorated function may run on several threads: each call has its own."""
+        return using(**self._fields)
 
     def __exit__(self, *exc: object) -> None:
         state = local.state

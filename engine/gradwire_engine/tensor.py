@@ -79,6 +79,11 @@ class View:
             self.array, self.source = follow(self.chain, source), source
         return self.array
 
+    def forget_old(self, source: Any) -> None:
+        """Let go of an array that the storage has no more."""
+        if self.source is not source:
+            self.array = self.source = None
+
 
 class Tensor:
     """A tensor of the engine. `_edge` is where it was made: None, a leaf's edge, or a node's."""

@@ -11,8 +11,10 @@ from operator import attrgetter
 from typing import Any
 
 from gradwire_engine.call import Recipe
+from gradwire_engine.inplace import write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
+from gradwire_engine.ops.cast import clone
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
 from gradwire_engine.tape import FREED, AccumulateGrad, Edge, Node, Output
 from gradwire_engine.tensor import RETAINS, Tensor
@@ -42,31 +44,30 @@ def walk(
     retained: list[tuple[Tensor, Any]] = []
     walked: list[Node] = []
     step, meter = reading.step, None if reading.charges else local.state.meter
+    charge = _free_of_charge if meter is None else meter.charge
     for node in order:
         g = pending.pop(node, None)
         if g is None or (useful is not None and node not in useful):
             continue
         recipe = node.recipe
-        if node in captured:
-            _capture(node, g, recipe, wanted or set(), found)
         if node.extra is not None and node.extra.retains:
             _retain(node, g, recipe, retained)
-        if node in captured and not _leads_on(node, useful or set()):
-            continue
-        if meter is not None:
-            meter.charge(recipe.gradient_bytes)
+        if node in captured:
+            _capture(node, g, recipe, wanted or set(), found)
+            if not _leads_on(node, useful or set()):
+                continue
+        charge(recipe.gradient_bytes)
         step(node, recipe, g, pending, useful)
         walked.append(node)
     if not keep:
         _free(walked)
     for tensor, g in retained:
         accumulate(tensor, g, reading)
-    leaves = ((e, g) for e, g in pending.items() if type(e) is AccumulateGrad)
+    leaves = {e: g for e, g in pending.items() if type(e) is AccumulateGrad}
     if wanted is None:
         _accumulate_leaves(leaves, reading)
-    else:
-        found.update((e, g) for e, g in leaves if e in wanted)
-    return found
+        return {}
+    return found | {e: g for e, g in leaves.items() if e in wanted}
 
 
 def edge_key(edge: Edge) -> Any:
@@ -138,23 +139,28 @@ def _free(nodes: list[Node]) -> None:
                 node.saved, node.versions = FREED, None
 
 
-def _accumulate_leaves(leaves: Any, reading: Reading) -> None:
-    for edge, g in list(leaves):
+def _free_of_charge(nbytes: int) -> None:
+    """Where nobody counts bytes, or the ops that rules are made of ask for themselves."""
+
+
+def _accumulate_leaves(leaves: dict[AccumulateGrad, Any], reading: Reading) -> None:
+    for edge, g in leaves.items():
         leaf = edge.leaf()
         if leaf is not None and leaf.requires_grad:
             accumulate(leaf, g, reading)
 
 
 def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
-    """Add a gradient into `.grad`: into the same tensor, but in grad mode as a new one."""
+    """Add a gradient into `.grad`: into the same tensor, but in grad mode as a new one.
+
+    What is kept is never a cotangent that the caller, or another leaf, can still write to.
+    """
     made = reading.tensor(g, tensor.spec)
     old: Any = tensor.grad
+    recording = local.state.grad
     if old is None:
-        assign(tensor, "grad", made)
-    elif local.state.grad:
+        assign(tensor, "grad", clone(made) if recording else made)
+    elif recording:
         assign(tensor, "grad", old + made)
     else:
-        storage = old.storage
-        if tensor.spec.device != "meta":
-            assign(storage, "array", old.array + made.array)
-        assign(storage, "version", storage.version + 1)
+        write("add_", old, old + made)

@@ -35,7 +35,7 @@ FREE_AFTER = 64
 """Forgotten tensors that are freed between recorded steps rather than at their end."""
 
 
-_FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found", "internal")
+_FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
 """Errors after which nobody knows what the host holds, or it holds nothing."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.call import follow
+from gradwire_engine.call import write_through
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.expand import contiguous, reshape, view
 from gradwire_engine.rule import vjp
@@ -27,7 +27,7 @@ def seen_through(g: Any, chain: Any) -> Any:
 
 @primitive(
     vjp(
-        input=lambda g, chain: view_scatter(g, 0, chain),
+        input=lambda g, chain: view_scatter(contiguous(g), 0, chain),
         src=lambda g, chain: seen_through(g, chain),
     ),
     spec=lambda input: input,
@@ -40,5 +40,5 @@ def seen_through(g: Any, chain: Any) -> Any:
 def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
     """The input with the elements that a chain of views shows replaced by those of src."""
     out = xp.copy(input, order="K")
-    follow(chain, out)[...] = src
+    write_through(chain, out, src)
     return out

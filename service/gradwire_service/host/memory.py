@@ -231,6 +231,8 @@ class _Walk:
     def storage(self, tensor: Tensor) -> int:
         """The bytes of a tensor's storage, the first time it is met."""
         storage = tensor.storage
+        if tensor.view is not None:
+            tensor.view.forget_old(storage.array)  # nobody counts it
         if storage in self.storages:
             return 0
         self.storages.add(storage)

@@ -38,8 +38,9 @@ class Origins:
         return self._marks[place - 1][1] if place else None
 
     def keep(self, seqs: Collection[int]) -> None:
-        """Forget the marks that no node of these belongs to."""
+        """Forget the marks that no node of these belongs to, but the newest: its may come."""
         places = {bisect_right(self._marks, seq, key=_first) - 1 for seq in seqs}
+        places.add(len(self._marks) - 1)
         self._marks = [mark for place, mark in enumerate(self._marks) if place in places]
 
     def take(self, other: Origins) -> None:

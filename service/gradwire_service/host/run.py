@@ -152,6 +152,10 @@ def do(steps: Steps, index: int, step: StepPart) -> None:
         )
         _name(raised, index, step, steps.lines)
         raise raised from problem
+    except Exception as problem:  # a fault of ours: the step is undone like any that fails
+        raised = error("internal", f"step {index}: the server failed; nothing was changed")
+        _name(raised, index, step, steps.lines)
+        raise raised from problem
 
 
 def _name(problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]) -> None:

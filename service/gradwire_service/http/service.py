@@ -85,6 +85,8 @@ class Service:
                 await self.api.router.app(scope, call.receive, send)
             assert call.found is not None
         except GradwireError as raised:
+            if raised.code == "internal" and isinstance(raised.__cause__, Exception):
+                self.log.failure(call.request_id, scope["path"], raised.__cause__)
             return _problem(raised, call)
         except HTTPException:
             return self._no_route(call)
