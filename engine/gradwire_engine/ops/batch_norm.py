@@ -10,12 +10,14 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
-from gradwire_engine.ops.arithmetic import mul, reciprocal, sub
+from gradwire_engine.ops.arithmetic import div, mul, reciprocal, sub
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, native_layer_norm
-from gradwire_engine.ops.power import square
+from gradwire_engine.ops.pad import pad
+from gradwire_engine.ops.power import pow, square
 from gradwire_engine.ops.reduce import mean
+from gradwire_engine.ops.windows import unfold
 
 Affine = dict[str, Any]
 """Operands that hold one number per channel, by name; None where not given."""
@@ -155,3 +157,20 @@ def instance_norm(
 def _over_samples(moments: Any, input: Any) -> Any:
     """The mean over the samples of what was measured for each channel of each sample."""
     return mean(reshape(moments, input.shape[:2]), (0,))
+
+
+@composite(space=F)
+def local_response_norm(
+    input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Array:
+    """Divide by (k + alpha mean of squares over `size` neighbouring channels) to the power beta."""
+    if input.ndim < 3 or size < 1:
+        raise error(
+            "shape_mismatch",
+            f"local_response_norm: the input is {list(input.shape)}, size is {size}",
+            "it takes (N, C, ...) with at least three axes, and a size of 1 or more",
+            raised=ValueError,
+        )
+    around = (*[0] * (2 * (input.ndim - 2)), size // 2, (size - 1) // 2)
+    windows = unfold(pad(square(input), around), 1, size, 1)
+    return div(input, pow(mean(windows, (input.ndim,)) * alpha + k, beta))
