@@ -188,6 +188,10 @@ SAMPLES: dict[str, Draw] = {
     F + "batch_norm": _batch_norm,
     F + "group_norm": _group_norm,
     F + "instance_norm": _instance_norm,
+    F + "local_response_norm": lambda rng: [
+        ((drawn(rng, 2, 5, 3), 3), {"alpha": 0.5}),
+        ((drawn(rng, 2, 4, 2, 2), 2), {"beta": 0.5, "k": 2.0}),
+    ],
     F + "cosine_similarity": _similar,
     F + "pairwise_distance": _pairs,
     F + "normalize": _norms,
