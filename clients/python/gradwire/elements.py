@@ -26,6 +26,14 @@ class Elements(Facts):
 
         def __getattr__(self, name: str) -> Any: ...
 
+        _any: Any = None  # Python looks operators up on the class, past __getattr__
+        __getitem__ = __setitem__ = __neg__ = __pos__ = __abs__ = __invert__ = _any
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _any
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _any
+        __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = _any
+        __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __matmul__ = _any
+        __lt__ = __le__ = __gt__ = __ge__ = _any
+
     def __init__(self, session: Session, meta: Meta) -> None:
         super().__init__(session, meta)
         self._elements: tuple[int, np.ndarray] | None = None
