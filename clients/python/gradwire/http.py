@@ -25,6 +25,13 @@ class Http:
     """The transport to a server at a URL."""
 
     def __init__(self, url: str, key: str | None = None, timeout: float = 300.0) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise error(
+                "invalid_argument",
+                f"connect: {url!r} is no URL of a server",
+                f"write http://{url}" if "://" not in url else "it begins with http:// or https://",
+                raised=ValueError,
+            )
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
         self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout)

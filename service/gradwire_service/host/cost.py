@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gradwire_engine.catalogue import find
+from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.op import Primitive
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.protocol import (
@@ -58,7 +58,7 @@ def estimate(session: Session, request: Any) -> float:
 
 
 def _op(session: Session, step: OpStep) -> float:
-    op = find(step.op.rstrip("_"))
+    op = inplace_twin(step.op) or find(step.op)
     if op is None:
         return _STEP
     linear = all(type(o) is Primitive and o.family in _LINEAR for o in op.overloads)
