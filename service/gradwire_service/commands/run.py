@@ -57,7 +57,9 @@ def draw(path: Path, out: Path | None, url: str | None) -> None:
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise error("invalid_argument", f"{out}: it cannot be written: {problem.strerror}") from None
+        raise error(
+            "invalid_argument", f"{out}: it cannot be written: {problem.strerror}"
+        ) from None
 
 
 def _in_session(asked: Asked) -> Iterator[Asked]:
