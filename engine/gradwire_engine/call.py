@@ -17,7 +17,7 @@ from gradwire_engine.arrays import backend, memory_installed, phantom_like, phan
 from gradwire_engine.direct import direct
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
-from gradwire_engine.op import Inferred, Primitive
+from gradwire_engine.op import Inferred, Primitive, needs_tensor
 from gradwire_engine.promote import Weak
 from gradwire_engine.random import running
 from gradwire_engine.rule import Rule
@@ -258,7 +258,12 @@ def _infer(op: Primitive, named: dict[str, Any]) -> Inferred:
         return op.infer(named)
     except GradwireError:
         raise
-    except (ValueError, IndexError, TypeError, OverflowError) as problem:
+    except (ValueError, IndexError, TypeError, OverflowError, AttributeError) as problem:
+        numbers = [name for name, value in named.items() if isinstance(value, Weak)]
+        if isinstance(problem, AttributeError):
+            if not numbers:
+                raise
+            raise needs_tensor(op.name, numbers) from problem
         shown = ", ".join(f"{name}={_shown(value)}" for name, value in named.items())
         raised = IndexError if isinstance(problem, IndexError) else RuntimeError
         raise error(

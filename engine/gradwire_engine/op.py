@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import NAMESPACE_OF
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.rule import Rules
 from gradwire_engine.signature import Mismatch, Signature, read_signature
 from gradwire_engine.spec import DType, Spec
@@ -185,11 +185,43 @@ class Composite(Overload):
         if len(args) > self.positional:  # all in order, as `bind` gives them
             kwargs |= zip(self.keywords, args[self.positional :], strict=False)
             args = args[: self.positional]
-        result = self.function(*args, **kwargs)
+        try:
+            result = self.function(*args, **kwargs)
+        except GradwireError:
+            raise
+        except (AttributeError, TypeError) as problem:
+            refused = self._number_for_tensor(args)
+            if refused is None:
+                raise
+            raise refused from problem
         named = self.grad_name is not None and type(result) in APPLY
         if named and not any(result is arg for arg in args):
             result.rename_node(self.grad_name)
         return result
+
+    def _number_for_tensor(self, args: Sequence[Any]) -> GradwireError | None:
+        """The error that a Python number stands where this op needs a tensor, if one does."""
+        slots = zip(self.signature.parameters, args, strict=False)
+        wrong = [
+            parameter.name
+            for parameter, arg in slots
+            if parameter.kind in ("tensor", "tensors")
+            and any(type(item) in _NUMBERS for item in (arg if type(arg) is tuple else (arg,)))
+        ]
+        return needs_tensor(self.name, wrong) if wrong else None
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def needs_tensor(name: str, operands: Sequence[str]) -> GradwireError:
+    """What is said to a number in the place of a tensor."""
+    return error(
+        "invalid_argument",
+        f"{name}: {', '.join(operands)} must be a tensor, it is a Python number",
+        "make a tensor of it",
+        raised=TypeError,
+    )
 
 
 def value_apply(

@@ -215,6 +215,10 @@ def lu_unpack(
     LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Factors:
     """The permutation and the triangular factors out of packed ones; empty where not wanted."""
+    if len(LU_data.shape) < 2:
+        raise error(
+            "shape_mismatch", f"lu_unpack: LU_data must be a matrix, not {list(LU_data.shape)}"
+        )
     empty = narrow(LU_data.detach(), 0, 0, 0)
     rows = LU_data.shape[-2]
     return Factors(
