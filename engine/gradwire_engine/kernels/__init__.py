@@ -1,0 +1,1 @@
+"""What kernels are made with: blocks, sweeps and parts of rules that save passes over memory."""
