@@ -50,7 +50,7 @@ class Engine:
         import gradwire_engine.ops  # noqa: F401 - fills the catalogue
         from gradwire_engine.backward import grad
         from gradwire_engine.catalogue import ALIASES, CATALOGUE
-        from gradwire_engine.heap import keep_freed_memory
+        from gradwire_engine.kernels.heap import keep_freed_memory
         from gradwire_engine.tensor import Tensor
 
         keep_freed_memory()  # as a host does

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import backend, memory_installed, phantom_like, phantom_of
-from gradwire_engine.direct import direct
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.kernels.direct import direct
 from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred, Primitive, needs_tensor
 from gradwire_engine.promote import Weak

@@ -16,11 +16,11 @@ from gradwire_engine.call import find_call, write_through
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
-from gradwire_engine.memory import overlaps, refuse_partial_overlap
 from gradwire_engine.mode import local
 from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.view_scatter import view_scatter
+from gradwire_engine.overlap import overlaps, refuse_partial_overlap
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, next_seq
 from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view, move_retained

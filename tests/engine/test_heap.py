@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from gradwire_engine import heap
+from gradwire_engine.kernels import heap
 
 FAULTS = """
 import resource
 import numpy as np
-from gradwire_engine.heap import keep_freed_memory
+from gradwire_engine.kernels.heap import keep_freed_memory
 kept = {keep} and keep_freed_memory()
 arrays = [np.ones(1 << 20) for _ in range(3)]
 del arrays

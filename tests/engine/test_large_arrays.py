@@ -12,10 +12,10 @@ from tests.engine.trial import Host
 from gradwire_engine.arrays import backend
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.kernels.select import SMALL, chosen
+from gradwire_engine.kernels.sweeps import LARGE
 from gradwire_engine.op import Primitive
-from gradwire_engine.select import SMALL, chosen
 from gradwire_engine.spec import FLOAT
-from gradwire_engine.sweeps import LARGE
 from gradwire_engine.tensor import Tensor
 
 xp = backend("cpu").xp

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire_engine import row_blocks
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.kernels import row_blocks
 from gradwire_engine.tensor import Tensor
 
 NAN, INF = float("nan"), float("inf")

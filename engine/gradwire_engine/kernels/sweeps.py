@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.row_blocks import BLOCK, each_block
-from gradwire_engine.select import NUMBERS
+from gradwire_engine.kernels.row_blocks import BLOCK, each_block
+from gradwire_engine.kernels.select import NUMBERS
 
 LARGE = 2 * BLOCK
 """Elements from which on an array is swept."""

@@ -7,12 +7,12 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
 from gradwire_engine.spec import Number, uint8
-from gradwire_engine.sweeps import swept
 
 NN = "nn.functional."
 

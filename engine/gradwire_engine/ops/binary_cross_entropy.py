@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.exponential import log, sigmoid

@@ -9,12 +9,12 @@ import ml_dtypes
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import elementwise
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
 from gradwire_engine.spec import BOOL, COMPLEX, Spec
-from gradwire_engine.sweeps import swept
 
 
 def _needs_condition(named: dict[str, Any]) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, composite, elementwise, floating, view
+from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.trigonometric import cos, sin
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
 from gradwire_engine.spec import complex_of, real_of
 
 

@@ -7,12 +7,12 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, composite, elementwise
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.activation import NN
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import exp
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
-from gradwire_engine.sweeps import swept
 
 
 def _exponential_below(xp: Any, x: Array, alpha: float, scale: float, inner: float) -> Array:

@@ -9,7 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, reduction
 from gradwire_engine.families import view as view_family
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints, axes
 from gradwire_engine.spec import INTEGER, DType, Shape, int64

@@ -7,12 +7,12 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, REAL, elementwise, floating
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
-from gradwire_engine.sweeps import swept
 
 LN2, LN10 = log_of_number(2), log_of_number(10)
 

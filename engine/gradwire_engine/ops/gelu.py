@@ -8,12 +8,12 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, elementwise
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.activation import NN
 from gradwire_engine.ops.exponential import exp
 from gradwire_engine.ops.special import error_function
 from gradwire_engine.ops.trigonometric import tanh
 from gradwire_engine.rule import vjp
-from gradwire_engine.sweeps import swept
 
 GELU_SCALE, GELU_CUBIC = sqrt(2 / pi), 0.044715
 """tanh-GELU is x/2 (1 + tanh(GELU_SCALE (x + GELU_CUBIC x³))) (Hendrycks and Gimpel, 2016)."""

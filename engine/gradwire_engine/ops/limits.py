@@ -9,11 +9,11 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, elementwise
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.choose import where
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
 
 
 def _needs_limit(named: dict[str, Any]) -> None:

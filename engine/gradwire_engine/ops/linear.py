@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.expand import reshape, sum_to_shape

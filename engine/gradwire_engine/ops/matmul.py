@@ -12,7 +12,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mH, mT
 from gradwire_engine.ops.expand import reshape

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import reduction
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.arrange import flip
 from gradwire_engine.ops.cumulative import cumprod, shifted

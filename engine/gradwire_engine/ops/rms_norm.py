@@ -9,13 +9,13 @@ import ml_dtypes
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, added_up, check_normalized, last_axes, moments_spec
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
-from gradwire_engine.row_blocks import as_rows, each_block
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec

@@ -6,11 +6,11 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import NUMERIC, REAL, elementwise
+from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.complex import real
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
 from gradwire_engine.spec import real_of
 
 

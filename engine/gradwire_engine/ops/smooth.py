@@ -8,6 +8,8 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, composite, elementwise
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.activation import NN
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
@@ -15,8 +17,6 @@ from gradwire_engine.ops.exponential import sigmoid
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.trigonometric import tanh
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
-from gradwire_engine.sweeps import swept
 
 
 def _logistic(xp: Any, x: Array) -> Array:

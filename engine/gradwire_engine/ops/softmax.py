@@ -7,13 +7,13 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, floating, primitive, reduction
-from gradwire_engine.one_pass import one_pass
+from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.exponential import exp
 from gradwire_engine.ops.reduce import spread
-from gradwire_engine.row_blocks import as_rows, each_block
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Dims
 from gradwire_engine.spec import FLOAT, DType, Spec

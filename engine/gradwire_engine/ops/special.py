@@ -9,12 +9,12 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import REAL, elementwise, floating
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import exp, log, log1p
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.select import chosen
-from gradwire_engine.sweeps import swept
 
 SPECIAL = "special."
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, REAL, elementwise, floating
+from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.rule import vjp
-from gradwire_engine.sweeps import swept
 
 
 @elementwise(

@@ -17,7 +17,7 @@ import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.heap import keep_freed_memory
+from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES, float32
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
