@@ -21,10 +21,11 @@ from gradwire_engine.signature import Mismatch, Signature, read_signature
 from gradwire_engine.spec import DType, Spec
 
 APPLY: dict[type, Callable[[Primitive, tuple[Any, ...]], Any]] = {}
-"""How an op applies to each type of value; a value type enters itself here."""
+"""How an op applies to each type of value; a value type enters itself here, Tensor first.
 
-RANK: dict[type, int] = {}
-"""Which value type decides where operands are mixed: the highest."""
+A value has a `level`: 0 a tensor, above it what a transform wraps around others, by its depth of
+nesting. Where operands are mixed, the one of the highest level decides.
+"""
 
 
 class Inferred:
@@ -152,7 +153,7 @@ class Primitive(Overload):
         apply = (
             value_apply(args, self.places)
             if self.places
-            else APPLY[min(RANK, key=RANK.__getitem__)]
+            else next(iter(APPLY.values()))
         )
         if apply is not None:
             return apply(self, args)
@@ -228,14 +229,13 @@ def value_apply(
     args: Sequence[Any], places: tuple[int, ...]
 ) -> Callable[[Primitive, tuple[Any, ...]], Any] | None:
     """How these operands want an op applied; None when all are raw arrays and numbers."""
-    chosen: type | None = None
+    chosen: Any = None
     for place in places:
         arg = args[place]
         for item in arg if type(arg) in (list, tuple) else (arg,):
-            kind = type(item)
-            if kind in APPLY and (chosen is None or RANK[kind] > RANK[chosen]):
-                chosen = kind
-    return None if chosen is None else APPLY[chosen]
+            if type(item) in APPLY and (chosen is None or item.level > chosen.level):
+                chosen = item
+    return None if chosen is None else APPLY[type(chosen)]
 
 
 def _namespace(op: Primitive, args: Sequence[Any]) -> Any:

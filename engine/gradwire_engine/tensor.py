@@ -16,7 +16,7 @@ from gradwire_engine.call import Call, follow
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
-from gradwire_engine.op import APPLY, RANK
+from gradwire_engine.op import APPLY
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Shape, Spec, dtype_of
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, target
@@ -89,6 +89,8 @@ class Tensor:
     """A tensor of the engine. `_edge` is where it was made: None, a leaf's edge, or a node's."""
 
     __slots__ = ("__weakref__", "_array", "_edge", "_storage", "flags", "grad", "spec", "view")
+
+    level = 0  # no transform wraps it
 
     def __init__(self, array: Any, spec: Spec, edge: Edge | None) -> None:
         self._array = array  # until somebody asks for the storage
@@ -370,4 +372,3 @@ def _apply_again(apply: Any, call: Call, operand: Tensor) -> Any:
 
 
 VALUE_TYPES.add(Tensor)
-RANK[Tensor] = 0
