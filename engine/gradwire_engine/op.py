@@ -150,11 +150,7 @@ class Primitive(Overload):
         """
         if kwargs or len(args) != self.signature.arity:
             args = self.signature.complete(args, kwargs)
-        apply = (
-            value_apply(args, self.places)
-            if self.places
-            else next(iter(APPLY.values()))
-        )
+        apply = value_apply(args, self.places) if self.places else next(iter(APPLY.values()))
         if apply is not None:
             return apply(self, args)
         xp = _namespace(self, args)
