@@ -13,6 +13,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )  # fmt: skip
 
+
+def _version(asked: bool) -> None:
+    if asked:
+        from gradwire_service.version import VERSION
+
+        typer.echo(f"gradwire {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it and stop.")
+    ] = False,
+) -> None:
+    """Autograd as a service."""
+
+
 Server = Annotated[
     str | None, typer.Option("--server", help="The URL of a server; without it the file runs here.")
 ]
@@ -23,7 +41,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
     uds: Annotated[str | None, typer.Option(help="A Unix socket to listen on instead.")] = None,
-    log: Annotated[str | None, typer.Option(help="json, text or none.")] = None,
+    log: Annotated[str | None, typer.Option(help="auto, json, text or none.")] = None,
     workers: Annotated[int | None, typer.Option(help="Threads that compute.")] = None,
     body_bytes: Annotated[int | None, typer.Option(help="The largest body.")] = None,
     session_bytes: Annotated[int | None, typer.Option(help="What a session may hold.")] = None,

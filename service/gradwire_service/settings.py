@@ -20,7 +20,9 @@ class Settings(BaseSettings, Limits):
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="The port; 0 takes a free one.")
     uds: str | None = Field(None, description="A Unix socket to listen on instead.")
-    log: Literal["json", "text", "none"] = Field("json", description="How requests are logged.")
+    log: Literal["auto", "json", "text", "none"] = Field(
+        "auto", description="How requests are logged; auto is text on a terminal, else json."
+    )
     workers: int = Field(4, gt=0, le=256, description="Threads that compute.")
     keys: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Keys that clients must have, separated by commas."

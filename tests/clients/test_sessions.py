@@ -147,3 +147,14 @@ def test_a_decorated_function_in_several_threads(session: Session) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert not any(pool.map(silent, [3] * 20))
     assert torch.is_grad_enabled()
+
+
+def test_the_host_says_whether_it_has_cuda(door: str | None) -> None:
+    client = torch.connect(door)
+    offered = torch.cuda.device_count()
+    assert torch.cuda.is_available() is (offered > 0)
+    assert offered == ("cuda" in client.transport.info()["devices"])
+
+
+def test_the_version_is_known() -> None:
+    assert torch.__version__[0].isdigit()

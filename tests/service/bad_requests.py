@@ -612,7 +612,7 @@ def routes() -> Iterator[Bad]:
     """Paths, methods and queries."""
     get: dict[str, Any] = {"method": "GET"}
     yield bad("route: unknown", "not_found", 404, **get, path="/v2/sessions")
-    yield bad("route: the root", "not_found", 404, **get, path="/")
+    yield bad("route: the root, posted to", "method_not_allowed", 405, path="/")
     yield bad("route: a trailing slash", "not_found", 404, **get, path="/v1/sessions/")
     yield bad("route: under a session", "not_found", 404, {}, path="{s}/nothing")
     yield bad("route: an encoded slash", "not_found", 404, **get, path="{s}%2Fgraph%2Fx%2Fy%2Fz")

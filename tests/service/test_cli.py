@@ -265,3 +265,10 @@ def test_graph(server: Running, files: dict[str, Path], tmp_path: Path, remote: 
         assert start in out.read_text()
     assert run("graph", files["steps.json"]).stdout.startswith("<svg")
     assert "suffix" in run("graph", files["steps.json"], "-o", tmp_path / "a.png").stderr
+
+
+def test_the_version_is_printed() -> None:
+    said = run("--version")
+    assert said.returncode == 0
+    assert said.stdout.split()[0] == "gradwire"
+    assert said.stdout.split()[1][0].isdigit()

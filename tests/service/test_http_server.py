@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -246,3 +247,25 @@ def test_nothing_is_taken_while_shutting_down(serve: Callable[..., Running]) -> 
     assert server.client.get("/health/ready").status_code == 503
     assert server.client.get("/health/live").status_code == 200
     server.service.draining = False
+
+
+def test_the_root_leads_on(server: Running) -> None:
+    found = server.client.get("/").json()
+    assert found["service"] == "gradwire"
+    for path in found["links"].values():
+        assert server.client.get(path).status_code == 200, path
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_the_log_is_text_on_a_terminal_and_json_elsewhere(stream: io.StringIO) -> None:
+    Log("auto", stream).failure("r_1", "/v1/ops", ValueError("no"))
+    line = stream.getvalue().splitlines()[0]
+    assert line.startswith("{") is not stream.isatty()
+    assert "r_1" in line

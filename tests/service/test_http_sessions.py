@@ -26,6 +26,12 @@ def test_made_with_everything_it_takes(server: Running) -> None:
     assert found["created"] <= found["last_use"] < found["expires"]
 
 
+def test_made_without_a_body(server: Running) -> None:
+    made = server.client.post("/v1/sessions")
+    assert made.status_code == 201
+    assert made.json()["dtype"] == "float32"
+
+
 def test_changed(server: Running) -> None:
     session = server.session(label="a")
     change = {"label": "b", "ttl_seconds": 30, "memory_limit_bytes": 1000}

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from gradwire import autograd as autograd
+from gradwire import cuda as cuda
 from gradwire import fft as fft
 from gradwire import functions, methods
 from gradwire import linalg as linalg
@@ -57,7 +58,11 @@ _function, _names = functions.serving("gradwire", "")
 
 
 def __getattr__(name: str) -> Any:
-    """An op of the catalogue."""
+    """An op of the catalogue; or the version, which most programs never ask for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gradwire")
     return _function(name)
 
 

@@ -88,6 +88,11 @@ class Embedded:
             with suppress(GradwireError):
                 host.delete(host.session(self._forgotten.popleft()))
 
+    def info(self) -> dict[str, Any]:
+        """What the host is and can: version, devices, dtypes, limits."""
+        found: dict[str, Any] = _host().info()
+        return found
+
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
         with _host().using(session_id) as session, _own_state():

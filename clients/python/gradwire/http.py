@@ -61,6 +61,10 @@ class Http:
         """End a session with the next request: Python forgot it, maybe in the midst of one."""
         self._forgotten.append(session_id)
 
+    def info(self) -> dict[str, Any]:
+        """What the server is and can: version, devices, dtypes, limits."""
+        return self._send("GET", "/v1/info").json()  # type: ignore[no-any-return]
+
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
         parameters = {"format": format} | ({"tensor": tensor} if tensor else {})

@@ -32,6 +32,9 @@ Values = dict[str, Received | None]
 class Transport(Protocol):
     """A host: embedded in this process, or a server."""
 
+    def info(self) -> dict[str, Any]:
+        """What the host is and can: version, devices, dtypes, limits."""
+
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""
 

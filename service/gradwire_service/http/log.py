@@ -10,12 +10,17 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Where requests and failures are written; `style` is "json", "text" or "none"."""
+    """Where requests and failures are written; `style` is "json", "text", "none", or "auto".
+
+    auto: text where the stream is a terminal, JSON where a program reads it.
+    """
 
     def __init__(self, style: str = "none", stream: TextIO | None = None) -> None:
         self._logger: Any = None
-        self._style = style
         self._stream = stream or sys.stderr
+        if style == "auto":
+            style = "text" if self._stream.isatty() else "json"
+        self._style = style
 
     def _open(self) -> Any:
         """structlog is imported with the first line: it would be a tenth of the start."""

@@ -105,6 +105,17 @@ class InfoReply(Part):
     )
 
 
+class WelcomeReply(Part):
+    """What this is, and where to go on."""
+
+    service: str = Field(description="Its name.", examples=["gradwire"])
+    about: str = Field(description="What it does.", examples=["Autograd as a service."])
+    version: str = Field(description="Its version.", examples=["0.1.0"])
+    links: dict[str, str] = Field(
+        description="Paths to go on from, by what is there.", examples=[{"contract": "/docs"}]
+    )
+
+
 class HealthReply(Part):
     """A sign of life."""
 

@@ -148,6 +148,7 @@ def _server() -> list[Route]:
     plain = ("text/plain; version=0.0.4", metric)
     missing = ("op_not_found",)
     return [
+        Route("/", "GET", server.welcome, Doc("server", "WelcomeReply")),
         Route("/v1/ops", "GET", server.list_ops, Doc("catalogue", "OpsReply")),
         Route("/v1/ops/{name}", "GET", server.read_op, Doc("catalogue", "OpReply", errors=missing)),
         Route("/v1/info", "GET", server.info, Doc("server", "InfoReply")),

@@ -7,6 +7,7 @@ from gradwire_service.host import catalogue
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.metrics import exposition
+from gradwire_service.version import VERSION
 
 
 async def list_ops(call: Call) -> Answer:
@@ -17,6 +18,30 @@ async def list_ops(call: Call) -> Answer:
 async def read_op(call: Call) -> Answer:
     """One op, by its name, an alias or a last part that only one has."""
     return call.answer(catalogue.one(call.path["name"]))
+
+
+WELCOME = {
+    "service": "gradwire",
+    "about": "Autograd as a service: POST /v1/sessions begins one, "
+    "POST /v1/value_and_grad differentiates a program in one call.",
+    "version": VERSION,
+    "links": {
+        "contract": "/docs",
+        "openapi": "/openapi.json",
+        "ops": "/v1/ops",
+        "sessions": "/v1/sessions",
+        "info": "/v1/info",
+        "errors": "/errors",
+        "health": "/health/ready",
+        "metrics": "/metrics",
+    },
+}
+"""What somebody sees who opens the server's address."""
+
+
+async def welcome(call: Call) -> Answer:
+    """What this is, and where to go on."""
+    return call.answer(WELCOME)
 
 
 async def info(call: Call) -> Answer:

@@ -18,8 +18,9 @@ _PAGE, _LONGEST_PAGE = 100, 1000
 
 
 async def create_session(call: Call) -> Answer:
-    """Make a new, empty session."""
-    asked, _ = call.read(SessionCreate, await call.body())
+    """Make a new, empty session; without a body, with every default."""
+    body = await call.body()
+    asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
     session = call.service.host.create(asked)
     call.session_id = session.id
     location = (b"location", f"/v1/sessions/{session.id}".encode())
