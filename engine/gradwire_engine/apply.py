@@ -10,6 +10,7 @@ from gradwire_engine.call import Call, find_call
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
+from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import Edge, Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, Tensor, View
@@ -100,6 +101,9 @@ def _operand(arg: Any, state: State, flat: list[Any]) -> Any:
     if weak is not None:
         flat.append(arg)
         return weak
+    if type(arg) in VALUE_TYPES:  # for the call alone: a transform's value applies ops itself
+        flat.append(arg)
+        return arg.spec
     made = Tensor.of(arg)  # a constant that a rule brings along
     flat.append(made)
     return made.spec
@@ -108,7 +112,7 @@ def _operand(arg: Any, state: State, flat: list[Any]) -> Any:
 def _device(op: Primitive, flat: list[Any], state: State) -> str:
     device: str | None = None
     for item in flat:
-        if type(item) is Tensor and item.spec.device != device:
+        if type(item) in VALUE_TYPES and item.spec.device != device:
             if device is not None:
                 raise error(
                     "unsupported_device",

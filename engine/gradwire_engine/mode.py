@@ -22,6 +22,18 @@ class Meter(Protocol):
     def charge(self, nbytes: int) -> None: ...
 
 
+class Layer(Protocol):
+    """A vmap in progress, by which random numbers are drawn.
+
+    lift: a value as one with a row for each example, of this vmap and of those around it, so that
+    each example can have a gradient of its own by it.
+    """
+
+    def draw(self, op: Any, args: tuple[Any, ...]) -> Any: ...
+
+    def lift(self, value: Any) -> Any: ...
+
+
 class State:
     """The modes of one thread; `current()` gives it."""
 
@@ -33,8 +45,10 @@ class State:
         "grad",
         "inference",
         "journal",
+        "level",
         "meter",
         "origin",
+        "vmap",
         "weak",
     )  # fmt: skip
 
@@ -47,6 +61,8 @@ class State:
         self.generator: Generator | None = None
         self.origin: Callable[[int], str] | None = None  # seq of a node -> "step 1, tensor y"
         self.default_dtype: DType = float32
+        self.level = 0  # transforms in progress, one inside the other: what the next wraps is above
+        self.vmap: Layer | None = None  # the innermost vmap
         self.device = "cpu"  # of results that no operand and no attribute decides
         self.weak: dict[type, Weak] = weak_kinds(float32)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mode import local
 from gradwire_engine.rule import Rules
 from gradwire_engine.signature import Mismatch, Signature, read_signature
 from gradwire_engine.spec import DType, Spec
@@ -83,6 +84,10 @@ class Primitive(Overload):
     fallible: elements can make it fail (an index out of range, a singular matrix); or a function
     that says so for some operands (Specs and Weaks).
     random: the kernel takes the generator after xp. many: results without names, in a tuple.
+    linear: True, where the op is linear in all operands that have rules, taken together (cat); or
+    the operands in each of which it is linear with the others fixed (a product). symmetric: the
+    derivative is its own transpose. Both are for forward mode, which works without: tangents.py.
+    batch: the rule for operands with a batch axis, where the family's does not fit: see batch.py.
     """
 
     def __init__(
@@ -105,6 +110,9 @@ class Primitive(Overload):
         many: bool = False,
         takes: tuple[int, ...] = (),
         domain: tuple[float, float] = (-3.0, 3.0),
+        linear: bool | tuple[str, ...] = False,
+        symmetric: bool = False,
+        batch: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.kernel = kernel
@@ -117,6 +125,8 @@ class Primitive(Overload):
         self.random, self.data_dependent = random, data_dependent
         self.fallible = fallible
         self.many, self.takes, self.domain = many, takes, domain
+        self.linear, self.symmetric = linear, symmetric
+        self.batch = batch
         self.result = _result_type(name, outputs)
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
@@ -151,6 +161,8 @@ class Primitive(Overload):
         if kwargs or len(args) != self.signature.arity:
             args = self.signature.complete(args, kwargs)
         apply = value_apply(args, self.places) if self.places else next(iter(APPLY.values()))
+        if self.random and local.state.vmap is not None:
+            return local.state.vmap.draw(self, args)
         if apply is not None:
             return apply(self, args)
         xp = _namespace(self, args)
@@ -232,6 +244,16 @@ def value_apply(
             if type(item) in APPLY and (chosen is None or item.level > chosen.level):
                 chosen = item
     return None if chosen is None else APPLY[type(chosen)]
+
+
+def value_level(args: Sequence[Any], places: tuple[int, ...]) -> int:
+    """The highest level among operands; 0 where no transform wraps any."""
+    return max(
+        item.level
+        for place in places
+        for item in (args[place] if type(args[place]) in (list, tuple) else (args[place],))
+        if type(item) in APPLY
+    )
 
 
 def _namespace(op: Primitive, args: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Python's operators on tensors: each op that has an operator's name among its own becomes it."""
+"""Python's operators on values: each op that has an operator's name among its own becomes it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 from gradwire_engine import quick
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, resolve
-from gradwire_engine.op import Op, Primitive
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.op import APPLY, Op, Primitive
 
 ITEMS = ("__getitem__", "__setitem__")
 """Dunder names that aren't operators: an index isn't an operand."""
@@ -20,12 +19,17 @@ def _method(op: Op) -> Any:
 
 
 def install() -> None:
-    """Give ops their short way and tensors their operators, once the catalogue is filled."""
+    """Give ops their short way and values their operators, once the catalogue is filled."""
     for op in CATALOGUE.values():
         for overload in op.overloads:
             if isinstance(overload, Primitive):
                 quick.install(overload)
+    give_operators(Tensor)
+
+
+def give_operators(kind: type) -> None:
+    """Let values of this type be written with Python's operators."""
     for name in (*CATALOGUE, *ALIASES):
         if name.startswith("__") and name not in ITEMS:
-            setattr(Tensor, name, _method(resolve(name)))
-    Tensor.__hash__ = object.__hash__  # type: ignore[assignment]
+            setattr(kind, name, _method(resolve(name)))
+    kind.__hash__ = object.__hash__  # type: ignore[assignment, method-assign]

@@ -16,6 +16,7 @@ from gradwire_engine.call import Call, Recipe, Step
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
+from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Edge, Node, Output
 from gradwire_engine.tensor import Tensor
@@ -254,8 +255,9 @@ def _fit_raw(g: Any, spec: Spec) -> Any:
     return g
 
 
-def _fit_recorded(g: Any, spec: Spec) -> Any:
-    if type(g) is not Tensor:
+def fit(g: Any, spec: Spec) -> Any:
+    """The same for a gradient that is a value, or a number."""
+    if type(g) not in VALUE_TYPES:
         g = Tensor.of(np.asarray(g), device=spec.device)
     if g.shape != spec.shape:
         g = sum_to_shape(g, spec.shape)
@@ -277,7 +279,7 @@ def _itself(tensor: Tensor) -> Any:
 
 
 _RAW = _Ways(_array, _run_raw, _fit_raw)
-_RECORDED = _Ways(_itself, _run_recorded, _fit_recorded)
+_RECORDED = _Ways(_itself, _run_recorded, fit)
 
 raw = Reading(_array, _raw_step, _tensor_raw, charges=False)
 recorded = Reading(_itself, _recorded_step, lambda g, spec: g, charges=True)
