@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
+
+import orjson
 
 if TYPE_CHECKING:
     from gradwire_service.http.call import Call
@@ -21,6 +24,7 @@ class Log:
         if style == "auto":
             style = "text" if self._stream.isatty() else "json"
         self._style = style
+        self._lines: list[str] = []
 
     def _open(self) -> Any:
         """structlog is imported with the first line: it would be a tenth of the start."""
@@ -29,22 +33,42 @@ class Log:
         return self._logger
 
     def request(self, call: Call, method: str, path: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """A request was answered; JSON waits for `flush`."""
         if self._style == "none":
             return
-        self._open().info(
-            "request",
-            request_id=call.request_id,
-            method=method,
-            route=path,
-            session=call.session_id,
-            status=status,
-            ms=round(seconds * 1e3, 3),
-        )
+        found = {
+            "request_id": call.request_id,
+            "method": method,
+            "route": path,
+            "session": call.session_id,
+            "status": status,
+            "ms": round(seconds * 1e3, 3),
+        }
+        if self._style == "json":
+            self._lines.append(_line(found))
+        else:
+            self._open().info("request", **found)
+
+    def flush(self) -> None:
+        """Write the lines that wait, together."""
+        if self._lines:
+            self._stream.write("".join(self._lines))
+            self._stream.flush()
+            self._lines.clear()
 
     def failure(self, request_id: str, path: str, raised: BaseException) -> None:
         """A request failed by our fault: with the traceback, which the client never sees."""
         self._open().error("failure", request_id=request_id, path=path[:200], exc_info=raised)
+
+
+def _line(found: dict[str, Any]) -> str:
+    """What structlog makes of it, in a tenth of the time: a small gradient takes as long as that.
+
+    Failures, and text for people, are structlog's.
+    """
+    at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    whole = found | {"event": "request", "timestamp": at, "level": "info"}
+    return orjson.dumps(whole).decode() + "\n"
 
 
 def _logger(style: str, stream: TextIO) -> Any:

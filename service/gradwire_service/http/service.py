@@ -7,6 +7,7 @@ gradient.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Collection
@@ -50,11 +51,14 @@ class Service:
         self.keys = frozenset(map(_digest, keys))
         self.metrics = Metrics()
         self.seen = Seen()
+        posted = [r for r in api.router.routes if isinstance(r, Route) and r.method == "POST"]
+        self._fixed = {route.path: route for route in posted if "{" not in route.path}
         self._quick = {
             route.path.removeprefix(_UNDER): route
-            for route in api.router.routes
-            if isinstance(route, Route) and route.method == "POST" and route.path.startswith(_UNDER)
+            for route in posted
+            if route.path.startswith(_UNDER)
         }
+        self._notes: list[tuple[Call, int, float]] = []
         self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,15 +102,18 @@ class Service:
         return call.found
 
     async def _answer_quickly(self, call: Call) -> bool:
-        """Take POST /v1/sessions/{id}/… past the router, which costs as much as its answer."""
+        """Take what is posted past the router, which costs as much as its answer."""
         scope = call.scope
         if scope["method"] != "POST":
             return False
-        prefix, _, verb = scope["path"].rpartition("/")
-        route = self._quick.get(verb)
-        if route is None or not prefix.startswith(_SESSIONS) or prefix.count("/") != 3:
-            return False
-        call.path, call.route = {"id": prefix.removeprefix(_SESSIONS)}, route
+        route = self._fixed.get(scope["path"])
+        if route is None:
+            prefix, _, verb = scope["path"].rpartition("/")
+            route = self._quick.get(verb)
+            if route is None or not prefix.startswith(_SESSIONS) or prefix.count("/") != 3:
+                return False
+            call.path = {"id": prefix.removeprefix(_SESSIONS)}
+        call.route = route
         call.found = await route.handler(call)
         return True
 
@@ -138,10 +145,19 @@ class Service:
         return _problem(raised, call, headers)
 
     def _note(self, call: Call, status: int, seconds: float) -> None:
-        path = "(none)" if call.route is None else call.route.path
-        method = call.scope["method"]
-        self.metrics.request(method, path, status, seconds)
-        self.log.request(call, method, path, status, seconds)
+        """Count and log a request in the event loop's next turn: the reply leaves before it."""
+        if not self._notes:
+            asyncio.get_running_loop().call_soon(self._write_notes)
+        self._notes.append((call, status, seconds))
+
+    def _write_notes(self) -> None:
+        notes, self._notes = self._notes, []
+        for call, status, seconds in notes:
+            path = "(none)" if call.route is None else call.route.path
+            method = call.scope["method"]
+            self.metrics.request(method, path, status, seconds)
+            self.log.request(call, method, path, status, seconds)
+        self.log.flush()
 
 
 def _digest(key: str) -> bytes:
