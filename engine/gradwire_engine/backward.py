@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire_engine.dry import dry
@@ -15,6 +15,10 @@ from gradwire_engine.tensor import Tensor
 from gradwire_engine.walk import accumulate, edge_key, walk
 
 Cotangents = Sequence[Tensor | None] | None
+
+GRADS: dict[type, Callable[..., list[Any]]] = {}
+"""How `grad` is taken where values of a transform are among its arguments: by the type of the one
+of the highest level. Takes that level, then outputs, inputs, grad_outputs and options of `grad`."""
 
 
 def grad(
@@ -44,6 +48,11 @@ def grad(
     allowed = materialize_grads if allow_unused is None else allow_unused
     if not inputs:
         raise error("invalid_argument", "grad: inputs is empty", "name at least one input")
+    highest = _highest((*outputs, *inputs, *(grad_outputs or ())))
+    if highest is not None:
+        options = {"retain_graph": retain_graph, "create_graph": create_graph}
+        found = GRADS[type(highest)](highest.level, outputs, inputs, grad_outputs, **options)
+        return _completed(found, inputs, allowed, materialize_grads, names)
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     reading = _reading(outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
@@ -60,6 +69,28 @@ def grad(
             else:
                 results.append(zeros(x.spec) if materialize_grads else None)
     return results
+
+
+def _highest(values: Sequence[Any]) -> Any:
+    """The value of the highest level; None where all are tensors."""
+    wrapped = [v for v in values if v is not None and type(v) is not Tensor and type(v) in GRADS]
+    return max(wrapped, key=lambda v: v.level, default=None)
+
+
+def _completed(
+    found: list[Any],
+    inputs: Sequence[Any],
+    allowed: bool,
+    materialize: bool,
+    names: Sequence[str] | None,
+) -> list[Any]:
+    """Gradients with what was not reached refused or filled in."""
+    for index, value in enumerate(found):
+        if value is None and not allowed:
+            raise _unused(index, names)
+    if not materialize:
+        return found
+    return [zeros(x.spec) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
 def backward(

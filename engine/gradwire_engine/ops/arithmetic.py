@@ -17,7 +17,9 @@ def is_complex(value: Any) -> bool:
     return type(value) is complex if dtype is None else dtype.kind == "c"
 
 
-@elementwise(vjp(input=lambda g: conj(g)), name="conj_kernel", public=False, exact=True)
+@elementwise(
+    vjp(input=lambda g: conj(g)), name="conj_kernel", public=False, exact=True, linear=True
+)
 def _conjugate(xp: Any, input: Array) -> Array:
     """The complex conjugate of each element, as a fresh array."""
     return xp.conjugate(input)

@@ -23,6 +23,7 @@ def _with_dtype(input: Spec, dtype: DType) -> Spec:
     formula="g in the input's dtype",
     exact=True,
     public=False,
+    linear=True,
 )
 def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
     """Convert to a dtype, always as a copy; a complex number loses its imaginary part."""
@@ -32,7 +33,12 @@ def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, exact=True, family="elementwise", formula="g"
+    vjp(input=lambda g: g),
+    spec=lambda input: input,
+    exact=True,
+    family="elementwise",
+    formula="g",
+    linear=True,
 )
 def clone(xp: Any, input: Array) -> Array:
     """Copy a tensor; gradients flow back to it unchanged."""

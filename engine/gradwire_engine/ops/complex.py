@@ -65,7 +65,7 @@ def view_as_real(xp: Any, input: Array) -> Array:
     )
 
 
-@view(vjp(input=lambda g: view_as_real(g)), formula="g as pairs")
+@view(vjp(input=lambda g: view_as_real(g)), formula="g as pairs", by_strides=True)
 def view_as_complex(xp: Any, input: Array) -> Array:
     """See pairs of real numbers, along the last axis, as complex ones."""
     step = input.dtype.itemsize

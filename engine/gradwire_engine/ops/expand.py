@@ -78,6 +78,7 @@ _SMALL = 4096
     compute=int_to_int64,
     grad_name=lambda named: "SumBackward0" if named["dim"] is None else "SumBackward1",
     formula="g, expanded over the folded axes",
+    linear=True,
 )
 def sum(
     xp: Any,
@@ -132,6 +133,7 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
 @view_family(
     vjp(input=lambda g, input_spec: reshape(g, input_spec.shape)),
     formula="g in the input's shape",
+    by_strides=True,
 )
 def view(xp: Any, input: Array, size: Ints) -> Array:
     """See a tensor in another shape, sharing memory; an error where that takes a copy."""

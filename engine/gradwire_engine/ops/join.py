@@ -86,6 +86,7 @@ def _cut(g: Any, specs: tuple[Spec, ...], dim: int) -> list[Any]:
     aliases=("concat", "concatenate"),
     exact=True,
     formula="each tensor: its part of g",
+    linear=True,
 )
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """Join tensors along an axis they have."""
@@ -118,6 +119,7 @@ def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:
     spec=_stacked,
     exact=True,
     formula="each tensor: its slice of g",
+    linear=True,
 )
 def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """Join tensors of one shape along a new axis."""

@@ -93,6 +93,7 @@ def _bias_gradient(xp: Any, g: Array, shape: Shape) -> Array:
     space="nn.functional.",
     grad_name=_linear_node,
     formula="input: g conj(weight); weight: gᵀ conj(input); bias: g summed over the batch",
+    linear=("input", "weight"),
 )
 def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """Apply an affine map to the last axis: input weightᵀ + bias."""

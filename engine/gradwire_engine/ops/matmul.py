@@ -166,6 +166,7 @@ def _node(named: dict[str, Any]) -> str:
     aliases=("__matmul__", "linalg.matmul"),
     grad_name=_node,
     formula="input: g otherᴴ; other: inputᴴ g",
+    linear=("input", "other"),
 )
 def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of vectors, matrices or broadcast stacks of matrices."""

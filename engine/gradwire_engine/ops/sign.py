@@ -54,6 +54,7 @@ def _across(g: Any, input: Any, out: Any) -> Any:
 @elementwise(
     vjp(input=lambda g, input, out: _across(g, input, out)),
     formula="0 where real; (g - out real(g conj(out))) / |input|",
+    symmetric=True,
 )
 def sgn(xp: Any, input: Array) -> Array:
     """The sign of each element; complex ones brought to length 1, zero stays zero."""

@@ -101,6 +101,7 @@ def _spec(input: Spec, dtype: DType | None) -> Inferred:
     family="along",
     aliases=("special.softmax", "nn.functional.softmax"),
     formula="out (g - Σ g out)",
+    symmetric=True,
 )
 def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """Exponentials along an axis, divided by their sum."""

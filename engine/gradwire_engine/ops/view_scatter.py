@@ -36,6 +36,7 @@ def seen_through(g: Any, chain: Any) -> Any:
     public=False,
     grad_name="CopySlices",
     formula="input: g with the part set to 0; src: that part of g",
+    linear=True,
 )
 def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
     """The input with the elements that a chain of views shows replaced by those of src."""

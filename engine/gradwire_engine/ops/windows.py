@@ -95,6 +95,7 @@ def _reach(asked: str, shape: Shape, size: Ints, stride: Ints, offset: int) -> N
         )
     ),
     formula="g summed where elements are seen more than once",
+    by_strides=True,
 )
 def as_strided(
     xp: Any, input: Array, size: Ints, stride: Ints, storage_offset: int | None = None

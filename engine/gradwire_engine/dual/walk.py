@@ -1,0 +1,55 @@
+"""Gradients of dual numbers: what a reverse walk gives, and its tangent.
+
+The outputs y + y' ε of inputs x + x' ε, with cotangents c + c' ε: the gradient is vjp(y, c). Its
+tangent is the derivative of that in the direction of all tangents, and since derivatives may be
+taken in either order that is the gradient of y' (a function of x as well) by c, and of y by c'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwire_engine.backward import GRADS, grad
+from gradwire_engine.dual.value import Dual, unpacked
+from gradwire_engine.reading import ones
+
+
+def gradients(
+    level: int,
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any] | None,
+    *,
+    retain_graph: bool | None,
+    create_graph: bool,
+) -> list[Any]:
+    """The gradients of outputs by inputs, with tangents; None for what is not reached."""
+    given = [None] * len(outputs) if cotangents is None else list(cotangents)
+    values, slopes = zip(*[unpacked(y, level) for y in outputs], strict=True)
+    weights, turns = zip(*[unpacked(c, level) for c in given], strict=True)
+    roots = [unpacked(x, level)[0] for x in inputs]
+    pairs = [*zip(values, turns, strict=True)]
+    pairs += [(s, _implied(s, w)) for s, w in zip(slopes, weights, strict=True) if s is not None]
+    moving = [(y, c) for y, c in pairs if c is not None and y.requires_grad]
+    keep = (create_graph if retain_graph is None else retain_graph) or bool(moving)
+    options: dict[str, Any] = {"create_graph": create_graph, "allow_unused": True}
+    found = grad(values, roots, weights, retain_graph=keep, **options)
+    if not moving:
+        return found
+    ys, cs = zip(*moving, strict=True)
+    turned = grad(ys, roots, cs, retain_graph=retain_graph, **options)
+    return [_joined(g, t, x, level) for g, t, x in zip(found, turned, roots, strict=True)]
+
+
+def _implied(slope: Any, weight: Any) -> Any:
+    return ones(slope.spec) if weight is None else weight
+
+
+def _joined(gradient: Any, tangent: Any, x: Any, level: int) -> Any:
+    if tangent is None:
+        return gradient
+    return Dual(x * 0 if gradient is None else gradient, tangent, level)
+
+
+GRADS[Dual] = gradients
