@@ -24,7 +24,8 @@ def install() -> None:
         for overload in op.overloads:
             if isinstance(overload, Primitive):
                 quick.install(overload)
-    give_operators(Tensor)
+    for kind in APPLY:
+        give_operators(kind)
 
 
 def give_operators(kind: type) -> None:
