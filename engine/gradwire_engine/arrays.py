@@ -71,6 +71,11 @@ def register(name: str, factory: Callable[[], Backend]) -> None:
     _FACTORIES[name] = factory
 
 
+def offer_unlisted(name: str, made: Backend) -> None:
+    """Offer a device that `devices` doesn't list: nobody asks for it by name."""
+    _BACKENDS[name] = made
+
+
 def backend(device: str) -> Backend:
     """The backend of a device ("cpu", "cuda", "cuda:0", "meta"); unsupported_device otherwise."""
     found = _BACKENDS.get(device)

@@ -10,6 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.mode import using
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
+from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import Edge
 from gradwire_engine.tensor import Tensor
 from gradwire_engine.walk import accumulate, edge_key, walk
@@ -125,8 +126,8 @@ def backward(
 
 
 def _reading(tensors: Sequence[Tensor], create_graph: bool) -> Reading:
-    """How the rules are read: on tensors to record, on arrays if there are any, else not at all."""
-    if create_graph:
+    """How the rules are read: on tensors to record or be traced, on arrays, else not at all."""
+    if create_graph or any(t.spec.device == SYMBOLIC for t in tensors):
         return recorded
     return dry if any(t.spec.device == "meta" for t in tensors) else raw
 

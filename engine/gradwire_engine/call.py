@@ -31,6 +31,10 @@ ADDRESSABLE = 2**47
 INSTALLED = memory_installed() or ADDRESSABLE
 """Bytes of this machine's memory: no array that holds elements can be larger."""
 
+BIND: dict[str, Callable[[Call, Callable[..., Any]], Callable[..., Any]]] = {}
+"""What runs in a kernel's place on devices without elements, by device. It gets a function from the
+operands' phantoms to the results'."""
+
 
 class Span:
     """Where an operand stands among the flat operands of a call."""
@@ -280,6 +284,9 @@ def _shown(value: Any) -> str:
 def _bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     op = call.op
     xp = backend(call.device).xp
+    bind = BIND.get(call.device)
+    if not op.view and bind is not None:
+        return bind(call, _phantoms(call))
     if call.device == "meta" and not op.view:
         return _phantoms(call)
     leading = op.places == tuple(range(len(op.places))) and not any(s.many for s in call.spans)
@@ -292,7 +299,7 @@ def _bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     else:
         base = partial(_regroup, kernel, call.spans, call.attributes)
     if op.view:
-        return base
+        return base if bind is None else bind(call, base)
     if leading and not op.random and op.family == "elementwise":
         base = direct(op.kernel, xp, len(call.inputs), call.attributes) or base
     casts = [

@@ -18,6 +18,7 @@ from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
+from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import Edge, Node, Output
 from gradwire_engine.tensor import Tensor
 
@@ -53,8 +54,9 @@ def ones(spec: Spec) -> Tensor:
 def _filled(spec: Spec, value: int) -> Tensor:
     if spec.device == "meta":
         return Tensor(phantom_of(spec), spec, None)
-    xp = backend(spec.device).xp
-    return Tensor(xp.full(spec.shape, value, spec.dtype.numpy), spec, None)
+    found = backend(spec.device)
+    array = found.xp.full(spec.shape, value, spec.dtype.numpy)
+    return Tensor(found.from_numpy(array) if spec.device == SYMBOLIC else array, spec, None)
 
 
 def add_pending(pending: Pending, edge: Edge, g: Any) -> None:

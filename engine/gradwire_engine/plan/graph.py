@@ -1,0 +1,89 @@
+"""A traced function as data: what is called on which values, and which of them are the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwire_engine.call import Call
+from gradwire_engine.op import Primitive
+from gradwire_engine.spec import Spec
+
+
+class Line(NamedTuple):
+    """One call: an op with the specs and attributes of its use, on values by number.
+
+    results: their numbers, which follow each other; specs: what they are, on no device.
+    """
+
+    op: Primitive
+    arguments: tuple[Any, ...]
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    specs: tuple[Spec, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the call allocates."""
+        return 0 if self.op.view else sum(spec.nbytes for spec in self.specs)
+
+    def call(self, device: str) -> Call:
+        """The call as that device runs it."""
+        return Call(self.op, _moved(self.arguments, device), device)
+
+
+class Graph(NamedTuple):
+    """inputs, outputs: numbers of values. constants: known values (arrays, numbers, None).
+
+    Lines stand in an order in which they can run. No line writes to a value.
+    """
+
+    inputs: tuple[int, ...]
+    constants: dict[int, Any]
+    lines: tuple[Line, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that all lines together allocate."""
+        return sum(line.nbytes for line in self.lines)
+
+    def __str__(self) -> str:
+        """One line of text for each line: `%3 float32[3] = mul(%0, %1)`."""
+        first = f"inputs {_names(self.inputs)}"
+        last = f"outputs {_names(self.outputs)}"
+        return "\n".join([first, *map(self._text, self.lines), last])
+
+    def _text(self, line: Line) -> str:
+        made = ", ".join(
+            f"%{n} {spec.dtype.name}{list(spec.shape)}"
+            for n, spec in zip(line.results, line.specs, strict=True)
+        )
+        given = [self._shown(n) for n in line.operands]
+        for place, (name, value) in enumerate(
+            zip(line.op.signature.by_name, line.arguments, strict=True)
+        ):
+            if place not in line.op.places and value is not None:
+                given.append(f"{name}={value}")
+        return f"{made} = {line.op.name}({', '.join(given)})"
+
+    def _shown(self, number: int) -> str:
+        if number not in self.constants:
+            return f"%{number}"
+        value = self.constants[number]
+        if isinstance(value, np.ndarray) and value.size > 1:
+            return f"%{number} constant"
+        return str(value)
+
+
+def _names(numbers: Sequence[int]) -> str:
+    return ", ".join(f"%{n}" for n in numbers)
+
+
+def _moved(value: Any, device: str) -> Any:
+    """Arguments with their specs on a device."""
+    if type(value) is Spec:
+        return value._replace(device=device)
+    return tuple(_moved(item, device) for item in value) if type(value) is tuple else value

@@ -1,0 +1,41 @@
+"""Tracing: a function of tensors runs once on symbols, and what it calls is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gradwire_engine.arrays import phantom_of
+from gradwire_engine.mode import using
+from gradwire_engine.plan.graph import Graph, Line
+from gradwire_engine.spec import Spec
+from gradwire_engine.symbol import SYMBOLIC, Entry, Symbol, Trace, UntraceableError
+from gradwire_engine.tensor import Tensor
+
+
+def trace(function: Callable[..., Sequence[Tensor]], specs: Sequence[Spec]) -> Graph:
+    """The graph of a function for inputs of these specs; their device doesn't matter.
+
+    The function may do whatever ops, walks back and transforms do. Raises UntraceableError, or what
+    the function raises, where that takes elements, draws random numbers or runs a trace itself.
+    """
+    with Trace() as found, using(device=SYMBOLIC):
+        inputs = [_input(found, spec) for spec in specs]
+        outputs = tuple(map(_place, function(*inputs)))
+    places = tuple(map(_place, inputs))
+    return Graph(places, found.constants, tuple(map(_line, found.entries)), outputs)
+
+
+def _input(found: Trace, spec: Spec) -> Tensor:
+    return Tensor(found.symbol(phantom_of(spec)), spec._replace(device=SYMBOLIC), None)
+
+
+def _place(result: Tensor) -> int:
+    array = result.array
+    if type(array) is not Symbol:
+        raise UntraceableError("a result was made elsewhere")
+    return array.place
+
+
+def _line(entry: Entry) -> Line:
+    call = entry.call
+    return Line(call.op, call.arguments, entry.operands, entry.results, call.outputs)
