@@ -32,32 +32,49 @@ def _in_three_axes(shape: Shape) -> tuple[int, int, int]:
 
 
 class Picks(NamedTuple):
-    """Which of (samples, classes, places) each target means, and its weight: 0 where ignored."""
+    """Where the target classes' scores stand among all; what each weighs, and that added up.
 
-    where: tuple[Array, Array, Array]
-    weight: Array
+    weight: 0 where a target is ignored; None where all targets weigh 1.
+    """
+
+    where: Array
+    weight: Array | None
+    total: Any
+
+
+def _out_of_bounds(target: int, classes: int, ignore_index: int) -> Exception:
+    return error(
+        "invalid_argument",
+        f"nll_loss: target {target} is out of bounds for {classes} classes",
+        f"targets lie between 0 and {classes - 1}, or are ignore_index ({ignore_index})",
+        raised=IndexError,
+    )
 
 
 def _picks(
     xp: Any, target: Array, weight: Array | None, ignore_index: int, shape: Shape, dtype: Any
 ) -> Picks:
     samples, classes, places = _in_three_axes(shape)
-    target = target.reshape(samples, places)
-    kept = target != ignore_index
-    chosen = xp.where(kept, target, 0)
-    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
-        wrong = int(chosen.min()) if int(chosen.min()) < 0 else int(chosen.max())
-        raise error(
-            "invalid_argument",
-            f"nll_loss: target {wrong} is out of bounds for {classes} classes",
-            f"targets lie between 0 and {classes - 1}, or are ignore_index ({ignore_index})",
-            raised=IndexError,
-        )
-    factor = kept.astype(dtype)
+    chosen = target.reshape(samples, places)
+    low, high = (int(chosen.min()), int(chosen.max())) if chosen.size else (0, -1)
+    factor = None
+    if low <= ignore_index <= high:
+        kept = chosen != ignore_index
+        chosen = xp.where(kept, chosen, 0)
+        low, high = int(chosen.min()), int(chosen.max())
+        factor = kept.astype(dtype)
+    if low < 0 or high >= classes:
+        raise _out_of_bounds(low if low < 0 else high, classes, ignore_index)
     if weight is not None:
-        factor *= weight[chosen]
-    where = (xp.arange(samples)[:, None], chosen, xp.arange(places))
-    return Picks(where, factor)
+        factor = weight[chosen] if factor is None else factor * weight[chosen]
+    rows = xp.arange(samples)[:, None] * classes + chosen
+    where = rows if places == 1 else rows * places + xp.arange(places)
+    return Picks(where, factor, chosen.size if factor is None else factor.sum())
+
+
+def _divisor(total: Any, dtype: Any) -> Any:
+    """What a mean divides by, in the scores' dtype: of no targets at all the mean is NaN."""
+    return dtype.type(total) if type(total) is int else total
 
 
 def _other_batch(shape: Shape, target: Shape) -> bool:
@@ -111,13 +128,14 @@ def nll(
     xp: Any, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
 ) -> Array:
     """The negated scores of the target classes, weighted and reduced."""
-    picks = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
-    scores = input.reshape(_in_three_axes(input.shape))[picks.where]
-    losses = xp.where(picks.weight != 0, -scores * picks.weight, 0).astype(input.dtype)
+    where, factor, total = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
+    losses = -input.reshape(-1)[where]
+    if factor is not None:  # what weighs nothing counts for nothing, infinite or not
+        losses = xp.where(factor != 0, losses * factor, 0).astype(input.dtype)
     if reduction == "none":
         return losses.reshape(target.shape)
-    total = losses.sum()
-    return total / picks.weight.sum() if reduction == "mean" else total
+    loss = losses.sum()
+    return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
 
 
 @primitive(
@@ -140,9 +158,10 @@ def nll_gradient(
     shape: Ints,
 ) -> Array:
     """Zeros, but at the target classes, where the negated and weighted gradient stands."""
-    picks = _picks(xp, target, weight, ignore_index, shape, input.dtype)
-    share = picks.weight / picks.weight.sum() if reduction == "mean" else picks.weight
-    by_place = input.reshape(share.shape) if reduction == "none" else input
-    out = xp.zeros(_in_three_axes(shape), input.dtype)
-    out[picks.where] = -by_place * share
+    where, factor, total = _picks(xp, target, weight, ignore_index, shape, input.dtype)
+    down = -input.reshape(where.shape) if reduction == "none" else -input
+    if reduction == "mean":
+        down = down / _divisor(total, input.dtype)
+    out = xp.zeros(prod(shape), input.dtype)
+    out[where] = down if factor is None else down * factor
     return out.reshape(shape)

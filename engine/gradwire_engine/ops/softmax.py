@@ -8,7 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, floating, primitive, reduction
 from gradwire_engine.kernels.one_pass import one_pass
-from gradwire_engine.kernels.row_blocks import as_rows, each_block
+from gradwire_engine.kernels.row_blocks import BLOCK, as_rows, each_block
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import sum
@@ -17,6 +17,19 @@ from gradwire_engine.ops.reduce import spread
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Dims
 from gradwire_engine.spec import FLOAT, DType, Spec
+
+
+NARROW = 32
+"""Elements of a row below which many rows are worked on column by column: NumPy folds a row in a
+call of its own, but columns all at once."""
+
+
+def _by_columns(work: Any, xp: Any, x: Array, out: Array) -> None:
+    """Run a block kernel over narrow rows, held as columns meanwhile."""
+    width = x.shape[-1]
+    columns = xp.ascontiguousarray(as_rows(x, width).T)
+    work(xp, columns.T, columns.T)
+    as_rows(out, width)[...] = columns.T
 
 
 def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
@@ -29,6 +42,9 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
         work(xp, *(a.reshape(1, 1) for a in (*arrays, out)))
     elif dim == first.ndim - 1:
         width = first.shape[-1]
+        if width < NARROW and len(arrays) == 1 and width < out.size <= BLOCK:
+            _by_columns(work, xp, first, out)
+            return out
         each_block(lambda *rows: work(xp, *rows), *(as_rows(a, width) for a in (*arrays, out)))
     else:
         work(xp, *(a.swapaxes(dim, -1) for a in (*arrays, out)))
