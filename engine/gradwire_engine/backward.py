@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradwire_engine.batch.reading import batched_dry, batched_reading, rows_of
 from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
+from gradwire_engine.levels import entered
 from gradwire_engine.mode import using
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
@@ -31,6 +33,7 @@ def grad(
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
     names: Sequence[str] | None = None,
+    is_grads_batched: bool = False,
 ) -> list[Tensor | None]:
     """The gradients of the sum of outputs · grad_outputs by each input; touches no `.grad`.
 
@@ -38,6 +41,8 @@ def grad(
     retain_graph: keep the saved tensors; by default as create_graph, which records the gradients.
     allow_unused: None for an input that the outputs don't depend on, in place of unused_input.
     materialize_grads: zeros there. names: what error texts call the inputs.
+    is_grads_batched: the first axis of each of grad_outputs, and of the results, is a batch, for
+    which one walk is done. Values of transforms have gradients that are values of them.
     """
     if allow_unused is False and materialize_grads:
         raise error(
@@ -52,13 +57,16 @@ def grad(
     highest = _highest((*outputs, *inputs, *(grad_outputs or ())))
     if highest is not None:
         options = {"retain_graph": retain_graph, "create_graph": create_graph}
+        if is_grads_batched:
+            options["is_grads_batched"] = True
         found = GRADS[type(highest)](highest.level, outputs, inputs, grad_outputs, **options)
         return _completed(found, inputs, allowed, materialize_grads, names)
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
-    reading = _reading(outputs, create_graph)
+    rows = _rows(outputs, grad_outputs) if is_grads_batched else None
     keep = create_graph if retain_graph is None else retain_graph
-    with using(grad=create_graph):
-        roots = _roots("grad", outputs, grad_outputs, reading)
+    with entered() as level, using(grad=create_graph):
+        reading = _reading(outputs, create_graph, rows, level)
+        roots = _roots("grad", outputs, grad_outputs, reading, batched=is_grads_batched)
         found = walk(roots, reading, keep, captures=wanted)
         results: list[Tensor | None] = []
         for index, (x, edge) in enumerate(zip(inputs, wanted, strict=True)):
@@ -106,6 +114,12 @@ def backward(
 
     inputs: only these get gradients, non-leaves among them too. The rest as for `grad`.
     """
+    if _highest((*tensors, *(inputs or ()), *(grad_tensors or ()))) is not None:
+        raise error(
+            "untraceable",
+            "backward: it adds to .grad, which a function that a transform runs must not do",
+            "use grad, or call backward outside of the transform",
+        )
     if inputs is not None and not inputs:
         raise error(
             "invalid_argument", "backward: inputs is empty", "leave it out to reach all leaves"
@@ -125,11 +139,34 @@ def backward(
                 accumulate(x, found[key], reading)
 
 
-def _reading(tensors: Sequence[Tensor], create_graph: bool) -> Reading:
-    """How the rules are read: on tensors to record or be traced, on arrays, else not at all."""
-    if create_graph or any(t.spec.device == SYMBOLIC for t in tensors):
+def _reading(
+    tensors: Sequence[Place], create_graph: bool, rows: int | None = None, level: int = 0
+) -> Reading:
+    """How the rules are read: on tensors to record, on arrays if there are any, else not at all.
+
+    rows: of batched cotangents, which are those of a transform of this level.
+    """
+    create_graph = create_graph or any(t.spec.device == SYMBOLIC for t in tensors)  # to be traced
+    meta = not create_graph and any(t.spec.device == "meta" for t in tensors)
+    if rows is not None:
+        return batched_dry(rows) if meta else batched_reading(level, rows, create_graph)
+    if create_graph:
         return recorded
-    return dry if any(t.spec.device == "meta" for t in tensors) else raw
+    return dry if meta else raw
+
+
+def _rows(outputs: Sequence[Place], cotangents: Cotangents) -> int:
+    """How many rows batched cotangents have; each has one more axis than its output."""
+    given = [None] * len(outputs) if cotangents is None else list(cotangents)
+    for index, (output, g) in enumerate(zip(outputs, given, strict=False)):
+        if g is not None and g.shape[1:] != output.spec.shape:
+            raise error(
+                "shape_mismatch",
+                f"grad: with is_grads_batched the cotangent of output {index} is a batch of "
+                f"cotangents; it has shape {list(g.shape)}, the output {list(output.spec.shape)}",
+                "its axes after the first must be the output's",
+            )
+    return rows_of(given)
 
 
 def _called(kind: str, index: int, names: Sequence[str] | None) -> str:
@@ -160,6 +197,8 @@ def _roots(
     tensors: Sequence[Tensor],
     cotangents: Cotangents,
     reading: Reading,
+    *,
+    batched: bool = False,
 ) -> list[tuple[Edge, Any]]:
     """The edges to start from with their cotangents, checked as torch does."""
     given = [None] * len(tensors) if cotangents is None else list(cotangents)
@@ -174,7 +213,8 @@ def _roots(
     roots = []
     for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
         if g is not None:
-            _check_cotangent(asked, index, tensor.spec, g.spec)
+            one = g.spec.with_(shape=g.spec.shape[1:]) if batched else g.spec
+            _check_cotangent(asked, index, tensor.spec, one)
         edge = tensor.edge
         if edge is None:
             raise error(
@@ -183,11 +223,12 @@ def _roots(
                 "and does not have a grad_fn",
                 "make it from tensors that require grad, with grad mode on",
             )
-        roots.append((edge, reading.cotangent(_implicit(asked, tensor) if g is None else g)))
+        roots.append((edge, reading.cotangent(implicit(asked, tensor) if g is None else g)))
     return roots
 
 
-def _implicit(asked: str, tensor: Tensor) -> Tensor:
+def implicit(asked: str, tensor: Tensor) -> Tensor:
+    """The cotangent 1 of a scalar; any other output needs one given."""
     if tensor.spec.size != 1:
         raise error(
             "not_scalar",

@@ -7,7 +7,7 @@ and every view of it finds its new edge when it is next asked for. Restrictions 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire_engine.apply import save_outputs
@@ -21,14 +21,19 @@ from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.view_scatter import view_scatter
 from gradwire_engine.overlap import overlaps, refuse_partial_overlap
+from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
-from gradwire_engine.tape import AccumulateGrad, Edge, Node, next_seq
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, bare, next_seq
 from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view, move_retained
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
 _SAME_EVERYWHERE = ("fill_", "zero_", "__setitem__")
 """Ops that may write to an expanded tensor: they write one value everywhere."""
+
+
+WRITE: dict[type, Callable[[str, Any, Any], Any]] = {}
+"""How a value that wraps others is written; its type enters itself here."""
 
 
 def call(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
@@ -48,7 +53,7 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     outlives the write. The same tensor as another operand is the target itself, as in torch.
     """
     target = values[0]
-    if type(target) is not Tensor:
+    if type(target) not in VALUE_TYPES:
         raise error(
             "invalid_argument",
             f"{name}: the first argument has to be the tensor that is written",
@@ -58,9 +63,10 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     others = values[1:]
     if isinstance(overload, Composite) and overload.name == name:
         return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
-    check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
-    if getattr(overload, "family", "") == "elementwise" or name == "copy_":
-        refuse_partial_overlap(name, target, others)
+    if type(target) is Tensor:
+        check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
+        if getattr(overload, "family", "") == "elementwise" or name == "copy_":
+            refuse_partial_overlap(name, target, others)
     held = content(target)
     value = overload(held, *others)
     return target if value is held else write(name, target, value)
@@ -68,11 +74,14 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
 
 def content(target: Tensor) -> Tensor:
     """What a tensor holds now, in a cell of its own that no later write reaches."""
+    if type(target) is not Tensor:
+        return target.within(content)  # type: ignore[no-any-return]
     view = target.view
     edge = target.edge if local.state.grad else None
     if view is None:
         found = Tensor(target.array, target.spec, edge)
     else:
+        edge = bare(edge)  # a write through a view leaves the hooks of its old history behind
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
         found = Tensor.sharing(storage, target.spec, edge, seen)
@@ -118,6 +127,16 @@ def _check_history(name: str, tensor: Tensor) -> None:
 
 def write(name: str, target: Tensor, value: Tensor) -> Tensor:
     """Make `value` the content and the history of `target`, and of all that shares its storage."""
+    if type(target) is not Tensor:
+        return WRITE[type(target)](name, target, value)
+    if type(value) is not Tensor:
+        raise error(
+            "view_in_place",
+            f"{name}: the tensor written is the same for all that a transform works on, "
+            "what is written is not",
+            "use the op that is not in place, or make the tensor from one that differs too",
+            raised=RuntimeError,
+        )
     check_writable(name, target, value.requires_grad)
     if value.shape != target.shape:
         raise error(

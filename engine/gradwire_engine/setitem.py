@@ -15,7 +15,7 @@ from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.index import look_up
 from gradwire_engine.ops.index_write import copy_
-from gradwire_engine.signature import Index
+from gradwire_engine.signature import VALUE_TYPES, Index
 from gradwire_engine.spec import bool_
 from gradwire_engine.tensor import Tensor
 
@@ -25,7 +25,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     """Write a number or tensor in place where an index says; the tensor itself is given back."""
     if index is False:
         return input
-    if not isinstance(value, Tensor):
+    if type(value) not in VALUE_TYPES:
         value = fits("__setitem__", value, input.dtype)
     if _is_mask(input, index) and not getattr(value, "shape", ()):
         rest = (1,) * (input.ndim - index.ndim)
@@ -38,7 +38,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         write("__setitem__", found.seen, copy_(_overwritten(found.seen), _fitting(value)))
     else:
         values = _fitting(value)
-        if not isinstance(values, Tensor):
+        if type(values) not in VALUE_TYPES:
             values = full((), values, dtype=input.dtype, device=input.device)
         put = index_put_at(content(found.seen), found.indices, values)
         write("index_put_", found.seen, put)
@@ -48,6 +48,8 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
 @composite(name="detach_", inplace=True)
 def detach_(input: Array) -> Array:
     """Forget the tensor's history in place: it becomes a leaf that requires no grad."""
+    if type(input) is not Tensor:
+        return input.detach_()
     if input.view is not None and input.view.base is not None:
         raise error(
             "view_in_place",
@@ -61,7 +63,7 @@ def detach_(input: Array) -> Array:
 def _is_mask(input: Tensor, index: Any) -> bool:
     """Whether the index is one mask of the tensor's first axes: then no index has to be made."""
     return (
-        isinstance(index, Tensor)
+        type(index) in VALUE_TYPES
         and index.dtype is bool_
         and 0 < index.ndim <= input.ndim
         and index.shape == input.shape[: index.ndim]
@@ -71,7 +73,7 @@ def _is_mask(input: Tensor, index: Any) -> bool:
 def _overwritten(target: Tensor) -> Tensor:
     """A target all of whose elements go: of a view the base's history says so already."""
     found = content(target)
-    if target.view is not None and target.view.base is not None:
+    if type(target) is Tensor and target.view is not None and target.view.base is not None:
         found._edge = None
     return found
 

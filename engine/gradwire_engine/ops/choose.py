@@ -7,10 +7,12 @@ from typing import Any
 import ml_dtypes
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -78,6 +80,7 @@ def _needs_mask(named: dict[str, Any]) -> None:
         value=lambda g, mask: where(mask, g, 0),
     ),
     unpromoted=("mask", "value"),
+    batch=parts(lambda input, mask, value: _filled(input, mask, value)),
     check=_needs_mask,
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
     formula="input: g where the mask is False; value: the sum of g where it is True",
@@ -86,6 +89,11 @@ def _needs_mask(named: dict[str, Any]) -> None:
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""
     return chosen(xp, mask, xp.asarray(value).astype(input.dtype), input)
+
+
+def _filled(input: Any, mask: Any, value: Any) -> Any:
+    """The same where the value differs from example to example."""
+    return where(mask, to_dtype(value, input.dtype) if hasattr(value, "spec") else value, input)
 
 
 @elementwise(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import in_rows
 from gradwire_engine.families import REAL, composite, primitive, reduction
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
@@ -82,6 +83,7 @@ def taken(xp: Any, input: Array, indices: Array, dim: int, keepdim: bool) -> Fou
     takes=REAL,
     nonempty=True,
     grad_name="MaxBackward1",
+    batch=in_rows(lambda rows: amax(rows, (1,))),
     formula="g in equal parts to all elements that are largest",
 )
 def max(xp: Any, input: Array) -> Array:
@@ -119,6 +121,7 @@ def max_of_two(input: Array, other: Array) -> Array:
     takes=REAL,
     nonempty=True,
     grad_name="MinBackward1",
+    batch=in_rows(lambda rows: amin(rows, (1,))),
     formula="g in equal parts to all elements that are smallest",
 )
 def min(xp: Any, input: Array) -> Array:

@@ -166,7 +166,8 @@ def _entry(input: Any, item: Any) -> Any:
             f"a tensor used as index must hold ints or bools, this one is {item.dtype}",
             "convert it to int64, or compare it to get a mask",
         )
-    return _known(item) if not item.shape and kind(item) != "b" else item
+    wrapped = getattr(item, "level", 0) > 0  # a transform's scalar need not be one number
+    return item if item.shape or kind(item) == "b" or wrapped else _known(item)
 
 
 def _listed(input: Any, items: Sequence[Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import in_rows
 from gradwire_engine.families import reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
@@ -51,6 +52,7 @@ def _of_all(g: Any, input: Any, out: Any) -> Any:
 @reduction(
     vjp(input=lambda g, input, out: _of_all(g, input, out)),
     compute=int_to_int64,
+    batch=in_rows(lambda rows, dtype: prod_along(rows, 1, False, dtype)),
     formula="g times the product of all other elements",
 )
 def prod(xp: Any, input: Array, *, dtype: DType | None = None) -> Array:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import in_rows, leading
 from gradwire_engine.families import REAL, primitive, reduction
 from gradwire_engine.ops.cumulative import running_places
+from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import (
     Found,
     same,
@@ -81,9 +83,30 @@ def _equal_to(g: Any, input: Any, out: Any, spec: Spec) -> Any:
     return shared_gradient(g, (input == out) | ((out != out) & (input != input)), None, spec)
 
 
+@primitive(
+    vjp(input=lambda g, input, out, input_spec: _equal_in_row(g, input, out, input_spec)),
+    spec=lambda input: input.with_(shape=input.shape[:-1]),
+    public=False,
+    exact=True,
+    batch=leading,
+)
+def row_medians(xp: Any, input: Array, skip_nan: bool) -> Array:
+    """The median of each row, with the gradient that the median of all elements has."""
+    if not input.shape[-1]:
+        return xp.broadcast_to(_median_of_all(xp, input, skip_nan), input.shape[:-1])
+    return _median(xp, input, input.ndim - 1, False, skip_nan)[0]
+
+
+def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
+    last = (len(spec.shape) - 1,)
+    found = with_kept_dims(out, last, spec.shape)
+    return shared_gradient(g, (input == found) | ((found != found) & (input != input)), last, spec)
+
+
 @reduction(
     vjp(input=lambda g, input, out, input_spec: _equal_to(g, input, out, input_spec)),
     takes=REAL,
+    batch=in_rows(lambda rows: row_medians(rows, False)),
     formula="g in equal parts to the elements equal to the median",
 )
 def median(xp: Any, input: Array) -> Array:
@@ -112,6 +135,7 @@ def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Foun
 @reduction(
     vjp(input=lambda g, input, out, input_spec: _equal_to(g, input, out, input_spec)),
     takes=REAL,
+    batch=in_rows(lambda rows: row_medians(rows, True)),
     formula="g in equal parts to the elements equal to the median",
 )
 def nanmedian(xp: Any, input: Array) -> Array:
