@@ -8,16 +8,20 @@ from typing import Any
 from gradwire_engine.batch.reading import batched_dry, batched_reading, rows_of
 from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
+from gradwire_engine.journal import transaction
 from gradwire_engine.levels import entered
 from gradwire_engine.mode import using
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_engine.tape import Edge
+from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge
 from gradwire_engine.tensor import Tensor
-from gradwire_engine.walk import accumulate, edge_key, walk
+from gradwire_engine.walk import edge_key, walk
 
 Cotangents = Sequence[Tensor | None] | None
+Place = Tensor | GradientEdge
+"""What a gradient is asked for, or taken of: a tensor, or where one stood in the graph."""
+
 
 GRADS: dict[type, Callable[..., list[Any]]] = {}
 """How `grad` is taken where values of a transform are among its arguments: by the type of the one
@@ -25,8 +29,8 @@ of the highest level. Takes that level, then outputs, inputs, grad_outputs and o
 
 
 def grad(
-    outputs: Sequence[Tensor],
-    inputs: Sequence[Tensor],
+    outputs: Sequence[Place],
+    inputs: Sequence[Place],
     grad_outputs: Cotangents = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -67,7 +71,7 @@ def grad(
     with entered() as level, using(grad=create_graph):
         reading = _reading(outputs, create_graph, rows, level)
         roots = _roots("grad", outputs, grad_outputs, reading, batched=is_grads_batched)
-        found = walk(roots, reading, keep, captures=wanted)
+        found = walk(roots, reading, keep, wanted=wanted, into_grad=False)
         results: list[Tensor | None] = []
         for index, (x, edge) in enumerate(zip(inputs, wanted, strict=True)):
             value = found.get(edge_key(edge))
@@ -103,16 +107,17 @@ def _completed(
 
 
 def backward(
-    tensors: Sequence[Tensor],
+    tensors: Sequence[Place],
     grad_tensors: Cotangents = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Sequence[Tensor] | None = None,
+    inputs: Sequence[Place] | None = None,
     names: Sequence[str] | None = None,
 ) -> None:
     """Add the gradients of the sum of tensors · grad_tensors into `.grad` of the leaves.
 
-    inputs: only these get gradients, non-leaves among them too. The rest as for `grad`.
+    inputs: only these get gradients; non-leaves among them retain theirs from now on. The rest as
+    for `grad`.
     """
     if _highest((*tensors, *(inputs or ()), *(grad_tensors or ()))) is not None:
         raise error(
@@ -129,14 +134,14 @@ def backward(
     with using(grad=create_graph):
         roots = _roots("backward", tensors, grad_tensors, reading)
         if inputs is None:
-            walk(roots, reading, keep)
+            walk(roots, reading, keep, into_grad=True)
             return
         wanted = [_input_edge("backward", i, x, names) for i, x in enumerate(inputs)]
-        found = walk(roots, reading, keep, captures=wanted)
-        owners = {edge_key(edge): x for edge, x in zip(wanted, inputs, strict=True)}
-        for key, x in owners.items():
-            if found.get(key) is not None and not x.retains_grad:  # the walk saw to those
-                accumulate(x, found[key], reading)
+        with transaction():
+            for x, edge in zip(inputs, wanted, strict=True):
+                if type(x) is Tensor and type(edge) is not AccumulateGrad:
+                    x.retain_grad()
+            walk(roots, reading, keep, wanted=wanted, into_grad=True)
 
 
 def _reading(
@@ -173,7 +178,7 @@ def _called(kind: str, index: int, names: Sequence[str] | None) -> str:
     return f"{kind} {index}" if names is None else f"{kind} {index} ({names[index]})"
 
 
-def _input_edge(asked: str, index: int, x: Tensor, names: Sequence[str] | None) -> Edge:
+def _input_edge(asked: str, index: int, x: Place, names: Sequence[str] | None) -> Edge:
     edge = x.edge
     if edge is None:
         raise error(
@@ -194,7 +199,7 @@ def _unused(index: int, names: Sequence[str] | None) -> Exception:
 
 def _roots(
     asked: str,
-    tensors: Sequence[Tensor],
+    tensors: Sequence[Place],
     cotangents: Cotangents,
     reading: Reading,
     *,
@@ -227,24 +232,25 @@ def _roots(
     return roots
 
 
-def implicit(asked: str, tensor: Tensor) -> Tensor:
+def implicit(asked: str, output: Place) -> Tensor:
     """The cotangent 1 of a scalar; any other output needs one given."""
-    if tensor.spec.size != 1:
+    spec = output.spec
+    if spec.size != 1:
         raise error(
             "not_scalar",
             f"{asked}: grad can be implicitly created only for scalar outputs, "
-            f"but this one has shape {list(tensor.shape)}",
+            f"but this one has shape {list(spec.shape)}",
             "reduce it with .sum() or .mean(), pass a cotangent of its shape (grad_outputs or "
             "grad_tensors), or ask for a jacobian",
         )
-    if tensor.dtype.is_complex:
+    if spec.dtype.is_complex:
         raise error(
             "dtype_mismatch",
             f"{asked}: grad can be implicitly created only for real scalar outputs, "
-            f"but this one is {tensor.dtype.name}",
+            f"but this one is {spec.dtype.name}",
             "pass a cotangent, or take the real part",
         )
-    return ones(tensor.spec)
+    return ones(spec)
 
 
 def _check_cotangent(asked: str, index: int, spec: Spec, g: Spec) -> None:

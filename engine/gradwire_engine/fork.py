@@ -11,14 +11,27 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from gradwire_engine.tape import AccumulateGrad, Extra, Node, Output
+from gradwire_engine.tape import (
+    RETAIN,
+    AccumulateGrad,
+    Attachment,
+    Extra,
+    Handle,
+    Node,
+    Output,
+)
 from gradwire_engine.tensor import Storage, Tensor, View
 
 
 def fork(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The same tensors, gradients and graph once more; what one side does the other never sees."""
+    return fork_all(tensors)[0]
+
+
+def fork_all(*groups: dict[str, Any]) -> list[dict[str, Any]]:
+    """The same for several dictionaries at once, of tensors and of what else is a cell here."""
     copies = _Copies()
-    found = {name: copies.of(tensor) for name, tensor in tensors.items()}
+    found = [{name: copies.of(cell) for name, cell in group.items()} for group in groups]
     copies.finish()
     return found
 
@@ -31,6 +44,7 @@ class _Copies:
 
     def __init__(self) -> None:
         self.made: dict[int, Any] = {}
+        self.attachments: dict[int, Attachment] = {}
         self.waiting: list[tuple[Any, Any]] = []
         self.held: list[Any] = []  # leaves met by a weak reference: alive until all is done
 
@@ -42,6 +56,14 @@ class _Copies:
         if found is None:
             found = self.made[id(cell)] = object.__new__(type(cell))
             self.waiting.append((cell, found))
+        return found
+
+    def attachment(self, old: Attachment) -> Attachment:
+        """The copy of an attachment, the same one each time: handles find theirs by identity."""
+        found = self.attachments.get(id(old))
+        if found is None:
+            what = self.weak(old.what) if old.kind == RETAIN else old.what
+            found = self.attachments[id(old)] = old._replace(what=what)
         return found
 
     def finish(self) -> None:
@@ -91,7 +113,11 @@ def _node(copies: _Copies, old: Node, new: Node) -> None:
 
 def _extra(copies: _Copies, old: Extra, new: Extra) -> None:
     new.label = old.label
-    new.retains = tuple((index, copies.weak(kept)) for index, kept in old.retains)
+    new.attached = tuple([copies.attachment(item) for item in old.attached])
+
+
+def _handle(copies: _Copies, old: Handle, new: Handle) -> None:
+    new.extra, new.attachment = copies.of(old.extra), copies.attachment(old.attachment)
 
 
 def _output(copies: _Copies, old: Output, new: Output) -> None:
@@ -100,6 +126,7 @@ def _output(copies: _Copies, old: Output, new: Output) -> None:
 
 def _accumulate(copies: _Copies, old: AccumulateGrad, new: AccumulateGrad) -> None:
     new.leaf, new.seq = copies.weak(old.leaf), old.seq
+    new.extra = copies.of(old.extra)
 
 
 _FILL: dict[type, Callable[[_Copies, Any, Any], None]] = {
@@ -108,6 +135,7 @@ _FILL: dict[type, Callable[[_Copies, Any, Any], None]] = {
     View: _view,
     Node: _node,
     Extra: _extra,
+    Handle: _handle,
     Output: _output,
     AccumulateGrad: _accumulate,
 }

@@ -23,7 +23,7 @@ from gradwire_engine.ops.view_scatter import view_scatter
 from gradwire_engine.overlap import overlaps, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
-from gradwire_engine.tape import AccumulateGrad, Edge, Node, next_seq
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, bare, next_seq
 from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view, move_retained
 
 _ALONE = 2
@@ -81,6 +81,7 @@ def content(target: Tensor) -> Tensor:
     if view is None:
         found = Tensor(target.array, target.spec, edge)
     else:
+        edge = bare(edge)  # a write through a view leaves the hooks of its old history behind
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
         found = Tensor.sharing(storage, target.spec, edge, seen)

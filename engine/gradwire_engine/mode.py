@@ -29,6 +29,12 @@ class Layer(Protocol):
     each example can have a gradient of its own by it.
     """
 
+    @property
+    def level(self) -> int: ...
+
+    @property
+    def outer(self) -> Layer | None: ...
+
     def draw(self, op: Any, args: tuple[Any, ...]) -> Any: ...
 
     def lift(self, value: Any) -> Any: ...
@@ -38,6 +44,8 @@ class State:
     """The modes of one thread; `current()` gives it."""
 
     __slots__ = (
+        "anomaly",
+        "check_nan",
         "default_dtype",
         "device",
         "fallible",
@@ -55,6 +63,8 @@ class State:
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
+        self.anomaly = False  # whether walks look for the node that made the first NaN
+        self.check_nan = True  # false: anomaly mode without that look
         self.fallible = False  # set when an op ran on shapes alone whose elements may make it fail
         self.journal: Journal | None = None
         self.meter: Meter | None = None

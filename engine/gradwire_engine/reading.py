@@ -33,12 +33,15 @@ class Reading(NamedTuple):
     """How a walk reads rules: how values come in, what a node does, how values go out.
 
     charges: the meter is asked by the ops that rules are made of, not by the walk.
+    parts: the operands' gradients that a step would add, by place, for who looks at them; None
+    where there are no values to look at, so that no hook runs either.
     """
 
     cotangent: Callable[[Tensor], Any]
     step: Callable[[Node, Recipe, Any, Pending, Useful], None]
     tensor: Callable[[Any, Spec], Tensor]
     charges: bool
+    parts: Callable[[Node, Recipe, Any, Useful], list[tuple[int, Any]]] | None = None
 
 
 def zeros(spec: Spec) -> Tensor:
@@ -167,6 +170,14 @@ def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful:
     _general_step(node, recipe, g, pending, useful, values, _RECORDED)
 
 
+def _raw_parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int, Any]]:
+    return _general_parts(node, recipe, g, useful, saved_values(node), _RAW)
+
+
+def _recorded_parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int, Any]]:
+    return _general_parts(node, recipe, g, useful, _recorded_values(node), _RECORDED)
+
+
 def _recorded_values(node: Node) -> list[Any]:
     """Saved operands with the edges they had, saved results with an edge to this node."""
     saved_values(node)
@@ -203,7 +214,16 @@ def _general_step(
     ways: _Ways,
 ) -> None:
     """Run the rules of a node that may have several outputs, list operands or half dtypes."""
+    edges: Any = node.edges
+    for place, part in _general_parts(node, recipe, g, useful, values, ways):
+        add_pending(pending, edges[place], part)
+
+
+def _general_parts(
+    node: Node, recipe: Recipe, g: Any, useful: Useful, values: Any, ways: _Ways
+) -> list[tuple[int, Any]]:
     call, edges = recipe.call, node.edges
+    found = []
     for step in recipe.steps:
         if not any(wanted_here(edges[t], useful) for t in step.targets):
             continue
@@ -214,7 +234,8 @@ def _general_step(
         for place, part in zip(step.targets, parts, strict=True):
             edge = edges[place]
             if part is not None and edge is not None and wanted_here(edge, useful):
-                add_pending(pending, edge, ways.fit(part, call.inputs[place]))
+                found.append((place, ways.fit(part, call.inputs[place])))
+    return found
 
 
 def _cotangents(call: Call, wanted: tuple[int, ...], g: Any, ways: _Ways) -> list[Any]:
@@ -283,5 +304,5 @@ def _itself(tensor: Tensor) -> Any:
 _RAW = _Ways(_array, _run_raw, _fit_raw)
 _RECORDED = _Ways(_itself, _run_recorded, fit)
 
-raw = Reading(_array, _raw_step, _tensor_raw, charges=False)
-recorded = Reading(_itself, _recorded_step, lambda g, spec: g, charges=True)
+raw = Reading(_array, _raw_step, _tensor_raw, charges=False, parts=_raw_parts)
+recorded = Reading(_itself, _recorded_step, lambda g, spec: g, charges=True, parts=_recorded_parts)

@@ -7,14 +7,18 @@ and at which version. An edge is a `Node` (its only output), an `Output` (one of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from weakref import ref
 
+from gradwire_engine.errors import error
+from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 
 if TYPE_CHECKING:
     from gradwire_engine.call import Call, Recipe
+    from gradwire_engine.spec import Spec
     from gradwire_engine.tensor import Tensor
 
 next_seq = count(1).__next__
@@ -24,16 +28,50 @@ FREED = ()
 """What stands in `saved` once the saved tensors were freed; `versions` is then None."""
 
 
-class Node:
-    """One recorded call. saved: Tensors and numbers; versions: the version each was saved at."""
+class Program(Protocol):
+    """A user's function as the graph holds it: data that can run, on tensors and on None."""
 
-    __slots__ = ("__weakref__", "edges", "extra", "recipe", "saved", "seq", "versions")
+    @property
+    def id(self) -> str: ...
+
+    def run(self, *values: Any) -> tuple[Any, ...]: ...
+
+
+class Hooked:
+    """What nodes and leaves' edges have in common: attachments."""
+
+    __slots__ = ("extra",)
+
+    extra: Extra | None
+
+    def annotate(self) -> Extra:
+        """The rare attachments of this node, made when first asked for."""
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+    def register_prehook(self, program: Program) -> Handle:
+        """Run it on the gradients of the outputs before the rules; it may replace them all."""
+        return self.annotate().attach(BEFORE, 0, program)
+
+    def register_hook(self, program: Program) -> Handle:
+        """Run it on the operands' gradients and then the outputs'; it may replace the former."""
+        return self.annotate().attach(AFTER, 0, program)
+
+
+class Node(Hooked):
+    """One recorded call. saved: Tensors and numbers; versions: the version each was saved at.
+
+    saved is a tuple, or what makes one again when it is read (see checkpoint.py).
+    """
+
+    __slots__ = ("__weakref__", "edges", "recipe", "saved", "seq", "versions")
 
     def __init__(
         self,
         recipe: Recipe,
         edges: tuple[Edge | None, ...],
-        saved: tuple[Any, ...],
+        saved: Sequence[Any],
         versions: tuple[int, ...] | None,
         seq: int,
     ) -> None:
@@ -63,12 +101,6 @@ class Node:
         """Where the gradients of the operands go: (node, output number) each."""
         return tuple((None, 0) if e is None else (target(e), place(e)) for e in self.edges)
 
-    def annotate(self) -> Extra:
-        """The rare attachments of this node, made when first asked for."""
-        if self.extra is None:
-            self.extra = Extra()
-        return self.extra
-
     def describe(self) -> str:
         """The name, and where known the step and tensor that made the node."""
         origin = local.state.origin
@@ -79,14 +111,47 @@ class Node:
         return f"<{self.name()} #{self.seq}>"
 
 
-class Extra:
-    """What few nodes have: another name, and tensors that retain their gradient, by output."""
+RETAIN, TENSOR, BEFORE, AFTER, ACCUMULATED = "retain", "tensor", "before", "after", "accumulated"
+"""Kinds of attachments: a tensor that retains its gradient; hooks of a tensor, of a node before and
+after its rules, of a leaf after its gradient was accumulated."""
 
-    __slots__ = ("label", "retains")
+
+class Attachment(NamedTuple):
+    """Something at an output of a node: a weak reference to a tensor, or a hook's program."""
+
+    kind: str
+    output: int
+    what: Any
+
+
+class Extra:
+    """What few nodes and leaves have: another name, and attachments in the order they came."""
+
+    __slots__ = ("attached", "label")
 
     def __init__(self) -> None:
         self.label: str | None = None
-        self.retains: tuple[tuple[int, ref[Tensor]], ...] = ()
+        self.attached: tuple[Attachment, ...] = ()
+
+    def attach(self, kind: str, output: int, what: Any) -> Handle:
+        """Add an attachment, undone with the running transaction."""
+        made = Attachment(kind, output, what)
+        assign(self, "attached", (*self.attached, made))
+        return Handle(self, made)
+
+
+class Handle:
+    """Takes a hook away again."""
+
+    __slots__ = ("attachment", "extra")
+
+    def __init__(self, extra: Extra, attachment: Attachment) -> None:
+        self.extra, self.attachment = extra, attachment
+
+    def remove(self) -> None:
+        """Remove the hook; once more does nothing."""
+        kept = tuple(a for a in self.extra.attached if a is not self.attachment)
+        assign(self.extra, "attached", kept)
 
 
 class Output:
@@ -98,14 +163,17 @@ class Output:
         self.node, self.index = node, index
 
 
-class AccumulateGrad:
+class AccumulateGrad(Hooked):
     """The edge of a leaf: gradients that arrive are added to the tensor's `.grad`."""
 
     __slots__ = ("__weakref__", "leaf", "seq")
 
+    edges: tuple[Edge | None, ...] = ()
+
     def __init__(self, leaf: Tensor) -> None:
         self.leaf = ref(leaf)
         self.seq = 0
+        self.extra: Extra | None = None
 
     @property
     def next_functions(self) -> tuple[()]:
@@ -126,3 +194,38 @@ def target(edge: Edge) -> Node | AccumulateGrad:
 def place(edge: Edge) -> int:
     """Which output of its node an edge stands for."""
     return edge.index if type(edge) is Output else 0
+
+
+def bare(edge: Edge | None) -> Edge | None:
+    """The same edge to a node without attachments: a second one, where the node has some."""
+    node = None if edge is None else target(edge)
+    if type(node) is not Node or node.extra is None or not node.extra.attached:
+        return edge
+    made = Node(node.recipe, node.edges, node.saved, node.versions, next_seq())
+    made.annotate().label = node.extra.label
+    return Output(made, edge.index) if type(edge) is Output else made
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient can be asked for, as torch names it."""
+
+    node: Node | AccumulateGrad
+    output_nr: int
+
+    @property
+    def edge(self) -> Edge:
+        """The same as an operand's edge."""
+        node = self.node
+        several = type(node) is Node and not node.recipe.call.single
+        return Output(node, self.output_nr) if several else node  # type: ignore[arg-type]
+
+    @property
+    def spec(self) -> Spec:
+        """Shape and dtype of the gradient that comes here."""
+        node = self.node
+        if type(node) is Node:
+            return node.recipe.call.outputs[self.output_nr]
+        leaf = node.leaf()  # type: ignore[union-attr]
+        if leaf is None:
+            raise error("invalid_argument", "gradient edge: its leaf is gone", "keep the tensor")
+        return leaf.spec

@@ -19,7 +19,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Shape, Spec, dtype_of
-from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, target
+from gradwire_engine.tape import RETAIN, AccumulateGrad, Edge, Node, Output, place, target
 
 INFERENCE = 1
 """Flag of a tensor made in inference mode."""
@@ -303,9 +303,7 @@ class Tensor:
 
 
 def _retain(node: Node, edge: Edge, tensor: Tensor) -> None:
-    extra = node.annotate()
-    index = edge.index if type(edge) is Output else 0
-    assign(extra, "retains", (*extra.retains, (index, ref(tensor))))
+    node.annotate().attach(RETAIN, place(edge), ref(tensor))
 
 
 def move_retained(tensor: Tensor, old: Edge | None, new: Edge | None) -> None:
@@ -314,8 +312,8 @@ def move_retained(tensor: Tensor, old: Edge | None, new: Edge | None) -> None:
         return
     before = target(old)
     if type(before) is Node and before.extra is not None:
-        kept = tuple(item for item in before.extra.retains if item[1]() is not tensor)
-        assign(before.extra, "retains", kept)
+        kept = [a for a in before.extra.attached if a.kind != RETAIN or a.what() is not tensor]
+        assign(before.extra, "attached", tuple(kept))
     after = None if new is None else target(new)
     if type(after) is Node:
         assert new is not None
@@ -326,6 +324,7 @@ _RESTRICTED = {
     "several": "is one of several views that one op made",
     "no_grad": "was made in no_grad mode",
     "inference": "was made in inference mode",
+    "custom": "came out of a custom function, whose backward the write would go around",
 }
 """Views that history can't be rewritten through, by what made them so."""
 

@@ -7,17 +7,19 @@ arrived when its turn comes. Nothing of the graph or of `.grad` is touched befor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from gradwire_engine.call import Recipe
+from gradwire_engine.hooks import Retained, accumulated, arrived, careful_step
 from gradwire_engine.inplace import write
-from gradwire_engine.journal import assign
+from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
-from gradwire_engine.tape import FREED, AccumulateGrad, Edge, Node, Output
-from gradwire_engine.tensor import RETAINS, Tensor
+from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
+from gradwire_engine.tensor import Tensor
 
 
 def walk(
@@ -25,49 +27,70 @@ def walk(
     reading: Reading,
     keep: bool,
     *,
-    captures: Sequence[Edge] | None = None,
+    wanted: Sequence[Edge] | None = None,
+    into_grad: bool,
 ) -> dict[Any, Any]:
     """Carry cotangents from the roots down.
 
-    captures: what arrived at these edges is the result, by `edge_key`; None: add what arrives at
-    leaves into their `.grad`, after the whole walk has gone well. keep: leave the saved tensors
-    where they are.
+    wanted: go only where these edges are, to see what arrives there; None: to all leaves.
+    into_grad: what arrives at leaves is added into their `.grad` after the whole walk has gone
+    well, where hooks wait for it at once, all or nothing. Otherwise what arrives at the wanted
+    edges is the result, by `edge_key`. keep: leave the saved tensors where they are.
     """
-    wanted = None if captures is None else {edge_key(e) for e in captures}
-    order = _reachable([edge for edge, _ in roots])
-    captured = {key[0] if type(key) is tuple else key for key in wanted or ()}
-    useful = None if wanted is None else _leading_to(order, captured)
+    order, hooked = _reachable([edge for edge, _ in roots])
+    with transaction() if hooked and into_grad else nullcontext():
+        found, waiting, walked = _walk(order, roots, reading, wanted, into_grad)
+        if into_grad:
+            for edge, g in waiting.items():
+                _accumulate_leaf(edge, g, reading)
+        if not keep:
+            _free(walked)
+    return {} if into_grad else found | waiting
+
+
+def _walk(
+    order: list[Any],
+    roots: Sequence[tuple[Edge, Any]],
+    reading: Reading,
+    wanted: Sequence[Edge] | None,
+    into_grad: bool,
+) -> tuple[dict[Any, Any], dict[Any, Any], list[Node]]:
+    """What arrived at wanted nodes, what waits at leaves, and the nodes whose rules ran."""
+    ends = {target(edge) for edge in wanted or ()}
+    useful = None if wanted is None else _leading_to(order, ends)
+    captured = {node for node in ends if type(node) is Node}
     pending: Pending = {}
     for edge, g in roots:
         add_pending(pending, edge, g)
     found: dict[Any, Any] = {}
-    retained: list[tuple[Tensor, Any]] = []
+    retained: Retained = []
     walked: list[Node] = []
-    step, meter = reading.step, None if reading.charges else local.state.meter
+    careful = partial(careful_step, reading)
+    step: Any = careful if local.state.anomaly else reading.step
+    meter = None if reading.charges else local.state.meter
     charge = _free_of_charge if meter is None else meter.charge
     for node in order:
         g = pending.pop(node, None)
         if g is None or (useful is not None and node not in useful):
             continue
-        recipe = node.recipe
-        if node.extra is not None and node.extra.retains:
-            _retain(node, g, recipe, retained)
         if node in captured:
-            _capture(node, g, recipe, wanted or set(), found)
             if not _leads_on(node, useful or set()):
+                _capture(node, arrived(node, g, reading, retained), found)
                 continue
+            _capture(node, g, found)  # before its hooks, as torch has it here
+        take = step
+        if node.extra is not None and node.extra.attached:
+            g, take = arrived(node, g, reading, retained), careful
+            if type(node) is AccumulateGrad:
+                _at_leaf(node, g, pending, reading, into_grad)
+                continue
+        recipe = node.recipe
         charge(recipe.gradient_bytes)
-        step(node, recipe, g, pending, useful)
+        take(node, recipe, g, pending, useful)
         walked.append(node)
-    if not keep:
-        _free(walked)
     for tensor, g in retained:
         accumulate(tensor, g, reading)
-    leaves = {e: g for e, g in pending.items() if type(e) is AccumulateGrad}
-    if wanted is None:
-        _accumulate_leaves(leaves, reading)
-        return {}
-    return found | {e: g for e, g in leaves.items() if e in wanted}
+    return found, {e: g for e, g in pending.items() if wanted is None or e in ends}, walked
 
 
 def edge_key(edge: Edge) -> Any:
@@ -75,12 +98,13 @@ def edge_key(edge: Edge) -> Any:
     return (edge.node, edge.index) if type(edge) is Output else edge
 
 
-def _reachable(starts: list[Edge]) -> list[Node]:
-    """All nodes that the edges lead to, newest first."""
+def _reachable(starts: list[Edge]) -> tuple[list[Any], bool]:
+    """All nodes that the edges lead to, newest first; whether leaves with hooks are among them."""
     seen: set[Any] = set()
     add = seen.add
     stack: list[Any] = list(starts)
-    nodes: list[Node] = []
+    nodes: list[Any] = []
+    hooked = False
     while stack:
         node = stack.pop()
         if type(node) is Output:
@@ -89,13 +113,30 @@ def _reachable(starts: list[Edge]) -> list[Node]:
             add(node)
             nodes.append(node)
             stack.extend(node.edges)
+        elif node is not None and node.extra is not None and node.extra.attached:
+            hooked = True
     nodes.sort(key=attrgetter("seq"), reverse=True)
-    return nodes
+    return (_with_leaves(nodes, starts), True) if hooked else (nodes, False)
 
 
-def _leading_to(nodes: list[Node], captured: set[Any]) -> Useful:
-    """The captured nodes and leaves, and all nodes on a way to one of them."""
-    useful = set(captured)
+def _with_leaves(nodes: list[Any], starts: list[Edge]) -> list[Any]:
+    """The same with the leaves that have hooks: each where its gradient is complete."""
+    last: dict[Any, Any] = dict.fromkeys([e for e in starts if _hooked(e)])
+    for node in nodes:
+        last |= {e: node for e in node.edges if _hooked(e)}
+    after: dict[Any, list[Any]] = {}
+    for leaf, node in last.items():
+        after.setdefault(node, []).append(leaf)
+    return after.get(None, []) + [n for node in nodes for n in (node, *after.get(node, ()))]
+
+
+def _hooked(edge: Edge | None) -> bool:
+    return type(edge) is AccumulateGrad and edge.extra is not None and bool(edge.extra.attached)
+
+
+def _leading_to(nodes: list[Node], ends: set[Any]) -> Useful:
+    """These nodes and leaves, and all nodes on a way to one of them."""
+    useful = set(ends)
     for node in reversed(nodes):
         for edge in node.edges:
             if (edge.node if type(edge) is Output else edge) in useful:
@@ -109,22 +150,21 @@ def _leads_on(node: Node, useful: set[Any]) -> bool:
     return any((e.node if type(e) is Output else e) in useful for e in node.edges)
 
 
-def _capture(node: Node, g: Any, recipe: Recipe, wanted: set[Any], found: dict[Any, Any]) -> None:
-    if recipe.call.single:
-        if node in wanted:
-            found[node] = g
-        return
-    for index, part in g.items():
-        if (node, index) in wanted:
-            found[(node, index)] = part
+def _capture(node: Node, g: Any, found: dict[Any, Any]) -> None:
+    if type(g) is dict:
+        found |= {(node, index): part for index, part in g.items()}
+    else:
+        found[node] = g
 
 
-def _retain(node: Node, g: Any, recipe: Recipe, retained: list[tuple[Tensor, Any]]) -> None:
-    for index, reference in node.extra.retains if node.extra else ():
-        tensor = reference()
-        part = g if recipe.call.single else g.get(index)
-        if tensor is not None and part is not None and tensor.flags & RETAINS:
-            retained.append((tensor, part))
+def _at_leaf(
+    node: AccumulateGrad, g: Any, pending: Pending, reading: Reading, into_grad: bool
+) -> None:
+    """A gradient is complete at a leaf with hooks: it waits for the end, or is added now."""
+    if into_grad and any(a.kind != TENSOR for a in node.annotate().attached):
+        _accumulate_leaf(node, g, reading)
+    else:
+        pending[node] = g
 
 
 def _free(nodes: list[Node]) -> None:
@@ -143,11 +183,13 @@ def _free_of_charge(nbytes: int) -> None:
     """Where nobody counts bytes, or the ops that rules are made of ask for themselves."""
 
 
-def _accumulate_leaves(leaves: dict[AccumulateGrad, Any], reading: Reading) -> None:
-    for edge, g in leaves.items():
-        leaf = edge.leaf()
-        if leaf is not None and leaf.requires_grad:
+def _accumulate_leaf(edge: AccumulateGrad, g: Any, reading: Reading) -> None:
+    leaf = edge.leaf()
+    if leaf is not None and leaf.requires_grad:
+        if edge.extra is None:
             accumulate(leaf, g, reading)
+        else:
+            accumulated(edge, leaf, g, reading, accumulate)
 
 
 def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:

@@ -7,10 +7,12 @@ from time import perf_counter
 import numpy as np
 import pytest
 from tests.engine.calls import leaf, numbers, op, plain, slopes, walk_back, write
+from tests.engine.programs import Log
 
 from gradwire_engine.backward import backward
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.fork import _FILL, _Copies, fork
+from gradwire_engine.hooks import register_hook
 from gradwire_engine.mode import no_grad
 from gradwire_engine.tensor import Tensor
 
@@ -58,6 +60,7 @@ def test_every_slot_of_every_kind_of_cell_is_copied() -> None:
     copies = _Copies()
     for tensor in one.values():
         copies.of(tensor)
+    copies.of(register_hook(one["x"], Log().note()))
     copies.finish()
     kinds = {type(cell) for cell in copies.made.values()}
     assert kinds == set(_FILL)

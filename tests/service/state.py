@@ -41,6 +41,10 @@ def _edge(edge: Any) -> Any:
     return None if edge is None else ("node", edge.seq)
 
 
+def _attachment(kind: str, index: int, what: Any) -> Any:
+    return (kind, index, id(what()) if kind == "retain" else what)
+
+
 def _node(node: Node) -> Any:
     return (
         node.name(),
@@ -49,7 +53,7 @@ def _node(node: Node) -> Any:
         tuple(
             (s.spec, s.array.tobytes(), s.version) if type(s) is Tensor else s for s in node.saved
         ),
-        [(index, id(ref())) for index, ref in node.extra.retains] if node.extra else [],
+        [_attachment(*attached) for attached in node.extra.attached] if node.extra else [],
     )
 
 
