@@ -49,7 +49,7 @@ $(RIVALS)/stamp: $(STAMPS)/venv requirements/rivals.txt
 
 # --- the verbs ----------------------------------------------------------------------------------
 
-.PHONY: demo serve test check parity bench docs image-test lock clean help .venv
+.PHONY: demo serve test check parity parity-full bench docs image-test lock clean help .venv
 
 demo: $(STAMPS)/dev ## train on handwritten digits over HTTP, and draw the loss and a step's graph
 	$(BIN)/python examples/digits.py
@@ -67,6 +67,9 @@ check: $(STAMPS)/dev ## lint, formatting and types
 
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
+
+parity-full: $(STAMPS)/torch ## random programs on torch and gradwire, thousands (ARGS="--seed 7" to repeat)
+	$(BIN)/python -m tests.parity.differential $(ARGS)
 
 bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, Tesseract and UM-Bridge
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -50,11 +50,14 @@ class Pending:
         self.nbytes += sum(array.nbytes for array in arrays.values())
 
     def first_not_done(self, problem: GradwireError) -> int:
-        """The step that failed, which is named in the error's notes; 0 if none was begun."""
+        """The step that failed, which is named in the error's notes; 0 if none was begun.
+
+        It is the number of all steps where they were done and only reading a tensor failed.
+        """
         step = problem.step
-        if step is None or not 0 <= step < len(self.steps):
+        if step is None or not 0 <= step <= len(self.steps):
             return 0
-        if self.lines[step]:
+        if step < len(self.steps) and self.lines[step]:
             problem.add_note(f"recorded at {self.lines[step]}")
         return 0 if problem.code == "invalid_request" else step
 

@@ -164,7 +164,8 @@ class Session:
         if problem.code in _FINAL:
             self._unusable = problem
         first = pending.first_not_done(problem)
-        self.journal.rollback(pending.marks[first] if pending.marks else 0)
+        if first < len(pending.marks):
+            self.journal.rollback(pending.marks[first])
         self.journal.entries.clear()
         self._forgotten.extend(pending.lose(problem, first))
 

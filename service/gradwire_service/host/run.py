@@ -114,12 +114,21 @@ def _one_by_one(steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str]
             for index, step in enumerate(wanted):
                 with transaction():
                     do(steps, index, step)
-            return _values(steps, returns)
+            return _values_after(steps, len(wanted), returns)
         except GradwireError as problem:
             failed = problem
         finally:
             steps.drop_temporaries()
     raise failed
+
+
+def _values_after(steps: Steps, count: int, returns: Sequence[str]) -> Reply:
+    """Read tensors; what fails here fails after all the steps, which were done."""
+    try:
+        return _values(steps, returns)
+    except GradwireError as problem:
+        problem.step = count
+        raise
 
 
 def _steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[StepPart]:

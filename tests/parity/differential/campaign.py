@@ -1,0 +1,110 @@
+"""Many programs: each run and compared, failing ones shrunk, what came up counted."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from tests.parity.differential.generate import LENGTH, program
+from tests.parity.differential.report import script
+from tests.parity.differential.rounding import ill_conditioned
+from tests.parity.differential.run import Found, compare
+from tests.parity.differential.shrink import shrunk
+from tests.parity.differential.step import Program
+
+import gradwire
+
+
+@dataclass
+class Tally:
+    """What came up in some programs: steps, errors, programs by kind of step, failures."""
+
+    programs: int = 0
+    steps: int = 0
+    errors: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count what another one counted."""
+        self.programs += other.programs
+        self.steps += other.steps
+        self.errors += other.errors
+        self.kinds += other.kinds
+        self.ends += other.ends
+        self.failures += other.failures
+
+    def summary(self) -> str:
+        """All counts, a line each."""
+        share = self.errors / max(self.steps, 1)
+        lines = [
+            f"{self.programs} programs, {self.steps} steps, {share:.1%} of them errors in torch",
+            "ended: " + ", ".join(f"{n} {how}" for how, n in self.ends.most_common()),
+            "programs with each kind of step:",
+        ]
+        lines += [f"  {n:6} {kind}" for kind, n in self.kinds.most_common()]
+        return "\n".join([*lines, f"{len(self.failures)} programs differed"])
+
+
+def one(seed: int, url: str | None, length: int = LENGTH) -> Tally:
+    """Make, run and count the program of a seed, embedded or at a server."""
+    made = program(seed, length)
+    found = _run(made, url)
+    if found.at is not None and ill_conditioned(made[: found.at + 1]):
+        found.at, found.ended = None, "where rounding decides"
+    tally = Tally(1, len(found.steps), sum(e is not None for _, e in found.steps))
+    tally.kinds.update({kind for kind, _ in found.steps})
+    tally.ends[found.ended] += 1
+    if found.at is not None:
+        tally.failures.append(described(seed, made, found, url))
+    return tally
+
+
+def _run(made: Program, url: str | None) -> Found:
+    with warnings.catch_warnings(), gradwire.connect(url).session() as session:
+        warnings.simplefilter("ignore")
+        return compare(made, torch, gradwire, session)
+
+
+def described(seed: int, made: Program, found: Found, url: str | None) -> str:
+    """A failing program, cut short, with what differs."""
+    assert found.at is not None
+    way = _way(made[found.at].kind, found)
+
+    def fails(tried: Program) -> int | None:
+        again = _run(tried, url)
+        if again.at is None or _way(tried[again.at].kind, again) != way:
+            return None
+        return None if ill_conditioned(tried[: again.at + 1]) else again.at
+
+    short = shrunk(made, fails)
+    said = "\n".join(f"# {line}" for d in _run(short, url).differences for line in d.splitlines())
+    return f"seed {seed}, step {found.at}:\n\n{script(short)}\n{said}"
+
+
+def _way(kind: str, found: Found) -> tuple[str, str]:
+    """How a program fails: its kind of step and what differs, without names and numbers."""
+    first = found.differences[0]
+    fact = first.partition(":")[0].lstrip("t0123456789") if first.startswith("t") else first
+    return kind, fact[:60]
+
+
+def counted(seeds: Iterable[int], url: str | None = None) -> Tally:
+    """The tally of the programs of some seeds."""
+    whole = Tally()
+    for seed in seeds:
+        whole.add(one(seed, url))
+    return whole
+
+
+def seeds_from(seed: int, count: int) -> range:
+    """The programs of a run: those that follow each other from its seed."""
+    return range(seed * 1_000_000, seed * 1_000_000 + count)
+
+
+__all__: list[Any] = ["Tally", "counted", "described", "one", "seeds_from"]

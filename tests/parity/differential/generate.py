@@ -1,0 +1,78 @@
+"""Random programs from a seed: steps proposed by kind, tried on torch, and kept or not."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import torch
+from tests.parity.differential.kinds import KINDS
+from tests.parity.differential.run import execute
+from tests.parity.differential.step import WALKS, Program, Step
+from tests.parity.differential.undefined import undefined
+from tests.parity.differential.world import World
+
+LENGTH = 40
+_KEPT_ERRORS = 0.5
+"""The share of failing steps that are kept; of failing walks, which end a program, fewer are."""
+_KEPT_FAILED_WALKS = 0.03
+_MOST_TENSORS = 24
+_NAMES = list(KINDS)
+_WEIGHTS = np.array([KINDS[name].weight for name in _NAMES])
+_MODES = ("no_grad", "no_grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+
+
+def program(seed: int, length: int = LENGTH) -> Program:
+    """The program of a seed."""
+    world = World(np.random.default_rng(seed))
+    found: list[Step] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while len(found) < length:
+            step = _proposed(world, "leaf" if len(found) < 3 else None)
+            if step is None or undefined(world, step):
+                continue
+            failed = execute(torch, world.variables, step, lambda: None).raised is not None
+            if _foreign(world, step) or not world.chance(_share(step, failed, length - len(found))):
+                continue
+            found.append(step)
+            if failed and step.kind in WALKS:
+                break
+    return tuple(found)
+
+
+def _share(step: Step, failed: bool, left: int) -> float:
+    """How often a step is kept that is proposed now."""
+    if not failed:
+        return 1
+    return _KEPT_FAILED_WALKS if step.kind in WALKS and left > 4 else _KEPT_ERRORS
+
+
+def _proposed(world: World, kind: str | None) -> Step | None:
+    name = kind or str(world.rng.choice(_NAMES, p=_WEIGHTS / _WEIGHTS.sum()))
+    if len(world.tensors()) > _MOST_TENSORS:
+        name = "name dropped"
+    try:
+        step = KINDS[name].propose(world)
+    except RuntimeError:  # it looked at a view that may not be used any more
+        return None
+    return None if step is None else replace(step, modes=_modes(world, name))
+
+
+def _foreign(world: World, step: Step) -> bool:
+    """Forget what has a dtype that gradwire leaves out: complex numbers of two halves."""
+    made = [n for n in step.out if getattr(world.variables.get(n), "dtype", 0) == torch.complex32]
+    for name in made:
+        del world.variables[name]
+    return bool(made)
+
+
+def _modes(world: World, kind: str) -> tuple[str, ...]:
+    """Grad modes around a step: none for most; some are nested."""
+    if world.chance(0.86):
+        return ()
+    mode = world.one(_MODES)
+    if mode == "inference_mode" and not world.inference:
+        mode = "no_grad"
+    return (mode, "enable_grad") if world.chance(0.15) else (mode,)

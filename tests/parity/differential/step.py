@@ -1,0 +1,91 @@
+"""A program as data: a list of steps, each one call with its operands, modes and results' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A tensor or hook handle of the program, by the name that the step making it gave it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A clone of a tensor, made for one use: nothing of the program shares memory with it."""
+
+    name: str
+    detached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """A dtype, by its name in both libraries."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A function of a gradient, by its name in HOOKS."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a program.
+
+    kind: what it counts as. form: how it is called, see run.FORMS. out: names for what it makes.
+    modes: grad modes in force around it, the outermost first.
+    """
+
+    kind: str
+    form: str
+    name: str
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+    out: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+
+
+Program = tuple[Step, ...]
+
+HOOKS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "double": ("lambda g: g * 2", lambda g: g * 2),
+    "keep": ("lambda g: None", lambda g: None),
+    "tanh": ("lambda g: g.tanh()", lambda g: g.tanh()),
+    "wider": ("lambda g: g.sum().expand(g.shape)", lambda g: g.sum().expand(g.shape)),
+    "misshapen": ("lambda g: g.unsqueeze(0)", lambda g: g.unsqueeze(0)),
+}
+"""What hooks do, as text for reports and as a function."""
+
+WALKS = ("backward", "grad", "backward of several", "grad of several")
+"""Kinds of steps that walk the graph: a program ends at the first of them that fails."""
+
+
+def references(step: Step) -> Iterator[str]:
+    """The names that a step reads."""
+    for value in (*step.args, *(v for _, v in step.kwargs)):
+        yield from _names(value)
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, Ref | Fresh):
+        yield value.name
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _names(item)
+
+
+def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A value with each item of it, at any depth, changed by a function."""
+    if isinstance(value, tuple | list):
+        return type(value)([replaced(item, change) for item in value])
+    if isinstance(value, slice):
+        return slice(*(change(v) for v in (value.start, value.stop, value.step)))
+    return change(value)
