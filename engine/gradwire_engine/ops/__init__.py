@@ -8,6 +8,7 @@ from gradwire_engine.ops import arithmetic as arithmetic
 from gradwire_engine.ops import arrange as arrange
 from gradwire_engine.ops import atleast as atleast
 from gradwire_engine.ops import attention as attention
+from gradwire_engine.ops import avg_pool as avg_pool
 from gradwire_engine.ops import axes as axes
 from gradwire_engine.ops import batch_norm as batch_norm
 from gradwire_engine.ops import binary_cross_entropy as binary_cross_entropy
@@ -17,6 +18,7 @@ from gradwire_engine.ops import cast as cast
 from gradwire_engine.ops import choose as choose
 from gradwire_engine.ops import compare as compare
 from gradwire_engine.ops import complex as complex
+from gradwire_engine.ops import conv as conv
 from gradwire_engine.ops import convert as convert
 from gradwire_engine.ops import counting as counting
 from gradwire_engine.ops import creation as creation
@@ -42,6 +44,7 @@ from gradwire_engine.ops import grids as grids
 from gradwire_engine.ops import householder as householder
 from gradwire_engine.ops import index as index
 from gradwire_engine.ops import index_write as index_write
+from gradwire_engine.ops import interpolate as interpolate
 from gradwire_engine.ops import join as join
 from gradwire_engine.ops import limits as limits
 from gradwire_engine.ops import linear as linear
@@ -52,6 +55,7 @@ from gradwire_engine.ops import margin as margin
 from gradwire_engine.ops import matmul as matmul
 from gradwire_engine.ops import matrix_functions as matrix_functions
 from gradwire_engine.ops import matrix_norms as matrix_norms
+from gradwire_engine.ops import max_pool as max_pool
 from gradwire_engine.ops import multi_class as multi_class
 from gradwire_engine.ops import multi_head as multi_head
 from gradwire_engine.ops import nll as nll
@@ -71,6 +75,7 @@ from gradwire_engine.ops import rounding as rounding
 from gradwire_engine.ops import scatter as scatter
 from gradwire_engine.ops import scatter_reduce as scatter_reduce
 from gradwire_engine.ops import sequences as sequences
+from gradwire_engine.ops import shuffle as shuffle
 from gradwire_engine.ops import sign as sign
 from gradwire_engine.ops import slopes as slopes
 from gradwire_engine.ops import smooth as smooth
@@ -82,6 +87,7 @@ from gradwire_engine.ops import split as split
 from gradwire_engine.ops import square as square
 from gradwire_engine.ops import triangular as triangular
 from gradwire_engine.ops import trigonometric as trigonometric
+from gradwire_engine.ops import unfold as unfold
 from gradwire_engine.ops import variance as variance
 from gradwire_engine.ops import views as views
 from gradwire_engine.ops import windows as windows

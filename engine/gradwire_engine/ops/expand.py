@@ -183,12 +183,12 @@ def reshape(input: Array, shape: Ints) -> Array:
     """Give a tensor another shape: a view where that is possible, else a copy."""
     size = resolved_size("reshape", input.shape, shape)
     if not viewable(input.shape, input.strides, size, input.dtype.itemsize):
-        return _called("UnsafeViewBackward0", view(contiguous_copy(input), size))
+        return called("UnsafeViewBackward0", view(contiguous_copy(input), size))
     seen = view(input, size)
-    return seen if row_major(input) else _called("ReshapeAliasBackward0", seen)
+    return seen if row_major(input) else called("ReshapeAliasBackward0", seen)
 
 
-def _called(label: str, result: Any) -> Any:
+def called(label: str, result: Any) -> Any:
     """A result whose node has the name that torch's kernels give it."""
     rename = getattr(result, "rename_node", None)
     if rename is not None:

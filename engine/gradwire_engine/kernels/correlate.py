@@ -1,0 +1,127 @@
+"""Convolution's kernels: windows copied into columns, and a matrix product for each block of them.
+
+A convolution is a form of three tensors, linear in each: images x (N, C, ...), weights w
+(O, C / groups, ...) and results y (N, O, ...). Each kernel here computes one of them of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, windows
+
+LIMIT = 1 << 24
+"""Bytes of the columns that are made at a time: they bound what a convolution takes beside its
+operands and its result, and are read again before they leave the cache."""
+
+
+class Sliding(NamedTuple):
+    """How the windows move: stride, padding on both sides and dilation for each axis."""
+
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
+    groups: int
+
+
+def results(
+    xp: Any, x: Array, weight: Array, bias: Array | None, found: Sizes, how: Sliding
+) -> Array:
+    """y: the sum over channels and window of x times w, plus a bias for each channel."""
+    kernel = weight.shape[2:]
+    shape = (x.shape[0], weight.shape[0], *found)
+    matrix = weight.reshape(how.groups, shape[1] // how.groups, prod(weight.shape[1:]))
+    if _pointwise(kernel, how) and prod(found) >= 64:
+        image = x.reshape(x.shape[0], how.groups, weight.shape[1], prod(found))
+        out = xp.matmul(matrix, image).reshape(shape)
+    else:
+        out = xp.empty(shape, x.dtype)
+        for columns, samples, rows in _columns(xp, x, kernel, found, how):
+            part = out[samples, :, rows]
+            part[...] = _by_sample(xp.matmul(matrix, columns), part.shape)
+    if bias is not None:
+        out += bias.reshape(-1, *[1] * len(kernel))
+    return out
+
+
+def images(
+    xp: Any, y: Array, weight: Array, bias: Array | None, size: Sizes, how: Sliding
+) -> Array:
+    """x: what each y times w adds to its window, summed; the transposed convolution of y."""
+    kernel, channels = weight.shape[2:], weight.shape[1] * how.groups
+    shape = (y.shape[0], channels, *size)
+    matrix = weight.reshape(how.groups, weight.shape[0] // how.groups, prod(weight.shape[1:]))
+    matrix = matrix.swapaxes(-1, -2)
+    if _pointwise(kernel, how) and prod(size) >= 64 and y.shape[2:] == size:
+        rows = y.reshape(y.shape[0], how.groups, matrix.shape[-1], prod(size))
+        out = xp.matmul(matrix, rows).reshape(shape)
+    else:
+        out = xp.zeros(shape, y.dtype)
+        _add_images(xp, out, y, matrix, kernel, how)
+    if bias is not None:
+        out += bias.reshape(-1, *[1] * len(kernel))
+    return out
+
+
+def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how: Sliding) -> None:
+    places, found = out.shape[1] * prod(kernel), y.shape[2:]
+    for samples, rows in blocks(y.shape[0], found[0], _row_bytes(places, found, y.itemsize), LIMIT):
+        part = y[samples, :, rows]
+        columns = xp.matmul(matrix, _rows(part, how.groups))
+        columns = columns.reshape(out.shape[1], *kernel, part.shape[0], *part.shape[2:])
+        columns = xp.moveaxis(columns, 1 + len(kernel), 0)
+        before = how.padding[0] - rows.start * how.stride[0]  # of the first of these windows
+        padding = (before, *how.padding[1:])
+        add_windows(out[samples], columns, kernel, how.stride, padding, how.dilation)
+
+
+def weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
+    """w: for each place in the window the sum over samples and windows of y times x there."""
+    groups, channels = how.groups, x.shape[1] // how.groups
+    shape = (y.shape[1], channels, *kernel)
+    total = xp.zeros((groups, y.shape[1] // groups, prod(shape[1:])), x.dtype)
+    for columns, samples, rows in _columns(xp, x, kernel, y.shape[2:], how):
+        total += xp.matmul(_rows(y[samples, :, rows], groups), columns.swapaxes(-1, -2))
+    return total.reshape(shape)
+
+
+def _pointwise(kernel: Sizes, how: Sliding) -> bool:
+    """Whether each window is one element, and each element is in one."""
+    return prod(kernel) == 1 and set(how.stride) <= {1} and not any(how.padding)
+
+
+def _columns(
+    xp: Any, x: Array, kernel: Sizes, found: Sizes, how: Sliding
+) -> Iterator[tuple[Array, slice, slice]]:
+    """Blocks of windows as matrices (groups, places in a window, windows).
+
+    With them the samples and the rows of windows that they are.
+    """
+    axes, places = len(kernel), x.shape[1] * prod(kernel)
+    seen = windows(xp, padded(xp, x, how.padding, how.padding), kernel, how.stride, how.dilation)
+    seen = seen[(..., *(slice(n) for n in found))]  # more may fit than are wanted
+    seen = xp.moveaxis(seen, 0, 1 + axes)  # (C, places, N, windows)
+    whole = (slice(None),) * (1 + axes)
+    for samples, rows in blocks(x.shape[0], found[0], _row_bytes(places, found, x.itemsize), LIMIT):
+        part = seen[(*whole, samples, rows)]
+        wide = prod(part.shape[1 + axes :])
+        yield part.reshape(how.groups, places // how.groups, wide), samples, rows
+
+
+def _row_bytes(places: int, found: Sizes, itemsize: int) -> int:
+    """What a row of windows, those beside each other along the first axis, takes as columns."""
+    return places * prod(found[1:]) * itemsize
+
+
+def _rows(y: Array, groups: int) -> Array:
+    """Results of some samples as matrices (groups, channels, samples and windows)."""
+    wide = y.shape[0] * prod(y.shape[2:])
+    return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, wide)
+
+
+def _by_sample(rows: Array, shape: Sizes) -> Array:
+    """Those matrices as results again: (samples, channels, windows)."""
+    return rows.reshape(shape[1], shape[0], *shape[2:]).swapaxes(0, 1)

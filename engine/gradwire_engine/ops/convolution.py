@@ -1,0 +1,97 @@
+"""Convolution's three forms, each of which is the others' derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.families import primitive
+from gradwire_engine.kernels import correlate
+from gradwire_engine.kernels.correlate import Sliding
+from gradwire_engine.ops.arithmetic import conj
+from gradwire_engine.ops.expand import sum
+from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Ints
+from gradwire_engine.spec import Spec
+
+
+def _over_channels(g: Any) -> Any:
+    """The gradient of a bias."""
+    return sum(g, (0, *range(2, g.ndim)))
+
+
+def _images_spec(input: Spec, weight: Spec, size: Ints, groups: int) -> Spec:
+    return input.with_(shape=(input.shape[0], weight.shape[1] * groups, *size))
+
+
+@primitive(
+    vjp(
+        input=lambda g, weight, stride, padding, dilation, groups, input_spec: convolved_back(
+            g, conj(weight), None, input_spec.shape[2:], stride, padding, dilation, groups
+        ),
+        weight=lambda g, input, stride, padding, dilation, groups, weight_spec: window_products(
+            conj(input), g, weight_spec.shape[2:], stride, padding, dilation, groups
+        ),
+        bias=lambda g: _over_channels(g),
+    ),
+    spec=lambda input, weight, found: input.with_(shape=(input.shape[0], weight.shape[0], *found)),
+    public=False,
+    grad_name="ConvolutionBackward0",
+    formula="input: g convolved back with weight; weight: the windows of input times g",
+)
+def convolved(
+    xp: Any, input: Array, weight: Array, bias: Array | None, found: Ints, stride: Ints,
+    padding: Ints, dilation: Ints, groups: int,
+) -> Array:  # fmt: skip
+    """The products of a weight with so many windows of an input, summed."""
+    how = Sliding(stride, padding, dilation, groups)
+    return correlate.results(xp, input, weight, bias, found, how)
+
+
+@primitive(
+    vjp(
+        input=lambda g, weight, stride, padding, dilation, groups, input_spec: convolved(
+            g, conj(weight), None, input_spec.shape[2:], stride, padding, dilation, groups
+        ),
+        weight=lambda g, input, stride, padding, dilation, groups, weight_spec: window_products(
+            g, conj(input), weight_spec.shape[2:], stride, padding, dilation, groups
+        ),
+        bias=lambda g: _over_channels(g),
+    ),
+    spec=_images_spec,
+    public=False,
+    grad_name="ConvolutionBackward0",
+    formula="input: g convolved with weight; weight: the windows of g times input",
+)
+def convolved_back(
+    xp: Any, input: Array, weight: Array, bias: Array | None, size: Ints, stride: Ints,
+    padding: Ints, dilation: Ints, groups: int,
+) -> Array:  # fmt: skip
+    """Each element times a weight, added up where the windows of a convolution lie."""
+    how = Sliding(stride, padding, dilation, groups)
+    return correlate.images(xp, input, weight, bias, size, how)
+
+
+@primitive(
+    vjp(
+        input=lambda g, other, stride, padding, dilation, groups, input_spec: convolved_back(
+            conj(other), g, None, input_spec.shape[2:], stride, padding, dilation, groups
+        ),
+        other=lambda g, input, stride, padding, dilation, groups, other_spec: convolved(
+            conj(input), g, None, other_spec.shape[2:], stride, padding, dilation, groups
+        ),
+    ),
+    spec=lambda input, other, kernel, groups: input.with_(
+        shape=(other.shape[1], input.shape[1] // groups, *kernel)
+    ),
+    public=False,
+    grad_name="ConvolutionBackward0",
+    formula="input: other convolved back with g; other: input convolved with g",
+)
+def window_products(
+    xp: Any, input: Array, other: Array, kernel: Ints, stride: Ints, padding: Ints,
+    dilation: Ints, groups: int,
+) -> Array:  # fmt: skip
+    """The windows of an input times another tensor's elements, summed over samples and windows."""
+    how = Sliding(stride, padding, dilation, groups)
+    return correlate.weights(xp, input, other, kernel, how)
