@@ -6,6 +6,7 @@ from gradwire_engine import setitem as setitem
 from gradwire_engine.batch import apply as apply_batched
 from gradwire_engine.dual import apply as apply_dual
 from gradwire_engine.dual import walk as walk_dual
+from gradwire_engine.dual import writing as write_dual
 from gradwire_engine.operators import install
 
 install()

@@ -8,23 +8,55 @@ from typing import Any
 from gradwire_engine import nest
 from gradwire_engine.dual.value import dual, unpacked
 from gradwire_engine.levels import entered
+from gradwire_engine.op import APPLY
 from gradwire_engine.ops.cast import clone
+from gradwire_engine.pullback import Argnums, need_tensors, replaced, without_aux
+from gradwire_engine.reading import zeros
 
-Function = Callable[..., Any]
+
+class Pushed:
+    """What a function gives on dual numbers.
+
+    result: its result, as a nest of values. tangents: of these in order; None where one is zero.
+    """
+
+    def __init__(self, result: Any, tangents: list[Any], aux: Any) -> None:
+        self.result, self.tangents, self.aux = result, tangents, aux
+
+    @property
+    def full_tangents(self) -> list[Any]:
+        """The tangents with zeros where there is none."""
+        values = nest.leaves(self.result)
+        pairs = zip(values, self.tangents, strict=True)
+        return [zeros(y.spec) if t is None else t for y, t in pairs]
 
 
 def push(
-    function: Function, primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[Any, list[Any], list[Any]]:
-    """What a function gives, as a nest, and its results with their tangents, in order.
+    asked: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    argnums: Argnums = None,
+    moved: Any = None,
+    has_aux: bool = False,
+) -> Pushed:
+    """Run a function on arguments of which some tensors have tangents.
 
-    A tangent is None where a primal has none (None), or a result depends on none.
+    primals: the tensors among the arguments that argnums say, tangents: one for each, or None.
+    moved: these arguments as a nest, where argnums are given.
     """
     with entered() as level:
         duals = [
             x if t is None else dual(x, clone(t), level)
             for x, t in zip(primals, tangents, strict=True)
         ]
-        result = function(*duals)
+        again = nest.filled(args if argnums is None else moved, iter(duals))
+        result, aux = function(*replaced(args, argnums, again)), None
+        if has_aux:
+            result, aux = without_aux(asked, result)
+        need_tensors(asked, "results", nest.leaves(result))
         pairs = [unpacked(y, level) for y in nest.leaves(result)]
-    return result, [y for y, _ in pairs], [t for _, t in pairs]
+        aux = nest.mapped(lambda v: unpacked(v, level)[0] if type(v) in APPLY else v, aux)
+    return Pushed(nest.filled(result, iter([y for y, _ in pairs])), [t for _, t in pairs], aux)

@@ -75,7 +75,8 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
 def content(target: Tensor) -> Tensor:
     """What a tensor holds now, in a cell of its own that no later write reaches."""
     if type(target) is not Tensor:
-        return target.within(content)  # type: ignore[no-any-return]
+        both = getattr(target, "throughout", target.within)  # of a dual number the tangent too
+        return both(content)  # type: ignore[no-any-return]
     view = target.view
     edge = target.edge if local.state.grad else None
     if view is None:
@@ -129,6 +130,8 @@ def write(name: str, target: Tensor, value: Tensor) -> Tensor:
     """Make `value` the content and the history of `target`, and of all that shares its storage."""
     if type(target) is not Tensor:
         return WRITE[type(target)](name, target, value)
+    while type(value) is not Tensor and not local.state.grad and hasattr(value, "primal"):
+        value = value.primal  # no_grad keeps a tangent out as it does a history
     if type(value) is not Tensor:
         raise error(
             "view_in_place",

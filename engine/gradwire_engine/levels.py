@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradwire_engine.mode import enable_grad, local, using
+from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.views import alias
 from gradwire_engine.tensor import Tensor
 
@@ -32,14 +33,26 @@ def at_bottom(value: Any, change: Callable[[Tensor], Any]) -> Any:
     return value.within(lambda inner: at_bottom(inner, change))
 
 
-def fresh(value: Any, *, tracked: bool = True) -> Any:
+def everywhere(value: Any, change: Callable[[Tensor], Any]) -> Any:
+    """The value with every tensor in it changed, those of its tangents too."""
+    if type(value) is Tensor:
+        return change(value)
+    both = getattr(value, "throughout", value.within)
+    return both(lambda inner: everywhere(inner, change))
+
+
+def fresh(value: Any, *, tracked: bool = True, below: int | None = None) -> Any:
     """A value's elements as a new variable, of which gradients can be asked.
 
     tracked: gradients of what is computed from it reach the value as well. Inside vmap every
-    example gets a variable of its own, also where the value is the same for all.
+    example gets a variable of its own, also where the value is the same for all; below: only in
+    those of a lower level.
     """
-    if local.state.vmap is not None:
-        value = local.state.vmap.lift(value)
+    layer = local.state.vmap
+    while layer is not None and below is not None and layer.level >= below:
+        layer = layer.outer
+    if layer is not None:
+        value = layer.lift(value)
     return at_bottom(value, _tracked if tracked else leaf)
 
 
@@ -51,5 +64,8 @@ def _tracked(tensor: Tensor) -> Tensor:
 
 
 def leaf(tensor: Tensor) -> Tensor:
-    """The same elements as a leaf that requires grad."""
-    return tensor.detach().requires_grad_()
+    """The same elements as a leaf that requires grad; of an inference tensor, a copy of them."""
+    if not tensor.is_inference:
+        return tensor.detach().requires_grad_()
+    with using(inference=False):
+        return clone(tensor).requires_grad_()  # type: ignore[no-any-return]

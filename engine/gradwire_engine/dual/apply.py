@@ -31,7 +31,7 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
     if not op.differentiable or all(t is None for t in tangents):
         return result
     call, flat = planned(op, tuple(primals))
-    moved = pushed(call, tuple(primals), flat, tangents, outs)
+    moved = pushed(call, tuple(primals), flat, tangents, outs, level)
     duals = [
         out if t is None else Dual(out, _own(op, t, tangents), level)
         for out, t in zip(outs, moved, strict=True)

@@ -27,11 +27,17 @@ Tangents = Sequence[Any]
 
 
 def pushed(
-    call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents, outs: tuple[Any, ...]
+    call: Call,
+    args: tuple[Any, ...],
+    flat: list[Any],
+    tangents: Tangents,
+    outs: tuple[Any, ...],
+    level: int,
 ) -> Tangents:
     """The tangents of a call's results, from those of its operands.
 
-    args: what the op was applied to, in the order of its parameters; flat: its operands singly.
+    args: what the op was applied to, in the order of its parameters; flat: its operands singly;
+    all values are below the level.
     """
     op = call.op
     needs = tuple(t is not None and ruled for t, ruled in zip(tangents, call.ruled, strict=True))
@@ -42,10 +48,10 @@ def pushed(
     recipe = call.recipe(needs)
     values = [flat[place] if place >= 0 else outs[~place] for place in recipe.saved]
     if op.linear:
-        return _multilinear(call, args, flat, tangents, outs)
+        return _multilinear(call, args, flat, tangents, outs, level)
     if _diagonal(call, outs[0].spec):
         return [_elementwise(recipe, values, tangents, outs[0].spec)]
-    return _transposed(recipe, values, tangents, outs)
+    return _transposed(recipe, values, tangents, outs, level)
 
 
 def _moves(value: Any) -> bool:
@@ -78,7 +84,12 @@ def _or_zero(value: Any, tangent: Any) -> Any:
 
 
 def _multilinear(
-    call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents, outs: tuple[Any, ...]
+    call: Call,
+    args: tuple[Any, ...],
+    flat: list[Any],
+    tangents: Tangents,
+    outs: tuple[Any, ...],
+    level: int,
 ) -> Tangents:
     """The op on the tangent of one operand at a time; what else has a rule, an offset, left out."""
     factors, total = call.op.linear, None
@@ -97,7 +108,7 @@ def _multilinear(
     if any(t is not None for t in rest):
         recipe = call.recipe(tuple(t is not None for t in rest))
         values = [flat[place] if place >= 0 else outs[~place] for place in recipe.saved]
-        (moved,) = _transposed(recipe, values, rest, outs)
+        (moved,) = _transposed(recipe, values, rest, outs, level)
         total = moved if total is None else total + moved
     return [total]
 
@@ -133,14 +144,16 @@ def _same(value: Any) -> Any:
 
 
 def _transposed(
-    recipe: Recipe, values: list[Any], tangents: Tangents, outs: tuple[Any, ...]
+    recipe: Recipe, values: list[Any], tangents: Tangents, outs: tuple[Any, ...], level: int
 ) -> Tangents:
     """Each rule as a linear map of the cotangents, transposed by one local walk."""
     call, recording = recipe.call, local.state.grad
     roots: list[Any] = []
     weights: list[Any] = []
     with enable_grad():
-        variables = [fresh(ones(out.spec)) if _moves(out) else zeros(out.spec) for out in outs]
+        variables = [
+            fresh(ones(out.spec), below=level) if _moves(out) else zeros(out.spec) for out in outs
+        ]
         for step in recipe.steps:
             chosen = range(len(outs)) if call.op.many else step.cotangents
             cotangents: list[Any] = [variables[i] for i in chosen]

@@ -60,6 +60,11 @@ class Dual:
         """The same tangent with another value."""
         return Dual(change(self.primal), self.tangent, self.level)
 
+    def throughout(self, change: Callable[[Any], Any]) -> Dual:
+        """Value and tangent both changed."""
+        tangent = None if self.tangent is None else change(self.tangent)
+        return Dual(change(self.primal), tangent, self.level)
+
     def detach(self) -> Any:
         """The value without history and without tangent, as in torch."""
         return self.primal.detach()

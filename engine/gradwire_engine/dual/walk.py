@@ -23,6 +23,7 @@ def gradients(
     *,
     retain_graph: bool | None,
     create_graph: bool,
+    is_grads_batched: bool = False,
 ) -> list[Any]:
     """The gradients of outputs by inputs, with tangents; None for what is not reached."""
     given = [None] * len(outputs) if cotangents is None else list(cotangents)
@@ -34,22 +35,24 @@ def gradients(
     moving = [(y, c) for y, c in pairs if c is not None and y.requires_grad]
     keep = (create_graph if retain_graph is None else retain_graph) or bool(moving)
     options: dict[str, Any] = {"create_graph": create_graph, "allow_unused": True}
+    if is_grads_batched:
+        options["is_grads_batched"] = True
     found = grad(values, roots, weights, retain_graph=keep, **options)
     if not moving:
         return found
     ys, cs = zip(*moving, strict=True)
     turned = grad(ys, roots, cs, retain_graph=retain_graph, **options)
-    return [_joined(g, t, x, level) for g, t, x in zip(found, turned, roots, strict=True)]
+    return [_joined(g, t, level) for g, t in zip(found, turned, strict=True)]
 
 
 def _implied(slope: Any, weight: Any) -> Any:
     return ones(slope.spec) if weight is None else weight
 
 
-def _joined(gradient: Any, tangent: Any, x: Any, level: int) -> Any:
+def _joined(gradient: Any, tangent: Any, level: int) -> Any:
     if tangent is None:
         return gradient
-    return Dual(x * 0 if gradient is None else gradient, tangent, level)
+    return Dual(tangent * 0 if gradient is None else gradient, tangent, level)
 
 
 GRADS[Dual] = gradients
