@@ -26,6 +26,14 @@ def function(name: str) -> Function | None:
     return made
 
 
+def catalogued(name: str) -> Function:
+    """The function for a name that is known to be in the catalogue."""
+    found = function(name)
+    if found is None:
+        raise LookupError(f"{name} is not in the catalogue")
+    return found
+
+
 def documentation(op: Op) -> str:
     """An op's sentence and signatures, for help()."""
     return f"{op.doc}\n\n" + "\n".join(f"{op.name}{s}" for s in op.signatures)
@@ -78,4 +86,4 @@ def _below(prefix: str, names: Iterable[str]) -> set[str]:
     return {name for name in rest if "." not in name and not name.startswith("_")}
 
 
-__all__ = ["documentation", "function", "serving"]
+__all__ = ["catalogued", "documentation", "function", "serving"]

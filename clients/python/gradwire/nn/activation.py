@@ -1,0 +1,158 @@
+"""Activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire.functions import catalogued
+from gradwire.nn.applied import Applied
+from gradwire.nn.init import constant_
+from gradwire.nn.module import Module
+from gradwire.nn.parameter import Parameter
+from gradwire.tensor import Tensor
+
+_F = "nn.functional."
+
+
+class ReLU(Applied, op=f"{_F}relu", inplace=True): ...
+
+
+class ReLU6(Applied, op=f"{_F}relu6", inplace=True): ...
+
+
+class LeakyReLU(Applied, op=f"{_F}leaky_relu", inplace=True): ...
+
+
+class RReLU(Applied, op=f"{_F}rrelu", inplace=True): ...
+
+
+class ELU(Applied, op=f"{_F}elu", inplace=True): ...
+
+
+class CELU(Applied, op=f"{_F}celu", inplace=True): ...
+
+
+class SELU(Applied, op=f"{_F}selu", inplace=True): ...
+
+
+class GELU(Applied, op=f"{_F}gelu"): ...
+
+
+class SiLU(Applied, op=f"{_F}silu", inplace=True): ...
+
+
+class Mish(Applied, op=f"{_F}mish", inplace=True): ...
+
+
+class Hardtanh(Applied, op=f"{_F}hardtanh", inplace=True): ...
+
+
+class Hardsigmoid(Applied, op=f"{_F}hardsigmoid", inplace=True): ...
+
+
+class Hardswish(Applied, op=f"{_F}hardswish", inplace=True): ...
+
+
+class Hardshrink(Applied, op=f"{_F}hardshrink"):
+    named = False
+
+
+class Softshrink(Applied, op=f"{_F}softshrink"):
+    named = False
+
+
+class Tanhshrink(Applied, op=f"{_F}tanhshrink"): ...
+
+
+class Threshold(Applied, op=f"{_F}threshold", inplace=True): ...
+
+
+class Softplus(Applied, op=f"{_F}softplus"): ...
+
+
+class Softsign(Applied, op=f"{_F}softsign"): ...
+
+
+class LogSigmoid(Applied, op=f"{_F}logsigmoid"): ...
+
+
+class Sigmoid(Applied, op="sigmoid"): ...
+
+
+class Tanh(Applied, op="tanh"): ...
+
+
+class Softmax(Applied, op="softmax"): ...
+
+
+class LogSoftmax(Applied, op="log_softmax"): ...
+
+
+class Softmin(Applied, op=f"{_F}softmin"): ...
+
+
+class GLU(Applied, op=f"{_F}glu"): ...
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of each place of an image."""
+
+    def forward(self, input: Tensor) -> Any:
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return input.softmax(-3)
+
+
+class PReLU(Module):
+    """Leaky ReLU whose slope is learned: one for all channels, or one each."""
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        made = catalogued("empty")
+        self.weight = Parameter(made(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin with the slope `init`."""
+        constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Any:
+        return input.prelu(self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]  # fmt: skip

@@ -1,0 +1,262 @@
+"""Modules that hold modules or parameters: in a row, in a list, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from operator import index as as_index
+from typing import Any
+
+from gradwire.nn.module import Module
+from gradwire.nn.parameter import Parameter
+from gradwire.tensor import Tensor
+
+
+class _Row(Module):
+    """Modules by number."""
+
+    def _number(self, at: int) -> str:
+        at, size = as_index(at), len(self)
+        if not -size <= at < size:
+            raise IndexError(f"index {at} is out of range")
+        return str(at % size)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return type(self)._of(list(self)[at])
+        return self._modules[self._number(at)]
+
+    def __setitem__(self, at: int, module: Module) -> None:
+        setattr(self, self._number(at), module)
+
+    def __delitem__(self, at: int | slice) -> None:
+        kept = list(self)
+        del kept[at]
+        self._modules.clear()
+        self.extend(kept)
+
+    @classmethod
+    def _of(cls, modules: Iterable[Module]) -> Any:
+        made = cls()
+        made.extend(modules)
+        return made
+
+    def append(self, module: Module) -> Any:
+        """Put a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Put modules at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before the one of this number."""
+        kept = list(self)
+        kept.insert(index, module)
+        self._modules.clear()
+        return self.extend(kept)
+
+    def pop(self, key: int | slice) -> Any:
+        """Take a module out."""
+        found = self[key]
+        del self[key]
+        return found
+
+
+class Sequential(_Row):
+    """Modules one behind the other: each gets what the one before gave."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        named = args[0] if len(args) == 1 and isinstance(args[0], Mapping) else None
+        for name, module in (named or {str(i): m for i, m in enumerate(args)}).items():
+            self.add_module(name, module)
+
+    @classmethod
+    def _of(cls, modules: Iterable[Module]) -> Any:
+        return cls(*modules)
+
+    def _number(self, at: int) -> str:
+        place = int(super()._number(at))
+        return next(islice(self._modules, place, None))
+
+    def forward(self, input: Any) -> Any:
+        for module in self:
+            input = module(input)
+        return input
+
+
+class ModuleList(_Row):
+    """Modules by number; what is done with them is said elsewhere."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        self.extend(modules or ())
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        self.extend(modules)
+        return self
+
+    def __repr__(self) -> str:
+        """Equal modules in a row as one line: "(0-3): 4 x Linear(…)"."""
+        texts = [repr(module) for module in self]
+        if not texts:
+            return f"{self._get_name()}()"
+        runs: list[tuple[int, int, str]] = []
+        for number, text in enumerate(texts):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], number, text)
+            else:
+                runs.append((number, number, text))
+        lines = []
+        for first, last, text in runs:
+            indented = text.replace("\n", "\n  ")
+            many = f"({first}-{last}): {last - first + 1} x " if last > first else f"({first}): "
+            lines.append(f"  {many}{indented}")
+        return f"{self._get_name()}(\n" + "\n".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """Modules by name."""
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        self.update(modules or {})
+
+    def __getitem__(self, key: str) -> Module | None:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Iterable[tuple[str, Module | None]]:
+        """Names and modules."""
+        return self._modules.items()
+
+    def values(self) -> Iterable[Module | None]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Take the modules of a mapping, or of pairs."""
+        for key, module in dict(modules).items():
+            self[key] = module
+
+    def clear(self) -> None:
+        """Let all modules go."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module | None:
+        """Take a module out."""
+        return self._modules.pop(key)
+
+
+class ParameterList(Module):
+    """Parameters by number; plain tensors become parameters."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return ParameterList(list(self)[at])
+        return getattr(self, str(range(self._size)[at]))
+
+    def __setitem__(self, at: int, value: Any) -> None:
+        setattr(self, str(range(self._size)[at]), _parameter(value))
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._size))
+
+    def append(self, value: Any) -> ParameterList:
+        """Put a parameter at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Put parameters at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+
+class ParameterDict(Module):
+    """Parameters by name; plain tensors become parameters."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self.update(parameters or {})
+
+    def __getitem__(self, key: str) -> Any:
+        return self._parameters[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.register_parameter(key, _parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._parameters[key]
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._parameters
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._parameters.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names and parameters."""
+        return self._parameters.items()
+
+    def values(self) -> Iterable[Any]:
+        """The parameters."""
+        return self._parameters.values()
+
+    def update(self, parameters: Any) -> None:
+        """Take the parameters of a mapping, or of pairs."""
+        for key, value in dict(parameters).items():
+            self[key] = value
+
+
+def _parameter(value: Any) -> Any:
+    plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
+    return Parameter(value) if plain else value
+
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -1,0 +1,136 @@
+"""Dense layers, and modules that only reshape."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradwire.functions import catalogued
+from gradwire.nn import init
+from gradwire.nn.module import Module
+from gradwire.nn.parameter import Parameter
+from gradwire.tensor import Tensor
+
+
+def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
+    """A parameter of this shape, whose elements are still to be set."""
+    made = catalogued("empty")
+    return Parameter(made(shape, device=device, dtype=dtype))
+
+
+def optional(wanted: bool, *shape: int, device: Any = None, dtype: Any = None) -> Parameter | None:
+    """The same, or None."""
+    return parameter(*shape, device=device, dtype=dtype) if wanted else None
+
+
+class Identity(Module):
+    """Gives what it gets; takes any arguments."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """y = x Aᵀ + b. Shape: (…, in_features) to (…, out_features)."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = parameter(out_features, in_features, device=device, dtype=dtype)
+        self.register_parameter("bias", optional(bias, out_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin evenly between ±1 / √in_features."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Any:
+        return input.linear(self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """y = x₁ᵀ A x₂ + b, for each output a matrix A."""
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        self.weight = parameter(
+            out_features, in1_features, in2_features, device=device, dtype=dtype
+        )
+        self.register_parameter("bias", optional(bias, out_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin evenly between ±1 / √in1_features."""
+        bound = 1 / math.sqrt(self.in1_features)
+        for p in (self.weight, self.bias):
+            if p is not None:
+                init.uniform_(p, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Any:
+        return input1.bilinear(input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
+class Flatten(Module):
+    """Several axes as one: all but the first, unless told otherwise."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Tensor) -> Any:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One axis as several."""
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Tensor) -> Any:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+__all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten", "optional", "parameter"]

@@ -1,0 +1,288 @@
+"""Layers that normalise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire.functions import catalogued
+from gradwire.nn import init
+from gradwire.nn.applied import Applied
+from gradwire.nn.linear import optional
+from gradwire.nn.module import Module
+from gradwire.tensor import Tensor
+from gradwire_engine.spec import int64
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _zeros(shape: tuple[int, ...], device: Any, dtype: Any) -> Tensor:
+    make = catalogued("zeros")
+    found: Tensor = make(shape, device=device, dtype=dtype)
+    return found
+
+
+def _ones_and_zeros(module: Module) -> None:
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if getattr(module, "bias", None) is not None:
+        init.zeros_(module.bias)
+
+
+class LayerNorm(Module):
+    """Mean 0 and variance 1 over the last axes, then scaled and shifted."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape, self.eps = _sizes(normalized_shape), eps
+        self.elementwise_affine = elementwise_affine
+        shape = self.normalized_shape
+        self.register_parameter(
+            "weight", optional(elementwise_affine, *shape, device=device, dtype=dtype)
+        )
+        wanted = elementwise_affine and bias
+        self.register_parameter("bias", optional(wanted, *shape, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin without scale and shift."""
+        _ones_and_zeros(self)
+
+    def forward(self, input: Tensor) -> Any:
+        return input.layer_norm(self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Root mean square 1 over the last axes, then scaled."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape, self.eps = _sizes(normalized_shape), eps
+        self.elementwise_affine = elementwise_affine
+        made = optional(elementwise_affine, *self.normalized_shape, device=device, dtype=dtype)
+        self.register_parameter("weight", made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin without scale."""
+        _ones_and_zeros(self)
+
+    def forward(self, input: Tensor) -> Any:
+        return input.rms_norm(self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        affine = self.elementwise_affine
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={affine}"
+
+
+class GroupNorm(Module):
+    """Mean 0 and variance 1 over each group of channels, then scaled and shifted by channel."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.affine = affine
+        self.register_parameter(
+            "weight", optional(affine, num_channels, device=device, dtype=dtype)
+        )
+        self.register_parameter(
+            "bias", optional(affine and bias, num_channels, device=device, dtype=dtype)
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin without scale and shift."""
+        _ones_and_zeros(self)
+
+    def forward(self, input: Tensor) -> Any:
+        return input.group_norm(self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class _Running(Module):
+    """Normalisation that keeps running means and variances of its input by channel."""
+
+    ndims: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        self.register_parameter(
+            "weight", optional(affine, num_features, device=device, dtype=dtype)
+        )
+        self.register_parameter(
+            "bias", optional(affine and bias, num_features, device=device, dtype=dtype)
+        )
+        tracked = track_running_stats
+        self.register_buffer(
+            "running_mean", _zeros((num_features,), device, dtype) if tracked else None
+        )
+        self.register_buffer(
+            "running_var", _zeros((num_features,), device, dtype) if tracked else None
+        )
+        self.register_buffer("num_batches_tracked", _zeros((), device, int64) if tracked else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the statistics."""
+        if self.track_running_stats:
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+            init.zeros_(self.num_batches_tracked)
+
+    def reset_parameters(self) -> None:
+        """Begin without scale, shift and statistics."""
+        self.reset_running_stats()
+        _ones_and_zeros(self)
+
+    def _check(self, input: Tensor) -> None:
+        if input.ndim not in self.ndims:
+            wanted = " or ".join(f"{n}D" for n in self.ndims)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_Running):
+    """Mean 0 and variance 1 over the batch by channel; in use, by the running statistics."""
+
+    def forward(self, input: Tensor) -> Any:
+        self._check(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / self.num_batches_tracked.item()
+        kept = not self.training or self.track_running_stats
+        return input.batch_norm(
+            self.running_mean if kept else None,
+            self.running_var if kept else None,
+            self.weight,
+            self.bias,
+            self.training or self.running_mean is None,
+            momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    ndims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    ndims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    ndims = (5,)
+
+
+class _InstanceNorm(_Running):
+    """Mean 0 and variance 1 for each example by channel."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        settings = (eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, *settings, bias=bias)
+
+    def forward(self, input: Tensor) -> Any:
+        self._check(input)
+        alone = input.ndim == self.ndims[0]
+        found = (input.unsqueeze(0) if alone else input).instance_norm(
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return found.squeeze(0) if alone else found
+
+
+class InstanceNorm1d(_InstanceNorm):
+    ndims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    ndims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    ndims = (4, 5)
+
+
+class LocalResponseNorm(Applied, op="nn.functional.local_response_norm"): ...
+
+
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm",
+]  # fmt: skip

@@ -1,0 +1,69 @@
+"""Parameters: leaves that a module counts as its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwire.functions import catalogued
+from gradwire.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf over a tensor's elements, which a module that it is assigned to trains and saves."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        source = _empty() if data is None else data
+        session = source.session
+        with session.recording() as recording:
+            super().__init__(session, source._meta.detach())
+            step = {"detach": source._name, "out": self._name}
+            session.record(step, [self], mark=recording.mark)
+        if requires_grad:
+            self.requires_grad_()
+
+    def _become(self, change: Callable[[Tensor], Tensor]) -> None:
+        """Be another leaf from now on, with the elements that `change` makes of these."""
+        source = self.detach()
+        changed = change(source)
+        if changed is source:
+            return
+        grad = self.grad
+        fresh = Parameter(changed.detach(), self.requires_grad)
+        self._name, fresh._name = fresh._name, self._name
+        self._meta, fresh._meta = fresh._meta, self._meta
+        self._elements = None
+        if grad is not None:
+            self.grad = change(grad.detach())
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = memo[id(self)] = Parameter(self.detach().clone(), self.requires_grad)
+        return made
+
+
+def _empty() -> Tensor:
+    made = catalogued("empty")
+    found: Tensor = made(0)
+    return found
+
+
+class Buffer(Tensor):
+    """A tensor that a module which it is assigned to saves, but doesn't train."""
+
+    __slots__ = ("persistent",)
+
+    def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
+        session = data.session
+        with session.recording() as recording:
+            super().__init__(session, data._meta.detach())
+            step = {"detach": data._name, "out": self._name}
+            session.record(step, [self], mark=recording.mark)
+        self.persistent = persistent
+
+
+__all__ = ["Buffer", "Parameter"]

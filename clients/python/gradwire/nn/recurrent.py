@@ -1,0 +1,331 @@
+"""Recurrent networks: RNN, LSTM, GRU, whole sequences and single steps.
+
+Weights are named and laid out as in torch: weight_ih_l0 has the gates one below the other, and a
+layer's input products for all times are one product.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradwire.functions import catalogued
+from gradwire.nn import init
+from gradwire.nn.linear import optional, parameter
+from gradwire.nn.module import Module
+from gradwire.tensor import Tensor
+
+State = tuple[Tensor, ...]
+
+
+def _rnn_step(gates: Tensor, state: State, recur: Any, nonlinearity: str) -> State:
+    return (getattr(gates + recur(state[0]), nonlinearity)(),)
+
+
+def _lstm_step(gates: Tensor, state: State, recur: Any, project: Any) -> State:
+    h, c = state
+    i, f, g, o = (gates + recur(h)).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    h = o.sigmoid() * c.tanh()
+    return (h if project is None else h.linear(project), c)
+
+
+def _gru_step(gates: Tensor, state: State, recur: Any) -> State:
+    h = state[0]
+    reset_i, update_i, new_i = gates.chunk(3, -1)
+    reset_h, update_h, new_h = recur(h).chunk(3, -1)
+    reset, update = (reset_i + reset_h).sigmoid(), (update_i + update_h).sigmoid()
+    new = (new_i + reset * new_h).tanh()
+    return ((1 - update) * new + update * h,)
+
+
+class _Recurrent(Module):
+    """Layers over a sequence. Input: (time, batch, features), batch first if asked, or no batch."""
+
+    gates = 1
+    states = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
+        if num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if not 0 <= dropout <= 1:
+            raise ValueError("dropout should be a number in range [0, 1]")
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self._directions = ("", "_reverse") if bidirectional else ("",)
+        output = proj_size or hidden_size
+        for layer in range(num_layers):
+            inner = input_size if layer == 0 else output * len(self._directions)
+            for direction in self._directions:
+                self._make(f"_l{layer}{direction}", inner, output, device, dtype)
+        self.reset_parameters()
+
+    def _make(self, end: str, inner: int, output: int, device: Any, dtype: Any) -> None:
+        rows = self.gates * self.hidden_size
+        setattr(self, f"weight_ih{end}", parameter(rows, inner, device=device, dtype=dtype))
+        setattr(self, f"weight_hh{end}", parameter(rows, output, device=device, dtype=dtype))
+        if self.bias:
+            setattr(self, f"bias_ih{end}", parameter(rows, device=device, dtype=dtype))
+            setattr(self, f"bias_hh{end}", parameter(rows, device=device, dtype=dtype))
+        if self.proj_size:
+            setattr(
+                self,
+                f"weight_hr{end}",
+                parameter(output, self.hidden_size, device=device, dtype=dtype),
+            )
+
+    def reset_parameters(self) -> None:
+        """Begin evenly between ±1 / √hidden_size."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters of each layer and direction."""
+        return [
+            [p for name, p in self._parameters.items() if name.endswith(f"_l{layer}{direction}")]
+            for layer in range(self.num_layers)
+            for direction in self._directions
+        ]
+
+    def flatten_parameters(self) -> None:
+        """Nothing: here parameters need no common memory."""
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Any, Any]:
+        if input.ndim not in (2, 3):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
+            )
+        alone = input.ndim == 2
+        time = input.unsqueeze(1) if alone else input.transpose(0, 1) if self.batch_first else input
+        if time.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {time.shape[-1]}"
+            )
+        output, ends = self._layers(time, self._begin(time, hx, alone))
+        stacked = [_stack(states) for states in zip(*ends, strict=True)]
+        if alone:
+            output, stacked = output.squeeze(1), [s.squeeze(1) for s in stacked]
+        elif self.batch_first:
+            output = output.transpose(0, 1)
+        return output, stacked[0] if self.states == 1 else tuple(stacked)
+
+    def _begin(self, time: Tensor, hx: Any, alone: bool) -> list[State]:
+        """The state before the first step, for each layer and direction."""
+        rows = self.num_layers * len(self._directions)
+        sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
+        shapes = [(rows, time.shape[1], size) for size in sizes]
+        if hx is None:
+            given = [time.new_zeros(shape) for shape in shapes]
+        else:
+            given = [hx] if self.states == 1 else list(hx)
+            given = [h.unsqueeze(1) for h in given] if alone else given
+        for h, shape in zip(given, shapes, strict=True):
+            if tuple(h.shape) != shape:
+                raise RuntimeError(f"Expected hidden size {shape}, got {list(h.shape)}")
+        return list(zip(*(h.unbind(0) for h in given), strict=True))
+
+    def _layers(self, time: Tensor, begin: list[State]) -> tuple[Tensor, list[State]]:
+        ends: list[State] = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in self._directions:
+                output, end = self._sequence(time, begin[len(ends)], f"_l{layer}{direction}")
+                outputs.append(output)
+                ends.append(end)
+            time = outputs[0] if len(outputs) == 1 else catalogued("cat")(outputs, -1)
+            if self.dropout and layer < self.num_layers - 1:
+                time = catalogued("nn.functional.dropout")(time, self.dropout, self.training)
+        return time, ends
+
+    def _sequence(self, time: Tensor, state: State, end: str) -> tuple[Tensor, State]:
+        """One layer in one direction: its outputs in order of time, and its last state."""
+        ih, hh = (getattr(self, f"weight_{kind}{end}") for kind in ("ih", "hh"))
+        bias_ih, bias_hh = (
+            getattr(self, f"bias_{kind}{end}") if self.bias else None for kind in ("ih", "hh")
+        )
+        steps = list(time.linear(ih, bias_ih).unbind(0))
+        backwards = end.endswith("_reverse")
+        found = []
+        for gates in reversed(steps) if backwards else steps:
+            state = self._step(gates, state, lambda h: h.linear(hh, bias_hh), end)
+            found.append(state[0])
+        return _stack(found[::-1] if backwards else found), state
+
+    def extra_repr(self) -> str:
+        shown = [f"{self.input_size}, {self.hidden_size}"]
+        if self.proj_size:
+            shown.append(f"proj_size={self.proj_size}")
+        if self.num_layers != 1:
+            shown.append(f"num_layers={self.num_layers}")
+        if self.bias is not True:
+            shown.append(f"bias={self.bias}")
+        if self.batch_first:
+            shown.append("batch_first=True")
+        if self.dropout:
+            shown.append(f"dropout={self.dropout}")
+        if self.bidirectional:
+            shown.append("bidirectional=True")
+        return ", ".join(shown)
+
+
+class RNN(_Recurrent):
+    """h = tanh(W x + b + U h + c), or relu."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
+        return _rnn_step(gates, state, recur, self.nonlinearity)
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory; with proj_size the output is a projection of the hidden state."""
+
+    gates, states = 4, 2
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
+        project = getattr(self, f"weight_hr{end}") if self.proj_size else None
+        return _lstm_step(gates, state, recur, project)
+
+
+class GRU(_Recurrent):
+    """Gated recurrent unit."""
+
+    gates = 3
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
+        return _gru_step(gates, state, recur)
+
+
+class _Cell(Module):
+    """One step. Input: (batch, features), or without batch."""
+
+    gates = 1
+    states = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = self.gates * hidden_size
+        self.weight_ih = parameter(rows, input_size, device=device, dtype=dtype)
+        self.weight_hh = parameter(rows, hidden_size, device=device, dtype=dtype)
+        self.register_parameter("bias_ih", optional(bias, rows, device=device, dtype=dtype))
+        self.register_parameter("bias_hh", optional(bias, rows, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin evenly between ±1 / √hidden_size."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        if input.ndim not in (1, 2):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead"
+            )
+        if hx is None:
+            zeros = input.new_zeros((*input.shape[:-1], self.hidden_size))
+            hx = zeros if self.states == 1 else (zeros,) * self.states
+        state = (hx,) if self.states == 1 else tuple(hx)
+        alone = input.ndim == 1
+        if alone:
+            input, state = input.unsqueeze(0), tuple(h.unsqueeze(0) for h in state)
+        gates = input.linear(self.weight_ih, self.bias_ih)
+        found = self._step(gates, state, lambda h: h.linear(self.weight_hh, self.bias_hh))
+        if alone:
+            found = tuple(h.squeeze(0) for h in found)
+        return found[0] if self.states == 1 else found
+
+    def extra_repr(self) -> str:
+        bias = "" if self.bias else ", bias=False"
+        return f"{self.input_size}, {self.hidden_size}{bias}"
+
+
+class RNNCell(_Cell):
+    """One step of RNN."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
+        return _rnn_step(gates, state, recur, self.nonlinearity)
+
+
+class LSTMCell(_Cell):
+    """One step of LSTM: gives the hidden and the cell state."""
+
+    gates, states = 4, 2
+
+    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
+        return _lstm_step(gates, state, recur, None)
+
+
+class GRUCell(_Cell):
+    """One step of GRU."""
+
+    gates = 3
+
+    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
+        return _gru_step(gates, state, recur)
+
+
+def _stack(tensors: Any) -> Any:
+    return catalogued("stack")(list(tensors))
+
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
