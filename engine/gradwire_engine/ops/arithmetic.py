@@ -67,6 +67,15 @@ def _times(xp: Any, array: Array, alpha: Number) -> Array:
     return xp.multiply(array, alpha)
 
 
+def _with_scaled(combine: Any, xp: Any, first: Array, second: Array, alpha: Number) -> Array:
+    """combine(first, alpha second): into the array that holds the product where that is alike."""
+    scaled = _times(xp, second, alpha)
+    alike = scaled.shape and getattr(first, "strides", None) == scaled.strides
+    if alike and first.shape == scaled.shape and first.dtype == scaled.dtype:
+        return combine(first, scaled, out=scaled)
+    return combine(first, scaled)
+
+
 @elementwise(
     vjp(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj(alpha)),
     aliases=("__add__", "__radd__"),
@@ -75,7 +84,9 @@ def _times(xp: Any, array: Array, alpha: Number) -> Array:
 )
 def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Add other, times alpha, to input."""
-    return xp.add(input, other if alpha == 1 else _times(xp, other, alpha))
+    if alpha == 1:
+        return xp.add(input, other)
+    return _with_scaled(xp.add, xp, input, other, alpha)
 
 
 @elementwise(
@@ -88,7 +99,9 @@ def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract other, times alpha, from input."""
-    return xp.subtract(input, other if alpha == 1 else _times(xp, other, alpha))
+    if alpha == 1:
+        return xp.subtract(input, other)
+    return _with_scaled(xp.subtract, xp, input, other, alpha)
 
 
 @elementwise(
@@ -103,7 +116,9 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 )
 def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract input, times alpha, from other."""
-    return xp.subtract(other, input if alpha == 1 else _times(xp, input, alpha))
+    if alpha == 1:
+        return xp.subtract(other, input)
+    return _with_scaled(xp.subtract, xp, other, input, alpha)
 
 
 @elementwise(

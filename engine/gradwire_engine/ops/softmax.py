@@ -18,7 +18,6 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Dims
 from gradwire_engine.spec import FLOAT, DType, Spec
 
-
 NARROW = 32
 """Elements of a row below which many rows are worked on column by column: NumPy folds a row in a
 call of its own, but columns all at once."""
