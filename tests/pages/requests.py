@@ -1,7 +1,8 @@
 """HTTP blocks: a request, and after it the reply it gets.
 
 A request is a line `METHOD path`, header lines, an empty line and a body; a reply is a status,
-header lines, an empty line and a body. `{id}` in a path is the id that a reply gave last.
+header lines, an empty line and a body. `{id}` in a path is the id of
+what was made last under the same collection, as `/v1/sessions`.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ def is_request(text: str) -> bool:
 
 
 class Http:
-    """A client that remembers the last id."""
+    """A client that remembers the last id of each collection."""
 
     def __init__(self, url: str) -> None:
         self.client = httpx.Client(base_url=url, timeout=60)
-        self.id = ""
+        self.ids: dict[str, str] = {}
 
     def send(self, text: str) -> httpx.Response:
         """Send a request block."""
@@ -50,12 +51,13 @@ class Http:
         found = _REQUEST.match(asked.first)
         assert found, f"not a request: {asked.first}"
         headers = {"Content-Type": "application/json"} if asked.body else {}
+        collection = "/".join(found[2].split("/")[:3])
         reply = self.client.request(
-            found[1], found[2].replace("{id}", self.id),
+            found[1], found[2].replace("{id}", self.ids.get(collection, "")),
             content=asked.body or None, headers=headers | asked.headers,
         )  # fmt: skip
         if reply.status_code == 201:
-            self.id = json.loads(reply.content).get("id", self.id)
+            self.ids[collection] = json.loads(reply.content)["id"]
         return reply
 
     def close(self) -> None:

@@ -205,9 +205,7 @@ def step_words() -> Iterator[Bad]:
     for name, value in {
         "a string": "add", "a number": 1, "null": None, "a list": [], "empty": {},
         "an unknown word": {"tensr": "x", "value": 1},
-        "call": {"call": "p_1", "args": [], "out": "q"},
         "vmap": {"vmap": "p_1", "args": [], "out": "q"},
-        "transform": {"transform": "jvp", "call": "p_1", "args": []},
         "hook": {"hook": "x", "program": "p_1"},
         "unhook": {"unhook": "h"},
         "optimizer": {"optimizer": "o", "kind": "sgd", "params": ["x"]},

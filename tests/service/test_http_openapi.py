@@ -78,18 +78,25 @@ def test_the_document_is_served(server: Running) -> None:
 
 
 def test_every_example_of_a_request_is_one(server: Running) -> None:
-    session = server.session()
+    session, program = server.session(), stored_program(server)
     for name, operation in OPERATIONS:
         if "requestBody" not in operation:
             continue
         method, path = name.split()
         body = operation["requestBody"]["content"]["application/json"]["example"]
+        path = path.replace("/programs/{id}", f"/programs/{program}")
         path = path.replace("{id}", session.id).replace("{name}", "q")
         reply = server.client.request(method, path, json=body)
         assert reply.status_code < 300, (name, reply.text)
         model = reply_model(operation, reply.status_code)
         if model is not None:
             schema(model).validate(reply.json())
+
+
+def stored_program(server: Running) -> str:
+    """The id of the program that the examples use."""
+    example = dict(OPERATIONS)["POST /v1/programs"]["requestBody"]["content"]["application/json"]
+    return str(server.client.post("/v1/programs", json=example["example"]).json()["id"])
 
 
 def reply_model(operation: dict[str, Any], status: int) -> str | None:
@@ -107,7 +114,8 @@ def test_replies_are_as_documented(server: Running, name: str) -> None:
         {"op": "sum", "args": ["y"], "kwargs": {"dim": 0}, "out": "z"},
         {"backward": {"tensors": ["z"]}},
     )
-    path = name.split()[1].replace("{id}", session.id).replace("{code}", "internal")
+    path = name.split()[1].replace("/programs/{id}", f"/programs/{stored_program(server)}")
+    path = path.replace("{id}", session.id).replace("{code}", "internal")
     path = path.replace("/ops/{name}", "/ops/sin").replace("{name}", "x")
     reply = server.client.get(path)
     assert reply.status_code == 200

@@ -32,6 +32,7 @@ from gradwire_service.host.protocol import (
     limit_steps,
     read,
 )
+from gradwire_service.host.protocol.transforms import JvpRequest
 from gradwire_service.host.source import parse
 
 BODIES: list[type[BaseModel]] = [
@@ -126,9 +127,14 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (StepsRequest, steps({"tensr": "x"}), 0, "did you mean tensor?"),
     (StepsRequest, steps({"bind": "x", "out": "y"}), 0, "no field of it makes a step"),
     *((StepsRequest, steps({"op": "sin"}, {word: "a"}), 1, f"{word} steps are not available yet")
-      for word in ("transform", "vmap", "call", "hook", "unhook", "optimizer", "step",
-                   "clip_grad_norm")),
-    (StepsRequest, steps({"call": "p", "backward": "q"}), 0, "call steps are not available yet"),
+      for word in ("vmap", "hook", "unhook", "optimizer", "step", "clip_grad_norm")),
+    (StepsRequest, steps({"call": "p", "backward": "q"}), 0,
+     "steps[0].backward: is not available yet"),
+    (StepsRequest, steps({"call": "p", "checkpoint": True}), 0, "true is not available yet"),
+    (StepsRequest, steps({"call": 3}), 0, "steps[0].call must be a string"),
+    (StepsRequest, steps({"call": "p", "arg": []}), 0, "did you mean args?"),
+    (StepsRequest, steps({"transform": "jvq", "call": "p"}), 0, "steps[0].transform must be"),
+    (StepsRequest, steps({"transform": "jvp"}), 0, "steps[0].call is missing"),
     (StepsRequest, steps({"op": 3}), 0, "steps[0].op must be a string; got 3"),
     (StepsRequest, steps({"op": ""}), 0, "steps[0].op must not be empty"),
     (StepsRequest, steps({"op": "a" * 200}), 0, "at most 128 characters"),
@@ -203,7 +209,8 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (EvaluateRequest, {"program": "p_1", "inputs": {}}, None, "program must be an object"),
     (EvaluateRequest, ops({"op": "sin"}, {"op": "sin", "args": 3}), 1, "ops[1].args must be"),
     (EvaluateRequest, ops({"backward": {}}), 0, "ops[0]: a backward step can't stand here"),
-    (EvaluateRequest, ops({"call": "p"}), 0, "program.ops[0]: call steps are not available yet"),
+    (EvaluateRequest, ops({"vmap": "p"}), 0, "program.ops[0]: vmap steps are not available yet"),
+    (JvpRequest, ops({"op": "sin", "args": 3}), 0, "program.ops[0].args must be a list"),
     (EvaluateRequest, ops() | {"inputs": []}, None, "inputs must be an object; got []"),
     (EvaluateRequest, ops() | {"wrt": []}, None, "wrt is not a field here"),
     (ValueAndGradRequest, ops() | {"wrt": "x"}, None, "wrt must be a list"),

@@ -12,7 +12,7 @@ from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
 from gradwire_service.host.elements import Array
-from gradwire_service.host.sessions import Session
+from gradwire_service.host.scope import Scope
 
 WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 """The numbers that JSON lacks."""
@@ -55,17 +55,17 @@ def _learn(
 
 
 class Reader:
-    """Reads the arguments of a session's requests: finds names, makes literals into tensors."""
+    """Reads arguments: finds names in a scope, makes literals into tensors on its device."""
 
     __slots__ = ("_arrays", "_default", "_device", "_find", "_meter", "_tensors")
 
-    def __init__(self, session: Session, arrays: Mapping[str, Array]) -> None:
-        self._find = session.find
-        self._tensors = session.tensors
+    def __init__(self, scope: Scope, arrays: Mapping[str, Array]) -> None:
+        self._find = scope.find
+        self._tensors = scope.tensors
         self._arrays = arrays
-        self._default = session.dtype
-        self._device = session.device
-        self._meter = session.meter
+        self._default = scope.dtype
+        self._device = scope.device
+        self._meter = scope.meter
 
     def literal(
         self,
@@ -92,12 +92,18 @@ class Reader:
             return array.copy()
         return array
 
+    def operand(self, value: object) -> Any:
+        """What stands for a tensor: a name, or a literal."""
+        named = type(value) is str and value not in WORDS
+        return self._find(value) if named else self.literal(value)  # type: ignore[arg-type]
+
     def cotangent(self, value: object, output: Tensor) -> Tensor | None:
         """A gradient that the request brings: a name, a literal like the output, or null."""
         if value is None:
             return None
         if type(value) is str and value not in WORDS:
-            return self._find(value)
+            found: Tensor = self._find(value)
+            return found
         dtype = output.dtype
         return self.literal(
             value, default=dtype if dtype.is_floating_point else None, prefer_default=True

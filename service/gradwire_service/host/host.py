@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from secrets import token_hex
 from types import MappingProxyType
+from typing import Any
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.arrays import backend, devices
@@ -19,10 +20,13 @@ from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES, float32
+from gradwire_service.host.applied import Applied
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
+from gradwire_service.host.programs import Program, Programs, build
 from gradwire_service.host.protocol import EvaluateRequest, SessionCreate, SessionPatch
+from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest, run
 from gradwire_service.host.sessions import Session, timestamp
@@ -39,6 +43,7 @@ class Host:
         keep_freed_memory()
         self.limits = limits or Limits()
         self.ledger = Ledger(self.limits.server_bytes)
+        self.programs = Programs(self.limits, self.ledger)
         self._sessions: dict[str, Session] = {}
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
         self._lock = threading.Lock()
@@ -82,13 +87,39 @@ class Host:
 
         `fetch` gives the arrays of tensors that lie in sessions; by default it reads them here.
         """
-        session = Session("one call", SessionCreate(), float32, self.limits, self.ledger)
+        session = self._passing()
         try:
             return Transform(session, request, arrays, fetch or self.fetch).run(
                 seconds or self.limits.seconds, allowance
             )
         finally:
             session.close()
+
+    def apply(
+        self,
+        transform: str,
+        program: Program | Model,
+        request: Any,
+        arrays: Mapping[str, Array] = _NONE,
+        fetch: Fetch | None = None,
+        allowance: int | None = None,
+        seconds: float | None = None,
+    ) -> Reply:
+        """A transform of a stored program or of an inline one, in one call."""
+        if not isinstance(program, Program):
+            program = build(program, arrays, self.programs.find, self.limits)
+        session = self._passing()
+        try:
+            return Applied(session, program, request, arrays, fetch or self.fetch).run(
+                transform, seconds or self.limits.seconds, allowance
+            )
+        finally:
+            session.close()
+
+    def _passing(self) -> Session:
+        """A session that lives as long as one call."""
+        asked = SessionCreate()
+        return Session("one call", asked, float32, self.limits, self.ledger, self.programs.find)
 
     def fetch(self, wanted: Reference) -> Array:
         """The elements of a tensor of a session."""
@@ -122,7 +153,9 @@ class Host:
         self._check_memory(asked.memory_limit_bytes)
         self.expire()
         key = f"s_{token_hex(12)}"
-        session = Session(key, asked, DTYPES[asked.dtype], self.limits, self.ledger)
+        session = Session(
+            key, asked, DTYPES[asked.dtype], self.limits, self.ledger, self.programs.find
+        )
         self._enter(session)
         return session
 

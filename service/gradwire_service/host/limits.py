@@ -18,6 +18,18 @@ class Limits(BaseModel):
     names: int = Field(100_000, gt=0, description="Names in one session.")
     source_length: int = Field(65_536, gt=0, description="Characters of source text.")
     program_steps: int = Field(4096, gt=0, description="Steps of one program.")
+    programs: int = Field(1000, gt=0, description="Stored programs.")
+    program_bytes: int = Field(
+        16 * MIB, gt=0, description="Bytes of one program's normal form, as JSON."
+    )
+    program_depth: int = Field(
+        16, gt=0, le=32, description="Levels of programs that call programs."
+    )
+    program_size: int = Field(
+        65_536,
+        gt=0,
+        description="Steps of one run of a program, with those of the programs it calls.",
+    )
     session_bytes: int = Field(
         4 * GIB, gt=0, description="Bytes that a session may hold; its own limit may be lower."
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
@@ -57,7 +58,7 @@ class Meter:
 
     __slots__ = (
         "_bound", "_ledger", "_nodes", "_ops", "_roots", "_since", "_unposted",
-        "allowance", "deadline", "inline_until", "limit", "origins", "peak", "stopped",
+        "allowance", "deadline", "frames", "inline_until", "limit", "origins", "peak", "stopped",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +72,7 @@ class Meter:
         self._ledger = ledger
         self.origins = origins
         self.limit = limit
+        self.frames: list[dict[str, Any]] = []  # the names of programs that run now
         self.peak = 0
         self.deadline = self.inline_until = _INF
         self.allowance: int | None = None
@@ -163,7 +165,7 @@ class Meter:
 
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""
-        held, nodes = measure(self._roots())
+        held, nodes = measure(chain(self._roots(), *map(_tensors, self.frames)))
         self.origins.keep([node.seq for node in nodes])
         self._set_bound(held.total + _journalled())
         self._nodes, self._ops = held.nodes, 0
@@ -193,6 +195,11 @@ class TooMuchHere(BaseException):
 
     No Exception, so that nothing on the way takes it for a failure of the request.
     """
+
+
+def _tensors(frame: Mapping[str, Any]) -> Iterator[Tensor]:
+    """The tensors among the values of a frame; what a transform wraps is charged as it is made."""
+    return (value for value in frame.values() if type(value) is Tensor)
 
 
 def _journalled() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import count
@@ -22,6 +22,7 @@ from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.protocol.names import GRAD
 from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.scope import Callee
 
 _serials = count(1)
 
@@ -30,7 +31,13 @@ class Session:
     """Everything that one session is. Whoever uses it holds it by `use`."""
 
     def __init__(
-        self, key: str, asked: SessionCreate, dtype: DType, limits: Limits, ledger: Ledger
+        self,
+        key: str,
+        asked: SessionCreate,
+        dtype: DType,
+        limits: Limits,
+        ledger: Ledger,
+        programs: Callable[[str], Callee],
     ) -> None:
         self.id = key
         self.serial = next(_serials)
@@ -39,6 +46,7 @@ class Session:
         self.dtype = dtype
         self.ttl = asked.ttl_seconds or limits.ttl_seconds
         self.limits = limits
+        self.program = programs
         self.tensors: dict[str, Tensor] = {}
         self.generator = Generator(asked.seed)
         self.origins = Origins()
@@ -104,7 +112,7 @@ class Session:
             ttl_seconds=self.ttl,
             memory_limit_bytes=self.meter.limit,
         )
-        made = Session(key, asked, self.dtype, self.limits, ledger)
+        made = Session(key, asked, self.dtype, self.limits, ledger, self.program)
         made.generator.draws = self.generator.draws
         made.origins.take(self.origins)
         made.tensors.update(fork(self.tensors))

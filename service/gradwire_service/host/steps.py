@@ -15,13 +15,14 @@ from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host import source
+from gradwire_service.host import calls, source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
     BackwardFields,
     BackwardStep,
     BindStep,
+    CallStep,
     DetachStep,
     FreeStep,
     GradFields,
@@ -33,13 +34,15 @@ from gradwire_service.host.protocol import (
     SetGradStep,
     StepPart,
     TensorStep,
+    TransformStep,
     ZeroGradStep,
     from_source,
 )
-from gradwire_service.host.sessions import Session
+from gradwire_service.host.scope import Scope
 from gradwire_service.host.several import spread
 
 _LONGEST = 128
+_NO_TENSORS = (bool, int, float, complex, type(None))
 
 
 _WORTH_KEEPING, _FEW = 4096, 64
@@ -58,11 +61,11 @@ _read_before = lru_cache(maxsize=1024)(_read)
 
 
 class Steps:
-    """Does the steps of one request in one session."""
+    """Does the steps of one request in one session, or of one run of a program."""
 
     __slots__ = ("absent", "index", "lines", "reader", "session", "several", "temporaries")
 
-    def __init__(self, session: Session, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, session: Scope, arrays: Mapping[str, Array]) -> None:
         self.session = session
         self.reader = Reader(session, arrays)
         self.lines: Sequence[int] = ()
@@ -112,14 +115,15 @@ class Steps:
                 return
             step = meant
         name = step.op
-        if name[-1] == "_" and (name[-2:] != "__" or inplace_twin(name) is not None):
-            self._op_in_place(step)
+        if name[-1] == "_" and works_in_place(name):
+            run(name, *self.bind_in_place(step))
             return
         self.session.origins.mark(self.index, step.out)
         overload, values = self.reader.bind(resolve(name), step.args, step.kwargs)
-        self._name_results(step, overload(*values))
+        self.name_results(name, step.out, overload(*values))
 
-    def _op_in_place(self, step: OpStep) -> None:
+    def bind_in_place(self, step: OpStep) -> tuple[Any, tuple[Any, ...]]:
+        """The overload of an in-place op, and its arguments, the tensor that is written first."""
         if step.out is not None:
             raise error(
                 "invalid_request",
@@ -135,20 +139,20 @@ class Steps:
                 "op_not_found", f"{step.op}: this op has no in-place form", "name its result by out"
             )
         overload, values = self.reader.bind(op, step.args, step.kwargs)
-        target = values[0]
-        if type(target) is not Tensor or type(written) is not str:
+        if type(written) is not str or type(values[0]) in _NO_TENSORS:
             raise error(
                 "invalid_argument",
                 f"{step.op}: the first argument has to name the tensor that is written",
                 "name a tensor",
                 raised=TypeError,
             )
-        run(step.op, overload, values)
+        return overload, values
 
-    def _name_results(self, step: OpStep, result: Any) -> None:
-        out = step.out
+    def name_results(self, asked: str, out: str | list[str | None] | None, result: Any) -> None:
+        """Bind a result, or each of several, to what `out` says; `asked` is for error texts."""
+        several = type(result) is not Tensor and isinstance(result, tuple | list)
         if type(out) is str:
-            if type(result) is Tensor:
+            if not several:
                 self.bind(out, result)
             else:
                 names = [f"{out}.{i}" for i in range(len(result))]
@@ -156,11 +160,11 @@ class Steps:
                 if out[0] == "%":
                     self.several[out] = names
         elif out is not None:
-            results = (result,) if type(result) is Tensor else result
+            results = result if several else (result,)
             if len(out) != len(results):
                 raise error(
                     "invalid_argument",
-                    f"{step.op}: it gives {len(results)} results, out names {len(out)}",
+                    f"{asked}: it gives {len(results)} results, out names {len(out)}",
                     "give one name or null for each, or one name p for p.0, p.1, …",
                 )
             self._bind_all(cast(Sequence[str | None], out), results)
@@ -304,6 +308,11 @@ class Steps:
         self.several.clear()
 
 
+def works_in_place(name: str) -> bool:
+    """Whether a name that ends in _ is an in-place op's, and not one like __and__."""
+    return name[-2:] != "__" or inplace_twin(name) is not None
+
+
 def _clear(tensor: Tensor, grad: Tensor, set_to_none: bool) -> None:
     """As torch's zero_grad: away with the gradient, or zeros in the same one without history."""
     if set_to_none:
@@ -329,4 +338,6 @@ _DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     SeedStep: Steps.seed,
     FreeStep: Steps.free,
     BindStep: Steps.another_name,
+    CallStep: calls.call,
+    TransformStep: calls.transform,
 }

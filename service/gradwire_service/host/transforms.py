@@ -35,13 +35,14 @@ Fetch = Callable[[Reference], Array]
 """How a reference becomes an array."""
 
 
-def references(request: EvaluateRequest) -> Iterator[Reference]:
+_LITERALS = ("inputs", "grad_outputs", "cotangents", "tangents", "vector")
+"""Fields of transforms that hold literals by name."""
+
+
+def references(request: object) -> Iterator[Reference]:
     """The tensors of sessions that a request uses."""
-    given = [request.inputs]
-    if isinstance(request, ValueAndGradRequest) and request.grad_outputs:
-        given.append(request.grad_outputs)
-    for literals in given:
-        for value in literals.values():
+    for field in _LITERALS:
+        for value in (getattr(request, field, None) or {}).values():
             found = reference(value)
             if found is not None:
                 yield found

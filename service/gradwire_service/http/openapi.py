@@ -36,7 +36,8 @@ class Doc(NamedTuple):
     """What OpenAPI says of a route beside its description.
 
     reply: the name of a reply's model, or a media type and an example of text. errors: codes
-    beside those that every route may answer. also: media types of pictures.
+    beside those that every route may answer. also: media types of pictures. again: 200 says that
+    the same was there already.
     """
 
     tag: str
@@ -49,8 +50,10 @@ class Doc(NamedTuple):
     binary: bool = False
     lone: bool = False
     also: tuple[str, ...] = ()
+    again: bool = False
 
 
+_PROGRAM = ("The program's id.", "p_55c0d0efb33845e019a5f47984548ab5")
 PATH = {
     "id": ("The session's id.", "s_9f2c4e1a7b3d5f6081a2c3d4"),
     "name": ("The name of the tensor or op.", "x"),
@@ -89,7 +92,11 @@ def operation(path: str, doc: Doc, models: Models) -> dict[str, Any]:
     """What stands in the operation of a route, beside what FastAPI writes."""
     found: dict[str, Any] = {
         "parameters": [*_path(path), *map(_query, doc.query), *_headers(doc)],
-        "responses": {str(doc.status): _response(doc, models), **_problems(doc)},
+        "responses": {
+            **({"200": _response(doc, models)} if doc.again else {}),
+            str(doc.status): _response(doc, models),
+            **_problems(doc),
+        },
     }
     if doc.body is not None:
         found["requestBody"] = _body(doc, doc.body)
@@ -97,7 +104,8 @@ def operation(path: str, doc: Doc, models: Models) -> dict[str, Any]:
 
 
 def _path(path: str) -> Iterator[dict[str, Any]]:
-    for name, (description, example) in PATH.items():
+    for name, said in PATH.items():
+        description, example = _PROGRAM if name == "id" and "/programs/" in path else said
         if f"{{{name}}}" in path:
             yield {
                 "name": name, "in": "path", "required": True, "description": description,
@@ -209,11 +217,11 @@ def document(api: FastAPI) -> dict[str, Any]:
 
 def _reply_models() -> Models:
     """The models of replies: imported when the document is asked for, since nothing else is."""
-    from gradwire_service.http import replies, replies_server
+    from gradwire_service.http import replies, replies_programs, replies_server
 
     return {
         name: value
-        for module in (replies, replies_server)
+        for module in (replies, replies_programs, replies_server)
         for name, value in vars(module).items()
         if isinstance(value, type) and issubclass(value, replies.Part | Limits)
     }

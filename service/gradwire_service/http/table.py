@@ -6,28 +6,21 @@ from typing import Any
 
 from gradwire_service.host.protocol import (
     BackwardRequest,
-    EvaluateRequest,
     GradRequest,
     OpsRequest,
     SessionCreate,
     SessionPatch,
     StepsRequest,
     TensorBody,
-    ValueAndGradRequest,
 )
 from gradwire_service.http.openapi import DATA, Doc, Query
 from gradwire_service.http.route import Route
-from gradwire_service.http.routes import pages, server, sessions, steps, tensors, transforms
+from gradwire_service.http.routes import pages, server, sessions, steps, tensors
+from gradwire_service.http.running import CURSOR, GONE, LIMIT, run
+from gradwire_service.http.table_programs import program_routes, transform_routes
 
 SESSION = "/v1/sessions/{id}"
 TENSOR = f"{SESSION}/tensors/{{name}}"
-_GONE = ("session_not_found", "session_closed", "session_expired")
-_RUN = (
-    *_GONE, "tensor_not_found", "op_not_found", "graph_freed", "modified_in_place",
-    "leaf_in_place", "view_in_place", "inference_tensor", "shape_mismatch", "dtype_mismatch",
-    "not_scalar", "requires_no_grad", "unused_input", "invalid_argument", "numerical_error",
-    "invalid_source", "memory_limit", "deadline_exceeded", "not_acceptable",
-)  # fmt: skip
 _LEAF: dict[str, Any] = {"tensor": "x", "value": [1, 2, 3], "requires_grad": True}
 _STEPS = {
     "steps": [
@@ -38,10 +31,6 @@ _STEPS = {
     ],
     "return": ["z", "x.grad"],
 }
-_PROGRAM = {
-    "program": {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]},
-    "inputs": {"x": [1, 2, 3]},
-}
 _FORMAT = Query(
     "format",
     "As data, or as a picture.",
@@ -49,19 +38,21 @@ _FORMAT = Query(
     "json",
 )
 _ONLY = Query("tensor", "Only what leads to this tensor.", {"type": "string"}, "z")
-_LIMIT = Query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": 1000}, 100)
-_CURSOR = Query("cursor", "Where the last page ended: its `next`.", {"type": "string"}, "42")
 _DTYPE = Query("dtype", "The dtype to convert an npy body to.", {"type": "string"}, "float32")
 _FLAG = Query("requires_grad", "Whether an npy body requires grad.", {"type": "boolean"}, True)
 
 
-def _run(reply: str, body: Any, example: Any, tag: str = "steps") -> Doc:
-    return Doc(tag, reply, body=body, example=example, query=(DATA,), errors=_RUN, binary=True)
-
-
 def routes() -> list[Route]:
     """The routes in the order in which they are tried: those first that small gradients take."""
-    return [*_steps(), *_transforms(), *_sessions(), *_tensors(), *_server(), *_pages()]
+    return [
+        *_steps(),
+        *transform_routes(),
+        *_sessions(),
+        *program_routes(),
+        *_tensors(),
+        *_server(),
+        *_pages(),
+    ]
 
 
 def _steps() -> list[Route]:
@@ -69,25 +60,12 @@ def _steps() -> list[Route]:
     grad = {"outputs": ["z"], "inputs": ["x"], "retain_graph": True}
     backward = {"tensors": ["z"], "return": ["x.grad"]}
     return [
-        Route(f"{SESSION}/steps", "POST", steps.steps, _run("ValuesReply", StepsRequest, _STEPS)),
-        Route(f"{SESSION}/ops", "POST", steps.ops, _run("ValuesReply", OpsRequest, ops)),
-        Route(f"{SESSION}/grad", "POST", steps.grad, _run("GradsReply", GradRequest, grad)),
+        Route(f"{SESSION}/steps", "POST", steps.steps, run("ValuesReply", StepsRequest, _STEPS)),
+        Route(f"{SESSION}/ops", "POST", steps.ops, run("ValuesReply", OpsRequest, ops)),
+        Route(f"{SESSION}/grad", "POST", steps.grad, run("GradsReply", GradRequest, grad)),
         Route(
             f"{SESSION}/backward", "POST", steps.backward,
-            _run("ValuesReply", BackwardRequest, backward),
-        ),
-    ]  # fmt: skip
-
-
-def _transforms() -> list[Route]:
-    return [
-        Route(
-            "/v1/value_and_grad", "POST", transforms.value_and_grad,
-            _run("ValueAndGradReply", ValueAndGradRequest, _PROGRAM, "transforms"),
-        ),
-        Route(
-            "/v1/evaluate", "POST", transforms.evaluate,
-            _run("EvaluateReply", EvaluateRequest, _PROGRAM, "transforms"),
+            run("ValuesReply", BackwardRequest, backward),
         ),
     ]  # fmt: skip
 
@@ -102,23 +80,23 @@ def _sessions() -> list[Route]:
         ),
         Route(
             "/v1/sessions", "GET", sessions.list_sessions,
-            Doc(tag, "SessionsReply", query=(_LIMIT, _CURSOR), errors=("invalid_request",)),
+            Doc(tag, "SessionsReply", query=(LIMIT, CURSOR), errors=("invalid_request",)),
         ),
-        Route(SESSION, "GET", sessions.read_session, Doc(tag, "SessionReply", errors=_GONE)),
+        Route(SESSION, "GET", sessions.read_session, Doc(tag, "SessionReply", errors=GONE)),
         Route(
             SESSION, "PATCH", sessions.change_session,
-            Doc(tag, "SessionReply", 200, SessionPatch, {"ttl_seconds": 600}, errors=_GONE),
+            Doc(tag, "SessionReply", 200, SessionPatch, {"ttl_seconds": 600}, errors=GONE),
         ),
-        Route(SESSION, "DELETE", sessions.close_session, Doc(tag, None, 204, errors=_GONE)),
+        Route(SESSION, "DELETE", sessions.close_session, Doc(tag, None, 204, errors=GONE)),
         Route(
             f"{SESSION}/fork", "POST", sessions.fork_session,
-            Doc(tag, "SessionReply", 201, errors=(*_GONE, *made)),
+            Doc(tag, "SessionReply", 201, errors=(*GONE, *made)),
         ),
         Route(
             f"{SESSION}/graph", "GET", sessions.session_graph,
             Doc(
                 tag, "GraphReply", query=(_FORMAT, _ONLY),
-                errors=(*_GONE, "tensor_not_found", "limit_exceeded", "invalid_request"),
+                errors=(*GONE, "tensor_not_found", "limit_exceeded", "invalid_request"),
                 also=("image/svg+xml", "text/vnd.graphviz", "text/vnd.mermaid"),
             ),
         ),
@@ -126,12 +104,12 @@ def _sessions() -> list[Route]:
 
 
 def _tensors() -> list[Route]:
-    tag, missing = "tensors", (*_GONE, "tensor_not_found", "not_acceptable")
+    tag, missing = "tensors", (*GONE, "tensor_not_found", "not_acceptable")
     body = {"value": [1, 2, 3], "requires_grad": True}
     one = Doc(tag, "TensorReply", query=(DATA,), errors=missing, binary=True, lone=True)
     put = Doc(
         tag, "TensorReply", 200, TensorBody, body, (_DTYPE, _FLAG),
-        (*_GONE, "shape_mismatch", "dtype_mismatch", "memory_limit"), binary=True, lone=True,
+        (*GONE, "shape_mismatch", "dtype_mismatch", "memory_limit"), binary=True, lone=True,
     )  # fmt: skip
     return [
         Route(f"{SESSION}/tensors", "GET", tensors.list_tensors, Doc(tag, "TensorsReply")),

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gradwire_engine.errors import error
+from gradwire_service.host.protocol.calls import CallStep, TransformStep
 from gradwire_service.host.protocol.problems import problem
 from gradwire_service.host.protocol.requests import (
     BackwardRequest,
@@ -52,6 +53,7 @@ __all__ = [
     "BackwardRequest",
     "BackwardStep",
     "BindStep",
+    "CallStep",
     "DetachStep",
     "EvaluateRequest",
     "FreeStep",
@@ -74,6 +76,7 @@ __all__ = [
     "StepsRequest",
     "TensorBody",
     "TensorStep",
+    "TransformStep",
     "ValueAndGradRequest",
     "ZeroGradStep",
     "from_source",

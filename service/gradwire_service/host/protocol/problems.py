@@ -12,12 +12,10 @@ from pydantic_core import ErrorDetails
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.elements import shown
 from gradwire_service.host.protocol.requests import (
-    EvaluateRequest,
     OpsRequest,
     Program,
     ProgramInput,
     StepsRequest,
-    ValueAndGradRequest,
 )
 from gradwire_service.host.protocol.steps import (
     NOT_YET,
@@ -27,6 +25,7 @@ from gradwire_service.host.protocol.steps import (
     OpStep,
     word_of,
 )
+from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 
 _FIELDS, _LONG = 4, 60
@@ -41,8 +40,7 @@ _INSIDE: dict[tuple[type[BaseModel], str], type[BaseModel]] = {
     (OpsRequest, "ops"): OpStep,
     (GradStep, "grad"): GradFields,
     (BackwardStep, "backward"): BackwardFields,
-    (EvaluateRequest, "program"): Program,
-    (ValueAndGradRequest, "program"): Program,
+    **{(bodies.inline, "program"): Program for bodies in TRANSFORMS.values()},
 }
 
 _SENTENCES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -115,7 +113,7 @@ def _explain_word(place: Place, step: object) -> tuple[str, str]:
     if word is not None:
         return (
             f"{place.path}: a {word} step can't stand here",
-            "here stand op steps, and in a program grad steps; post others to …/steps",
+            "here stand op steps; in a program grad, call and transform steps too",
         )
     if not isinstance(step, dict):
         return f"{place.path} must be an object; got {shown(step)}", "a step is an object"

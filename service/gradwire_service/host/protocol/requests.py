@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from gradwire_service.host.protocol.calls import CallStep, TransformStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
     FloatName,
@@ -210,7 +211,11 @@ Input = Annotated[
     Discriminator(_input_kind),
 ]
 ProgramStep = Annotated[
-    Annotated[OpStep, Tag("op")] | Annotated[GradStep, Tag("grad")], Discriminator(word_of)
+    Annotated[OpStep, Tag("op")]
+    | Annotated[GradStep, Tag("grad")]
+    | Annotated[CallStep, Tag("call")]
+    | Annotated[TransformStep, Tag("transform")],
+    Discriminator(word_of),
 ]
 
 
@@ -222,7 +227,7 @@ class Program(OpsOrSource):
     )
     ops: Annotated[list[ProgramStep], Field(fail_fast=True)] | None = Field(
         None,
-        description="What it does: op and grad steps.",
+        description="What it does: op, grad, call and transform steps.",
         examples=[[{"op": "sum", "args": ["x"], "out": "z"}]],
     )
     outputs: list[Written] = Field(description="The outputs, by name.", examples=[["z"]])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
-from typing import Literal as OneOf
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
+from gradwire_service.host.protocol.calls import CallStep, TransformStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
     Literal,
@@ -18,18 +18,10 @@ from gradwire_service.host.protocol.names import (
     Seed,
     Written,
 )
-from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
+from gradwire_service.host.protocol.step import GradMode, StepPart
+from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 
-GradMode = OneOf["enable_grad", "no_grad", "inference_mode"]
-
-
-class StepPart(Part):
-    """A step. `word` is the field that makes it this kind of step."""
-
-    word: ClassVar[str]
-    grad_mode: GradMode | None = Field(
-        None, description="The grad mode of this step alone.", examples=["no_grad"]
-    )
+__all__ = ["GradMode", "StepPart"]
 
 
 class TensorStep(StepPart):
@@ -167,18 +159,19 @@ STEPS: Mapping[str, type[StepPart]] = {
     kind.word: kind
     for kind in (
         TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
-        RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep,
+        RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep, CallStep, TransformStep,
     )
 }  # fmt: skip
 
 NOT_YET = (
-    "transform", "vmap", "call", "hook", "unhook", "optimizer", "step", "clip_grad_norm",
+    "vmap", "hook", "unhook", "optimizer", "step", "clip_grad_norm",
 )  # fmt: skip
 """Words of the contract whose steps are not available yet."""
 
 # A word may also be another step's field (`call` has `backward`, a tensor has `requires_grad`), so
 # those that are no one's field come first.
-_ORDER = ("tensor", "op", *NOT_YET, *(word for word in STEPS if word not in ("tensor", "op")))
+_FIRST = ("tensor", "op", *NOT_YET, "transform", "call")
+_ORDER = (*_FIRST, *(word for word in STEPS if word not in _FIRST))
 
 
 def word_of(step: object) -> str | None:
@@ -207,7 +200,9 @@ Step = Annotated[
     | Annotated[RetainGradStep, Tag("retain_grad")]
     | Annotated[DetachStep, Tag("detach")]
     | Annotated[SeedStep, Tag("seed")]
-    | Annotated[FreeStep, Tag("free")],
+    | Annotated[FreeStep, Tag("free")]
+    | Annotated[CallStep, Tag("call")]
+    | Annotated[TransformStep, Tag("transform")],
     Discriminator(_served),
 ]
 """Any step a client may post."""

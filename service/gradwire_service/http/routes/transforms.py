@@ -31,13 +31,13 @@ async def _run(call: Call, kind: type[EvaluateRequest]) -> Answer:
         request, arrays = await executor.apart(lambda: call.read(kind, body))
     else:
         request, arrays = call.read(kind, body)
-    found = {r: await _fetched(call, r) for r in dict.fromkeys(references(request))}
+    found = {r: await fetched(call, r) for r in dict.fromkeys(references(request))}
     work = partial(_work, call, request, arrays, found)
     small = partial(work, ALLOWANCE) if len(body) <= SMALL and not found else None
     return await call.replied(await executor.apart(work, small))
 
 
-async def _fetched(call: Call, wanted: Reference) -> Array:
+async def fetched(call: Call, wanted: Reference) -> Array:
     """The elements of a tensor of a session, after all that came before in it."""
     host = call.service.host
     session = host.session(wanted.session)

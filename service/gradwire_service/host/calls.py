@@ -1,0 +1,71 @@
+"""Steps that call a program: as part of the graph, or under a transform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.derivatives import Ask, Wanted, derive
+from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep
+from gradwire_service.host.scope import Callee
+
+if TYPE_CHECKING:
+    from gradwire_service.host.steps import Steps
+
+
+def call(steps: Steps, step: CallStep) -> None:
+    """Run a program on tensors of the scope; its nodes land in the graph."""
+    program = steps.session.program(step.call)
+    values = operands(steps, program, step)
+    steps.session.origins.mark(steps.index, step.out)
+    outputs = inside(program, values)
+    steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
+
+
+def transform(steps: Steps, step: TransformStep) -> None:
+    """A derivative of a program at tensors of the scope, by name its parts in order."""
+    program = steps.session.program(step.call)
+    values = operands(steps, program, step)
+    steps.session.origins.mark(steps.index, step.out)
+    asked = Ask(program, values, Wanted.of(step), steps.reader.cotangent, step.create_graph)
+    try:
+        found = derive(step.transform, asked)
+    except GradwireError as problem:
+        raise located(problem, program) from problem.__cause__
+    parts = found.flat()
+    steps.name_results(step.transform, step.out, parts[0] if len(parts) == 1 else parts)
+    if step.values is not None:
+        outputs = found.outputs if step.create_graph else [x.detach() for x in found.outputs]
+        steps.name_results(program.id, list(step.values), outputs)
+
+
+def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:
+    """The values of a call's arguments, one for each input of the program."""
+    if len(step.args) != len(program.inputs):
+        raise error(
+            "invalid_argument",
+            f"program {program.id}: it takes {len(program.inputs)} arguments "
+            f"({', '.join(program.inputs)}), got {len(step.args)}",
+            "give one for each input, in order",
+            raised=TypeError,
+        )
+    return [steps.reader.operand(value) for value in step.args]
+
+
+def inside(program: Callee, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a program; what goes wrong in it says in which of its steps."""
+    try:
+        return program(*values)
+    except GradwireError as problem:
+        raise located(problem, program) from problem.__cause__
+
+
+def located(problem: GradwireError, program: Callee) -> GradwireError:
+    """The same error, which says in which step of which program it was."""
+    if problem.step is not None:
+        problem.detail = f"program {program.id}, step {problem.step}: {problem.detail}"
+        hint = "" if problem.hint is None else f"\n  hint: {problem.hint}"
+        problem.args = (problem.detail + hint,)
+        problem.step = None
+    return problem

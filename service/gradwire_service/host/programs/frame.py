@@ -1,0 +1,88 @@
+"""One run of a program: its own names, in the modes of whoever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mode import local
+from gradwire_engine.random import Generator
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.scope import Callee, Meter
+
+_LIMITS = Limits()
+
+
+class _Nowhere:
+    """The origin of a program's nodes is the step that called it, which was marked before."""
+
+    def mark(self, step: int, out: object) -> None:
+        """Note nothing."""
+
+
+class _Unmetered:
+    """Where a program runs outside of any request."""
+
+    def tick(self) -> None:
+        """Let it run."""
+
+    def charge(self, nbytes: int) -> None:
+        """Let it have them."""
+
+
+_NOWHERE, _UNMETERED = _Nowhere(), _Unmetered()
+
+
+class Frame:
+    """The scope of a program's steps: what they bind lives as long as the run, and in it alone."""
+
+    __slots__ = ("_calls", "device", "dtype", "generator", "limits", "meter", "origins", "tensors")
+
+    def __init__(self, tensors: dict[str, Any], calls: Mapping[str, Callee]) -> None:
+        state = local.state
+        self._calls = calls
+        self.tensors = tensors
+        self.limits = _LIMITS
+        self.dtype, self.device = state.default_dtype, state.device
+        self.meter = cast(Meter, state.meter) if hasattr(state.meter, "tick") else _UNMETERED
+        self.generator = state.generator or Generator()
+        self.origins = _NOWHERE
+
+    def find(self, name: str) -> Any:
+        """The value of a name."""
+        found = self.tensors.get(name)
+        if found is None:
+            raise self.missing(name)
+        return found
+
+    def missing(self, name: str) -> GradwireError:
+        """The error of a name that stands for nothing here."""
+        return unknown(name)
+
+    def bind(self, name: str, tensor: Any) -> None:
+        """Make the name stand for this value. Not journalled: the frame goes with a failure."""
+        self.tensors[name] = tensor
+
+    def unbind(self, name: str) -> None:
+        """Forget a name, if it is there."""
+        self.tensors.pop(name, None)
+
+    def program(self, key: str) -> Callee:
+        """A program that this one calls; it is held, whatever becomes of the store's entry."""
+        return self._calls[key]
+
+
+def unknown(name: str) -> GradwireError:
+    """The error of a name that no input and no earlier step of a program makes."""
+    if name.endswith(".grad"):
+        return error(
+            "tensor_not_found",
+            f"{name[:140]!r}: a program sees no accumulated gradients",
+            "make it an input of the program, or use a grad step in it",
+        )
+    return error(
+        "tensor_not_found",
+        f"there is no tensor called {name[:140]!r} in the program",
+        "make it an input, or the result of a step before this one",
+    )

@@ -1,0 +1,106 @@
+"""A program: a callable on values, with an id; everything in it was checked when it was built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from gradwire_engine.errors import error
+from gradwire_engine.mode import local
+from gradwire_service.host.elements import Array
+from gradwire_service.host.programs.entry import Entry
+from gradwire_service.host.programs.frame import Frame
+from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.run import do
+from gradwire_service.host.scope import Callee
+from gradwire_service.host.steps import Steps
+
+_NO_ARRAYS: Mapping[str, Array] = MappingProxyType({})
+
+
+class Program:
+    """Steps between named inputs and outputs. Frozen; runs may overlap on several threads.
+
+    lines: for each step its line of source text, if that is where it comes from.
+    calls: the programs that it calls, by id. size: steps of a run, those of callees included.
+    leaves: inputs that its own grad steps differentiate by.
+    """
+
+    __slots__ = (
+        "calls", "depth", "entries", "id", "inputs", "leaves", "lines", "nbytes", "outputs",
+        "size", "steps",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        key: str,
+        entries: Sequence[Entry],
+        steps: Sequence[StepPart],
+        outputs: Sequence[str],
+        *,
+        lines: Sequence[int] = (),
+        calls: Mapping[str, Callee],
+        leaves: frozenset[str] = frozenset(),
+        size: int = 0,
+        depth: int = 1,
+        nbytes: int = 0,
+    ) -> None:
+        self.id = key
+        self.entries = tuple(entries)
+        self.inputs = tuple(entry.name for entry in entries)
+        self.steps, self.outputs, self.lines = tuple(steps), tuple(outputs), tuple(lines)
+        self.calls, self.leaves = calls, leaves
+        self.size, self.depth, self.nbytes = size, depth, nbytes
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """The outputs for these inputs, in order; in the modes of this thread.
+
+        Values are tensors, or what a transform wraps around them. An in-place op on an input
+        writes into what was given.
+        """
+        if len(values) != len(self.entries):
+            raise error(
+                "invalid_argument",
+                f"program {self.id}: it takes {len(self.entries)} inputs, got {len(values)}",
+                raised=TypeError,
+            )
+        for entry, value in zip(self.entries, values, strict=True):
+            if not entry.open:
+                entry.check(value)
+        frame = Frame(dict(zip(self.inputs, values, strict=True)), self.calls)
+        made = self._make_leaves(frame)
+        outputs = self._run(frame)
+        if made and not any(value.requires_grad for value in values):
+            return tuple(x.detach() if x.requires_grad else x for x in outputs)
+        return outputs
+
+    def _make_leaves(self, frame: Frame) -> bool:
+        """Have inputs require grad that grad steps in here differentiate by; whether any did not.
+
+        Nobody outside sees it: these are tensors of this run.
+        """
+        made = False
+        for name in self.leaves:
+            value = frame.tensors[name]
+            if not value.requires_grad and value.dtype.differentiable:
+                frame.tensors[name] = value.detach().requires_grad_()
+                made = True
+        return made
+
+    def _run(self, frame: Frame) -> tuple[Any, ...]:
+        steps = Steps(frame, _NO_ARRAYS)
+        steps.lines = self.lines
+        frames = getattr(local.state.meter, "frames", None)
+        if frames is not None:
+            frames.append(frame.tensors)
+        try:
+            for index, step in enumerate(self.steps):
+                do(steps, index, step)
+            return tuple([frame.find(name) for name in self.outputs])
+        finally:
+            if frames is not None:
+                frames.pop()
+
+    def __repr__(self) -> str:
+        return f"<program {self.id}>"

@@ -1,0 +1,131 @@
+"""Steps that call stored programs: as they are, over a batch axis, under a transform."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from typing import Literal as OneOf
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from gradwire_service.host.protocol.names import LiteralOrName, NotYet, Out, Written
+from gradwire_service.host.protocol.step import StepPart
+
+Strategy = OneOf["forward-mode", "reverse-mode"]
+DERIVATIVES = ("value_and_grad", "vjp", "jvp", "hvp", "vhp", "jacobian", "hessian")
+"""Transforms whose results may be tensors of a session."""
+Derivative = OneOf["value_and_grad", "vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"]
+ProgramId = Annotated[str, Field(min_length=1, max_length=64)]
+_ID = "p_0f4c2ba1d7e95836a1b2c3d4e5f60718"
+
+
+def _absent(value: object) -> object:
+    if value is not None:
+        raise PydanticCustomError("not_yet", "is not available yet; leave it out")
+    return value
+
+
+Later = Annotated[Any, AfterValidator(_absent)]
+"""A field of the contract that a later version serves: only null is taken."""
+
+
+class CallPart(StepPart):
+    """What steps that call a program share."""
+
+    args: list[LiteralOrName] = Field(
+        default_factory=list,
+        description="One for each input of the program, in order: names of tensors, or literals.",
+        examples=[["w", "x"], ["x", 2.0]],
+    )
+    out: Out | None = Field(
+        None,
+        description="The name of the result; of several results one name p for p.0, p.1, …, or a "
+        "list of names with null for what isn't wanted.",
+        examples=["loss", ["loss", None]],
+    )
+
+
+class CallStep(CallPart):
+    """A program as part of the graph, as if its ops had been posted."""
+
+    word = "call"
+    call: ProgramId = Field(description="The program's id.", examples=[_ID])
+    checkpoint: NotYet = Field(
+        False, description="Not available yet: only false is taken.", examples=[False]
+    )
+    backward: Later = Field(
+        None, description="Not available yet: only null is taken.", examples=[None]
+    )
+    save: Later = Field(None, description="Not available yet: only null is taken.", examples=[None])
+    non_differentiable: Later = Field(
+        None, description="Not available yet: only null is taken.", examples=[None]
+    )
+    dirty: Later = Field(
+        None, description="Not available yet: only null is taken.", examples=[None]
+    )
+    materialize_grads: Later = Field(
+        None, description="Not available yet: only null is taken.", examples=[None]
+    )
+    once_differentiable: Later = Field(
+        None, description="Not available yet: only null is taken.", examples=[None]
+    )
+
+
+class VmapStep(CallPart):
+    """A program over a batch axis, as one vectorised run."""
+
+    word = "vmap"
+    vmap: ProgramId = Field(description="The program's id.", examples=[_ID])
+    in_dims: int | list[int | None] = Field(
+        0,
+        description="The axis of each argument that is the batch; null for one that all share.",
+        examples=[[0, None]],
+    )
+    out_dims: int | list[int] = Field(
+        0, description="Where the batch stands in each result.", examples=[0]
+    )
+    randomness: OneOf["error", "different", "same"] = Field(
+        "error",
+        description="What random ops give: an error, numbers for each, or the same for all.",
+        examples=["different"],
+    )
+
+
+class TransformStep(CallPart):
+    """A transform of a program on tensors of the session."""
+
+    word = "transform"
+    transform: Derivative = Field(description="Which transform.", examples=["jacobian"])
+    call: ProgramId = Field(description="The program's id.", examples=[_ID])
+    create_graph: bool = Field(
+        False, description="Whether the result belongs to the graph.", examples=[True]
+    )
+    wrt: list[Written] | None = Field(
+        None,
+        description="Inputs to differentiate by; all floating and complex ones by default.",
+        examples=[["w"]],
+    )
+    cotangents: dict[str, LiteralOrName] | None = Field(
+        None,
+        description="For vjp and value_and_grad: by output; 1 at scalars by default.",
+        examples=[{"z": [1.0, 0.0]}],
+    )
+    tangents: dict[str, LiteralOrName] | None = Field(
+        None, description="For jvp: by input.", examples=[{"x": "v"}]
+    )
+    vector: dict[str, LiteralOrName] | None = Field(
+        None, description="For hvp and vhp: by input.", examples=[{"x": "v"}]
+    )
+    batched: bool = Field(
+        False,
+        description="Whether cotangents or tangents have a leading axis of many.",
+        examples=[True],
+    )
+    strategy: Strategy | None = Field(
+        None,
+        description="For jacobian and hessian; by default what the shapes make cheaper.",
+        examples=["forward-mode"],
+    )
+    values: list[Written | None] | None = Field(
+        None, description="Names for the program's outputs themselves.", examples=[["z"]]
+    )

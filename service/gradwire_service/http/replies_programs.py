@@ -1,0 +1,126 @@
+"""What replies of programs and their transforms look like, for OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from gradwire_service.http.replies import EvaluateReply, Part, TensorReply
+
+_ID = "p_55c0d0efb33845e019a5f47984548ab5"
+_INPUT: dict[str, Any] = {"name": "x", "dtype": None, "shape": [None, 3]}
+
+
+def _tensor(name: str, shape: list[int], data: Any) -> dict[str, Any]:
+    return {
+        "name": name, "dtype": "float32", "shape": shape, "device": "cpu", "requires_grad": False,
+        "is_leaf": True, "grad_fn": None, "version": 0, "data": data,
+    }  # fmt: skip
+
+
+_X = {"x": _tensor("x", [3], [2.0, 0.0, 0.0])}
+_SQUARE = [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
+
+
+class ProgramInputReply(Part):
+    """An input of a program."""
+
+    name: str = Field(description="Its name.", examples=["x"])
+    dtype: str | None = Field(description="The dtype it must have.", examples=["float32"])
+    shape: list[int | None] | None = Field(
+        description="The shape it must have; null leaves an axis open.", examples=[[None, 3]]
+    )
+
+
+class ProgramItem(Part):
+    """A program, in short."""
+
+    id: str = Field(description="The hash of its normal form.", examples=[_ID])
+    inputs: list[ProgramInputReply] = Field(description="What it takes.", examples=[[_INPUT]])
+    outputs: list[str] = Field(description="What it gives.", examples=[["z"]])
+    steps: int = Field(description="How many steps it has.", examples=[2])
+    size: int = Field(
+        description="Steps of one run, with those of the programs it calls.", examples=[2]
+    )
+    bytes: int = Field(description="Bytes of its normal form.", examples=[123])
+    created: str = Field(
+        description="When it was first posted, in UTC.", examples=["2026-01-05T10:00:00.000Z"]
+    )
+
+
+class ProgramReply(ProgramItem):
+    """A program, as it was first posted."""
+
+    calls: list[str] = Field(description="The programs that it calls.", examples=[[_ID]])
+    ops: list[dict[str, Any]] | None = Field(
+        description="Its steps, where it was posted as ops.",
+        examples=[[{"op": "sum", "args": ["x"], "out": "z"}]],
+    )
+    source: str | None = Field(
+        description="Its text, where it was posted as source.",
+        examples=["y = x ** 2\nz = y.sum()"],
+    )
+
+
+class ProgramsReply(Part):
+    """A page of programs, oldest first."""
+
+    items: list[ProgramItem] = Field(
+        description="The programs.",
+        examples=[
+            [
+                {
+                    "id": _ID, "inputs": [_INPUT], "outputs": ["z"], "steps": 2, "size": 2,
+                    "bytes": 123, "created": "2026-01-05T10:00:00.000Z",
+                }
+            ]
+        ],
+    )  # fmt: skip
+    next: str | None = Field(
+        description="The cursor of the next page; null at the end.", examples=["42", None]
+    )
+
+
+class VjpReply(EvaluateReply):
+    """The outputs of a program, and cotangents times its jacobian."""
+
+    vjp: dict[str, TensorReply] = Field(description="By input.", examples=[_X])
+
+
+class JvpReply(EvaluateReply):
+    """The outputs of a program, and its jacobian times tangents."""
+
+    jvp: dict[str, TensorReply] = Field(
+        description="By output.", examples=[{"z": _tensor("z", [], 2.0)}]
+    )
+
+
+class HvpReply(EvaluateReply):
+    """The output of a program, and its hessian times a vector."""
+
+    hvp: dict[str, TensorReply] = Field(description="By input.", examples=[_X])
+
+
+class VhpReply(EvaluateReply):
+    """The output of a program, and a vector times its hessian."""
+
+    vhp: dict[str, TensorReply] = Field(description="By input.", examples=[_X])
+
+
+class JacobianReply(EvaluateReply):
+    """The outputs of a program, and their jacobians."""
+
+    jacobian: dict[str, dict[str, TensorReply]] = Field(
+        description="By output and input; of the shape of the output, then of the input.",
+        examples=[{"z": {"x": _tensor("x", [3], [2.0, 4.0, 6.0])}}],
+    )
+
+
+class HessianReply(EvaluateReply):
+    """The output of a program, and its hessian."""
+
+    hessian: dict[str, dict[str, TensorReply]] = Field(
+        description="By two inputs; of the shape of the first, then of the second.",
+        examples=[{"x": {"x": _tensor("x", [3, 3], _SQUARE)}}],
+    )

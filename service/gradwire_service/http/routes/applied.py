@@ -1,0 +1,80 @@
+"""Transforms in one call, of a stored program or of one in the body."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gradwire_service.host.cost import ALLOWANCE
+from gradwire_service.host.programs import Program
+from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.transforms import TRANSFORMS
+from gradwire_service.host.transforms import references
+from gradwire_service.http.call import SMALL, Answer, Call
+from gradwire_service.http.route import Handler
+from gradwire_service.http.routes.transforms import fetched
+
+ABOUT = {
+    "evaluate": "Run a program on inputs and answer its outputs; nothing is kept.",
+    "value_and_grad": "Run a program and differentiate its outputs by its inputs.",
+    "vjp": "Run a program, and a vector times its jacobian: one walk back.",
+    "jvp": "Run a program, and its jacobian times a vector.",
+    "hvp": "The hessian of a scalar output times a vector.",
+    "vhp": "A vector times the hessian of a scalar output.",
+    "jacobian": "The derivative of each element of each output by each element of each input.",
+    "hessian": "The second derivatives of a scalar output, for each pair of inputs.",
+}
+"""What each transform does, in a sentence."""
+
+
+def stored(transform: str) -> Handler:
+    """The handler of a transform of the program that the path names."""
+
+    async def handler(call: Call) -> Answer:
+        program = call.service.host.programs.find(call.path["id"])
+        return await _answer(call, transform, TRANSFORMS[transform].stored, program)
+
+    return _named(handler, f"program_{transform}", f"{ABOUT[transform]} A stored program.")
+
+
+def inline(transform: str) -> Handler:
+    """The handler of a transform of a program in the body."""
+
+    async def handler(call: Call) -> Answer:
+        return await _answer(call, transform, TRANSFORMS[transform].inline)
+
+    return _named(handler, transform, ABOUT[transform])
+
+
+def _named(handler: Any, name: str, about: str) -> Handler:
+    handler.__name__, handler.__doc__ = name, about
+    found: Handler = handler
+    return found
+
+
+async def _answer(
+    call: Call, transform: str, kind: Any, program: Program | Model | None = None
+) -> Answer:
+    body = await call.body()
+    call.form()
+    executor = call.service.executor
+    if len(body) > SMALL:
+        request, arrays = await executor.apart(lambda: call.read(kind, body))
+    else:
+        request, arrays = call.read(kind, body)
+    found = {r: await fetched(call, r) for r in dict.fromkeys(references(request))}
+    host, seconds = call.service.host, call.seconds()
+
+    def work(allowance: int | None = None) -> Any:
+        return host.apply(
+            transform,
+            request.program if program is None else program,
+            request,
+            arrays,
+            found.__getitem__,
+            allowance,
+            seconds,
+        )
+
+    small = partial(work, ALLOWANCE) if len(body) <= SMALL and not found else None
+    return await call.replied(await executor.apart(work, small))

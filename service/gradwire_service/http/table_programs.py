@@ -1,0 +1,69 @@
+"""The routes of programs, and of transforms of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwire_service.host.protocol import Program
+from gradwire_service.host.protocol.transforms import TRANSFORMS
+from gradwire_service.http.openapi import Doc
+from gradwire_service.http.route import Route
+from gradwire_service.http.routes import applied, programs, transforms
+from gradwire_service.http.running import CURSOR, LIMIT, run
+
+PROGRAM = "/v1/programs/{id}"
+EXAMPLE = {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]}
+_REPLIES = {
+    "evaluate": "EvaluateReply",
+    "value_and_grad": "ValueAndGradReply",
+    "vjp": "VjpReply",
+    "jvp": "JvpReply",
+    "hvp": "HvpReply",
+    "vhp": "VhpReply",
+    "jacobian": "JacobianReply",
+    "hessian": "HessianReply",
+}
+_BESIDE: dict[str, dict[str, Any]] = {
+    "jvp": {"tangents": {"x": [1, 0, 0]}},
+    "hvp": {"vector": {"x": [1, 0, 0]}},
+    "vhp": {"vector": {"x": [1, 0, 0]}},
+}
+"""What examples have beside inputs."""
+
+
+def program_routes() -> list[Route]:
+    """Programs as resources."""
+    tag, missing = "programs", ("program_not_found",)
+    made = ("memory_limit", "tensor_not_found", "op_not_found", "invalid_argument",
+            "invalid_source", *missing)  # fmt: skip
+    page = Doc(tag, "ProgramsReply", query=(LIMIT, CURSOR), errors=("invalid_request",))
+    return [
+        Route(
+            "/v1/programs", "POST", programs.create_program,
+            Doc(
+                tag, "ProgramReply", 201, Program, EXAMPLE, errors=made, binary=True, again=True
+            ),
+        ),
+        Route("/v1/programs", "GET", programs.list_programs, page),
+        Route(PROGRAM, "GET", programs.read_program, Doc(tag, "ProgramReply", errors=missing)),
+        Route(PROGRAM, "DELETE", programs.delete_program, Doc(tag, None, 204, errors=missing)),
+    ]  # fmt: skip
+
+
+def transform_routes() -> list[Route]:
+    """Every transform, of a program in the body and of a stored one."""
+    return [route for name in TRANSFORMS for route in (_inline(name), _stored(name))]
+
+
+def _inline(name: str) -> Route:
+    # The two that need no more than a walk have a way of their own.
+    handler = getattr(transforms, name, None) or applied.inline(name)
+    body = {"program": EXAMPLE, "inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
+    doc = run(_REPLIES[name], TRANSFORMS[name].inline, body, "transforms")
+    return Route(f"/v1/{name}", "POST", handler, doc)
+
+
+def _stored(name: str) -> Route:
+    body = {"inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
+    doc = run(_REPLIES[name], TRANSFORMS[name].stored, body, "transforms")
+    return Route(f"{PROGRAM}/{name}", "POST", applied.stored(name), doc)
