@@ -19,6 +19,13 @@ BLOCK = 1 << 17
 SHARED = 1 << 19
 """From this many elements on the blocks are shared out among threads."""
 
+MANY = 8
+"""Passes over a block from which on it pays that it stays in the cache, whoever waits."""
+
+LONG = 1 << 19
+"""Elements in a block of a thread that makes few passes over it. Between two NumPy calls a thread
+needs Python's lock, and a wait for it costs more than a short call: fewer, longer calls then."""
+
 BUFFER = 256
 """Elements in NumPy's buffers meanwhile: rows longer than that meet a column without being copied
 into a buffer first, which takes twice as long as the arithmetic."""
@@ -37,10 +44,11 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_threads() - 1, thread_name_prefix="blocks")
 
 
-def each_block(work: Callable[..., None], *matrices: Array) -> None:
+def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> None:
     """Call `work` with matching blocks of rows of these matrices; at once on all on a GPU.
 
     The blocks are views: work writes its results into them. NumPy lets other threads run meanwhile.
+    passes: about how often work goes over a block.
     """
     height, width = matrices[0].shape
     step = max(1, BLOCK // max(1, width))
@@ -49,7 +57,7 @@ def each_block(work: Callable[..., None], *matrices: Array) -> None:
     elif height * width < SHARED or _threads() == 1:
         _run(work, matrices, 0, height, step)
     else:
-        _shared_out(work, matrices, step)
+        _shared_out(work, matrices, step if passes > MANY else max(1, LONG // max(1, width)))
 
 
 def _shared_out(work: Callable[..., None], matrices: tuple[Array, ...], step: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.kernels.row_blocks import BLOCK, each_block
+from gradwire_engine.kernels.row_blocks import BLOCK, MANY, each_block
 from gradwire_engine.kernels.select import NUMBERS
 
 LARGE = 2 * BLOCK
@@ -44,6 +44,14 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def multiplied(xp: Any, out: Any, factor: Any) -> Any:
+    """out times a factor: in place, unless the factor is the one with more rows."""
+    if getattr(factor, "shape", ()) in ((), out.shape):
+        out *= factor
+        return out
+    return xp.multiply(out, factor)
+
+
 def _by_blocks(
     kernel: Callable[..., Any], xp: Any, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> Any:
@@ -61,7 +69,7 @@ def _by_blocks(
         out[...] = kernel(xp, *parts, **attributes)
 
     out = np.empty(shape, dtypes.pop())
-    each_block(work, out.reshape(-1, 1), *[c for c in columns if np.ndim(c)])
+    each_block(work, out.reshape(-1, 1), *[c for c in columns if np.ndim(c)], passes=MANY + 1)
     return out
 
 
