@@ -29,7 +29,20 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
 
 
 _PLAIN = frozenset({bool, int, str, type(None), DType})
-"""Types of attributes that their type and value identify; of a float also the sign of a zero."""
+"""Types of attributes that their type and value identify."""
+
+_INTS = frozenset({"ints", "dims"})
+"""Kinds of attributes that are tuples of ints, which need no look at each."""
+
+
+def _identity(value: Any) -> tuple[Any, ...]:
+    """What tells an attribute from all others: its type too, and the sign of a zero in a number."""
+    kind = type(value)
+    if kind is complex or (kind is float and not value):
+        return kind, repr(value)
+    if kind is tuple:
+        return kind, tuple(map(_identity, value))
+    return kind, value
 
 
 def planned(op: Primitive, args: tuple[Any, ...]) -> tuple[Call, list[Any]]:
@@ -51,8 +64,10 @@ def planned(op: Primitive, args: tuple[Any, ...]) -> tuple[Call, list[Any]]:
             key.append(arg)
         elif type(arg) in _PLAIN:
             key += type(arg), arg
+        elif kind in _INTS:
+            key += tuple, arg
         else:
-            key.append((type(arg), arg, str(arg) if type(arg) is float and not arg else None))
+            key.append(_identity(arg))
         arguments.append(arg)
     device = _device(op, flat, state)
     if op.device_place is not None:

@@ -129,6 +129,17 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
         if quick is None:
             return long(a, b)
         state = local.state
+        ea = a._edge
+        if not state.grad or (ea is None and eb is None):
+            recipe, keep = None, NO_GRADIENT
+        elif ea is None:
+            recipe, keep = quick.second
+        elif eb is None:
+            recipe, keep = quick.first
+        else:
+            recipe, keep = quick.both
+        if keep == OTHER:
+            return long(a, b)
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
         sa = a._storage
@@ -136,15 +147,6 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
             array = quick.call.run(a._array if sa is None else a.array, other)
         except Exception:
             return long(a, b)
-        ea = a._edge
-        if not state.grad or (ea is None and eb is None):
-            return long(a, b) if state.inference else Tensor(array, quick.spec, None)
-        if ea is None:
-            recipe, keep = quick.second
-        elif eb is None:
-            recipe, keep = quick.first
-        else:
-            recipe, keep = quick.both
         saved: tuple[Any, ...]
         versions: tuple[int, ...]
         if keep == SWAPPED:
@@ -157,10 +159,11 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
             saved, versions = (a,), ZERO
         elif keep == BOTH:
             saved, versions = (a, b), ZERO_ZERO
-        elif keep == NO_GRADIENT:
-            return Tensor(array, quick.spec, None)
         else:
-            return long(a, b)
+            made = Tensor(array, quick.spec, None)
+            if state.inference:
+                made.flags = INFERENCE
+            return made
         if sa is not None or sb is not None:
             versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
         return Tensor(array, quick.spec, Node(recipe, (ea, eb), saved, versions, next_seq()))
@@ -188,17 +191,16 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
         quick = get(a.spec)
         if quick is None:
             return long(a)
-        state = local.state
+        state, edge = local.state, a._edge
+        recipe, keep = quick.first if edge is not None and state.grad else (None, NO_GRADIENT)
+        if keep == OTHER:
+            return long(a)
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
         try:
             array = quick.call.run(a._array if a._storage is None else a.array)
         except Exception:
             return long(a)
-        edge = a._edge
-        if edge is None or not state.grad:
-            return long(a) if state.inference else Tensor(array, quick.spec, None)
-        recipe, keep = quick.first
         if keep == NOTHING:
             node = Node(recipe, (edge,), (), (), next_seq())
         elif keep == FIRST:
@@ -209,10 +211,11 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
             made._storage = saved._storage = Storage(array)  # one version; no edge back to the node
             made._edge = Node(recipe, (edge,), (saved,), ZERO, next_seq())
             return made
-        elif keep == NO_GRADIENT:
-            return Tensor(array, quick.spec, None)
         else:
-            return long(a)
+            made = Tensor(array, quick.spec, None)
+            if state.inference:
+                made.flags = INFERENCE
+            return made
         return Tensor(array, quick.spec, node)
 
     return unary

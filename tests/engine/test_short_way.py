@@ -12,7 +12,7 @@ from tests.engine.calls import op, write
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.mode import inference_mode, local, no_grad
+from gradwire_engine.mode import inference_mode, local, no_grad, using
 from gradwire_engine.tensor import Tensor
 
 COUNTS: dict[str, int] = {
@@ -175,3 +175,31 @@ def test_whole_numbers_take_no_short_way() -> None:
 def test_these_ops_have_one(name: str) -> None:
     short = primitive(name).short
     assert short is not None and short[0] == COUNTS[name]
+
+
+@pytest.mark.parametrize("operands", [1, 2])
+def test_inference_tensors_are_made_with_one_run(operands: int) -> None:
+    name = {1: "exp", 2: "mul"}[operands]
+    xs = [leaf(3, 3, seed=i) for i in range(operands)]
+    primitive(name)(*xs)
+    charged: list[int] = []
+
+    class Counting:
+        def charge(self, nbytes: int) -> None:
+            charged.append(nbytes)
+
+    with inference_mode(), using(meter=Counting()):
+        made = primitive(name)(*xs)
+    assert made.is_inference
+    assert not made.requires_grad
+    assert charged == [made.spec.nbytes]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_sign_of_a_zero_in_an_attribute_counts(sign: float) -> None:
+    x, y = Tensor.of(np.array([complex(-0.0, 0.0)])), Tensor.of(np.array([1.0 + 0j]))
+    found = op("sub", x, y, alpha=complex(sign * 0.0, 0.0)).numpy()
+    assert np.signbit(found.real) == (sign > 0)
+    f = Tensor.of(np.array([-0.0]))
+    found = op("add", f, Tensor.of(np.array([1.0])), alpha=sign * 0.0).numpy()
+    assert np.signbit(found) == (sign < 0)
