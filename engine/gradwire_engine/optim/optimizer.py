@@ -1,0 +1,182 @@
+"""An optimiser: groups of parameters with their settings, what it keeps of each, and its step.
+
+State is never written in place: an update makes new arrays, so undoing a step, or forking it, costs
+no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwire_engine.arrays import backend
+from gradwire_engine.errors import error
+from gradwire_engine.inplace import check_writable, write
+from gradwire_engine.journal import assign
+from gradwire_engine.mode import no_grad
+from gradwire_engine.optim.lbfgs import lbfgs
+from gradwire_engine.optim.rows import charge, flat, gradient, is_like, nbytes, put_back, shaped
+from gradwire_engine.optim.settings import checked, kind_of
+from gradwire_engine.optim.update import State
+from gradwire_engine.tensor import Tensor
+
+Closure = Callable[[], Tensor]
+"""Computes the loss anew and leaves the gradients in `.grad`."""
+
+
+class Group(NamedTuple):
+    """Parameters with settings of their own."""
+
+    params: tuple[Tensor, ...]
+    settings: Mapping[str, Any]
+
+
+class Optimizer:
+    """One optimiser. states: what it keeps of each parameter, in the order of `params`."""
+
+    __slots__ = ("groups", "kind", "states")
+
+    def __init__(
+        self, kind: str, groups: Sequence[tuple[Iterable[Tensor], Mapping[str, Any]]]
+    ) -> None:
+        self.kind = kind_of(kind)
+        if not groups or not any(tuple(params) for params, _ in groups):
+            raise error(
+                "invalid_argument",
+                f"{kind}: optimizer got an empty parameter list",
+                "name the tensors that it is to change",
+                raised=ValueError,
+            )
+        made = [Group(tuple(p), checked(self.kind, given)) for p, given in groups]
+        self.groups: tuple[Group, ...] = tuple(made)
+        _check_params(kind, self.params)
+        self.states: tuple[State, ...] = tuple({} for _ in self.params)
+
+    @property
+    def params(self) -> list[Tensor]:
+        """All parameters, group by group."""
+        return [x for group in self.groups for x in group.params]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept of the parameters."""
+        return sum(nbytes(value) for state in self.states for value in state.values())
+
+    def set(self, settings: Sequence[Mapping[str, Any]]) -> None:
+        """Change settings, one mapping for each group; what isn't named stays."""
+        pairs = zip(self.groups, settings, strict=True)
+        changed = [g._replace(settings=checked(self.kind, {**g.settings, **s})) for g, s in pairs]
+        assign(self, "groups", tuple(changed))
+
+    def forked(self, copy: Callable[[Tensor], Tensor]) -> Optimizer:
+        """The same optimiser for a fork's tensors."""
+        made = object.__new__(Optimizer)
+        made.kind = self.kind
+        made.groups = tuple(Group(tuple(map(copy, g.params)), g.settings) for g in self.groups)
+        made.states = tuple(map(dict, self.states))
+        return made
+
+    # stepping
+
+    def step(self, closure: Closure | None = None) -> Tensor | None:
+        """Change every parameter that has a gradient; with a closure, gives the loss before.
+
+        L-BFGS needs the closure; the others run it once first.
+        """
+        if self.kind.update is None:
+            return self._minimise(closure)
+        loss = None if closure is None else closure()
+        with no_grad():
+            numbered = iter(range(len(self.states)))
+            states = list(self.states)
+            for group in self.groups:
+                for x, place in zip(group.params, numbered, strict=False):
+                    if x.grad is not None:
+                        states[place] = self._update(x, x.grad, self.states[place], group.settings)
+            assign(self, "states", tuple(states))
+        return loss
+
+    def _update(self, x: Tensor, grad: Tensor, state: State, settings: Mapping[str, Any]) -> State:
+        """Write one parameter; its new state."""
+        assert self.kind.update is not None
+        check_writable(f"{self.kind.name}: step", x)
+        charge(2 * x.spec.nbytes + nbytes(list(state.values())))
+        if x.device == "meta":
+            write("step", x, x.detach())
+            return state
+        xp = backend(x.device).xp
+        kept, given = dict(state), dict(settings)
+        g = flat(xp, grad)
+        if given.pop("maximize"):
+            g = -g
+        with np.errstate(all="ignore"):
+            found = self.kind.update(xp, flat(xp, x), g, kept, **given)
+        write("step", x, Tensor(shaped(xp, found, x), x.spec, None))
+        return kept
+
+    def _minimise(self, closure: Closure | None) -> Tensor:
+        """L-BFGS: one vector of all parameters, one state for all."""
+        if closure is None:
+            raise error(
+                "invalid_argument",
+                "lbfgs: step needs a closure: it computes the loss several times",
+                "give one that computes the loss and its gradients anew",
+                raised=TypeError,
+            )
+        if len(self.groups) != 1:
+            raise error(
+                "invalid_argument",
+                f"lbfgs: {len(self.groups)} groups of parameters; it doesn't support groups",
+                "put all parameters in one",
+                raised=ValueError,
+            )
+        params, state = self.params, dict(self.states[0])
+        xp = backend(params[0].device).xp
+        begin = xp.concatenate([flat(xp, x) for x in params])
+        charge(4 * begin.nbytes)
+        walk = lbfgs(xp, begin, state, **self.groups[0].settings)
+        x, first = next(walk), None
+        while True:
+            if x is not begin:
+                put_back(xp, params, x)
+            loss = closure()
+            first = loss if first is None else first
+            charge(2 * begin.nbytes)
+            g = xp.concatenate([gradient(xp, p) for p in params])
+            try:
+                with np.errstate(all="ignore"):
+                    x = walk.send((float(loss.numpy()), g))
+            except StopIteration as end:
+                put_back(xp, params, end.value)
+                assign(self, "states", (state, *self.states[1:]))
+                return first
+
+    # what it holds
+
+    def kept(self) -> Iterator[tuple[Tensor, dict[str, Any]]]:
+        """Each parameter with what is kept of it: numbers, and arrays of the parameter's shape."""
+        for x, state in zip(self.params, self.states, strict=True):
+            xp = backend(x.device).xp
+            yield x, {n: shaped(xp, v, x) if is_like(v, x) else v for n, v in state.items()}
+
+
+def _check_params(kind: str, params: Sequence[Tensor]) -> None:
+    seen: set[int] = set()
+    for place, x in enumerate(params):
+        if not x.is_leaf and not x.retains_grad:
+            raise error(
+                "invalid_argument",
+                f"{kind}: can't optimize a non-leaf Tensor: parameter {place} has a grad_fn",
+                "name leaves; or retain_grad() it",
+                raised=ValueError,
+            )
+        if id(x) in seen:
+            raise error(
+                "invalid_argument",
+                f"{kind}: parameter {place} is there twice",
+                "name each tensor once",
+                raised=ValueError,
+            )
+        seen.add(id(x))

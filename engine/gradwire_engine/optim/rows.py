@@ -1,0 +1,62 @@
+"""Tensors as rows of real numbers, which updates work on, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwire_engine.inplace import check_writable, write
+from gradwire_engine.mode import local, no_grad
+from gradwire_engine.spec import float32
+from gradwire_engine.tensor import Tensor
+
+
+def charge(nbytes: int) -> None:
+    """Ask the meter, if there is one, before so much is allocated."""
+    meter = local.state.meter
+    if meter is not None:
+        meter.charge(nbytes)
+
+
+def flat(xp: Any, x: Tensor) -> Any:
+    """The elements as one row of real numbers: complex ones as pairs, halves widened."""
+    array = xp.ascontiguousarray(x.array).reshape(-1)
+    if x.dtype.is_complex:
+        return array.view(array.real.dtype)
+    return array.astype(float32.numpy) if x.dtype.half else array
+
+
+def shaped(xp: Any, row: Any, like: Tensor) -> Any:
+    """The opposite of `flat`, for a tensor like this one."""
+    if like.dtype.is_complex:
+        row = xp.ascontiguousarray(row).view(like.dtype.numpy)
+    return row.reshape(like.shape).astype(like.dtype.numpy, copy=False)
+
+
+def put_back(xp: Any, params: Sequence[Tensor], row: Any) -> None:
+    """Write one row of all elements into the parameters."""
+    at = 0
+    with no_grad():
+        for x in params:
+            size = x.spec.size * (2 if x.dtype.is_complex else 1)
+            check_writable("lbfgs: step", x)
+            charge(x.spec.nbytes)
+            part = shaped(xp, xp.array(row[at : at + size]), x)
+            write("step", x, Tensor(part, x.spec, None))
+            at += size
+
+
+def gradient(xp: Any, x: Tensor) -> Any:
+    return xp.zeros_like(flat(xp, x)) if x.grad is None else flat(xp, x.grad)
+
+
+def is_like(value: Any, x: Tensor) -> bool:
+    """Whether a piece of state has an element for each of the parameter's."""
+    size = x.spec.size * (2 if x.dtype.is_complex else 1)
+    return getattr(value, "shape", None) == (size,)
+
+
+def nbytes(value: Any) -> int:
+    if isinstance(value, list):
+        return sum(map(nbytes, value))
+    return int(getattr(value, "nbytes", 0))
