@@ -39,9 +39,7 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
 
 
 def _wrapped(frame: Frame, result: Any, shape: tuple[int, ...]) -> Any:
-    """A result of a rule as a value; a formula of ops gave one already."""
-    if frame.mine(result):
-        return result
+    """A result of a rule, with its batch axis in front, as a value."""
     return Batched(frame.shaped(result, shape), frame.level)
 
 

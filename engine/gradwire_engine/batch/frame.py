@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire_engine.apply import planned
+from gradwire_engine.batch.one_by_one import one_by_one
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.errors import error
 from gradwire_engine.op import APPLY, Primitive
@@ -100,6 +101,10 @@ class Frame:
             for name, place in self.op.signature.by_name.items()
         ]
         return self.op(*values)
+
+    def one_by_one(self) -> Any:
+        """The op on one example after the other: the last resort."""
+        return one_by_one(self)
 
     def shaped(self, value: Any, shape: Shape) -> Any:
         """A result whose examples get this shape, which differs at most by axes of size 1."""

@@ -54,7 +54,8 @@ class Layer:
         if op.places:
             lifted = [self._own(a) if place in op.places else a for place, a in enumerate(args)]
             frame = Frame(op, tuple(lifted), self.level)
-            found = (op.batch or _shaped)(frame)
+            rows = (op.batch or _shaped)(frame)
+            return Batched(frame.shaped(rows, frame.call.outputs[0].shape), self.level)
         elif "size" in op.signature.by_name:
             sized = list(args)
             place = op.signature.by_name["size"]

@@ -23,6 +23,11 @@ def leading(b: Frame) -> Any:
     return b.again(**{name: b.front(name) for name in names(b)})
 
 
+def leading_of(*named: str) -> BatchRule:
+    """The same for some operands; the others are the same for all examples."""
+    return lambda b: b.again(**{name: b.front(name) for name in named})
+
+
 def names(b: Frame) -> list[str]:
     """The names of the operands that are single tensors."""
     parameters = b.op.signature.parameters
@@ -54,16 +59,20 @@ def _promoted(b: Frame, values: dict[str, Any]) -> dict[str, Any]:
     return {n: b.cast(v, wanted) for n, v in tensors.items() if n not in inferred.kept}
 
 
-def along(*dims: str, flat: bool = False) -> BatchRule:
+def along(
+    *dims: str, flat: bool = False, sized: str | None = None, alone: tuple[str, ...] = ()
+) -> BatchRule:
     """The op works along axes that these attributes name: each of them is one further back.
 
     Without names: all attributes that are dims. An example without axes gets one. Where no dim is
-    given the op means all axes; flat: it means all elements in a row.
+    given the op means all axes; flat: it means all elements in a row. sized: the attribute that is
+    the result's shape. alone: operands without a batch axis stay so, as an index of one axis does.
     """
 
     def rule(b: Frame) -> Any:
         named = dims or _dim_names(b)
-        operands = {name: b.raised(b.operand(name)) for name in names(b)}
+        moved = [n for n in names(b) if n not in alone or b.batched(n)]
+        operands = {name: b.raised(b.operand(name)) for name in moved}
         first = b.op.signature.parameters[b.op.places[0]].name
         ndim = len(operands[first].shape) - 1
         changed: dict[str, Any] = {}
@@ -72,11 +81,35 @@ def along(*dims: str, flat: bool = False) -> BatchRule:
             if dim is None and flat:
                 operands[first] = b.shaped(operands[first], (-1,))
                 changed[name] = 1
-            elif dim is None or dim == ():
+            elif dim is None or (dim == () and _means_all(b, name)):
                 changed[name] = tuple(range(1, ndim + 1))
             else:
                 changed[name] = _further(dim, ndim)
+        if sized is not None:
+            changed[sized] = (b.size, *(b[sized] or (1,)))
         return b.again(**operands, **changed)
+
+    return rule
+
+
+def _means_all(b: Frame, name: str) -> bool:
+    """Whether an empty list of dims stands for all, as in reductions, and not for none."""
+    signature = b.op.signature
+    return signature.parameters[signature.by_name[name]].kind == "dims"
+
+
+def by_vector(rule: BatchRule, otherwise: BatchRule, *operands: str) -> BatchRule:
+    """A rule for operands that are the same for all examples, another one where one is not."""
+    return lambda b: otherwise(b) if any(map(b.batched, operands)) else rule(b)
+
+
+def stacked(**cores: int) -> BatchRule:
+    """The op takes stacks that broadcast: of operands whose last so many axes belong together."""
+
+    def rule(b: Frame) -> Any:
+        deepest = max(b.axes(name) - core for name, core in cores.items())
+        found = {n: b.behind(b.operand(n), deepest + core) for n, core in cores.items()}
+        return b.again(**found)
 
     return rule
 
@@ -122,6 +155,7 @@ def parts(formula: Callable[..., Any]) -> BatchRule:
 
     def rule(b: Frame) -> Any:
         attributes = b.call.attributes
-        return formula(*[attributes[n] if n in attributes else b.operand(n) for n in wanted])
+        found = formula(*[attributes[n] if n in attributes else b.operand(n) for n in wanted])
+        return b.fronted(found) if b.call.single else [b.fronted(part) for part in found]
 
     return rule

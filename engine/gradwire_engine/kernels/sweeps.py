@@ -32,16 +32,24 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(kernel)
     def run(xp: Any, *args: Any, **attributes: Any) -> Any:
-        ndim = size = 0
+        ndim, size, lowest = 0, 0, 1
         for x in args[:count]:
-            if type(x) not in NUMBERS and x.ndim >= ndim:
-                ndim, size = x.ndim, x.size
+            if type(x) not in NUMBERS:
+                lowest = min(lowest, x.ndim)
+                if x.ndim >= ndim:
+                    ndim, size = x.ndim, x.size
+        if ndim and not lowest:
+            args = tuple([x.reshape(1) if _scalar(x) else x for x in args])
         if ndim and size < LARGE:
             return kernel(xp, *args, **attributes)
         attributes |= zip(names[count:], args[count:], strict=False)
         return (_by_blocks if ndim else _on_one)(kernel, xp, args[:count], attributes)
 
     return run
+
+
+def _scalar(x: Any) -> bool:
+    return getattr(x, "ndim", 1) == 0 and type(x) not in NUMBERS
 
 
 def multiplied(xp: Any, out: Any, factor: Any) -> Any:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import add, mul
+from gradwire_engine.ops.expand import sum as summed
 from gradwire_engine.ops.matmul import (
     left_gradient,
+    matmul,
     need_axes,
     outer,
     product,
@@ -57,6 +60,14 @@ def _addmm_spec(input: Spec, mat1: Spec, mat2: Spec) -> Spec:
     return _added_spec("addmm", input, product_spec("addmm", mat1, mat2))
 
 
+def _sum(input: Any, found: Any, beta: Number, alpha: Number) -> Any:
+    """The same in ops."""
+    if not found.dtype.differentiable:
+        beta, alpha = int(beta), int(alpha)  # type: ignore[arg-type]
+    found = found if alpha == 1 else mul(found, alpha)
+    return found if beta == 0 else add(found, input if beta == 1 else mul(input, beta))
+
+
 @primitive(
     vjp(
         input=lambda g, beta: _scaled(g, beta),
@@ -70,6 +81,9 @@ def _addmm_spec(input: Spec, mat1: Spec, mat2: Spec) -> Spec:
     spec=_addmm_spec,
     inplace=True,
     formula="input: beta g; mat1: alpha g mat2ᴴ; mat2: alpha mat1ᴴ g",
+    batch=parts(
+        lambda input, mat1, mat2, beta, alpha: _sum(input, matmul(mat1, mat2), beta, alpha)
+    ),
 )
 def addmm(
     xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -92,6 +106,7 @@ def _addmv_spec(input: Spec, mat: Spec, vec: Spec) -> Spec:
     spec=_addmv_spec,
     inplace=True,
     formula="input: beta g; mat: alpha g vecᴴ; vec: alpha matᴴ g",
+    batch=parts(lambda input, mat, vec, beta, alpha: _sum(input, matmul(mat, vec), beta, alpha)),
 )
 def addmv(
     xp: Any, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1
@@ -117,6 +132,9 @@ def _stacks_spec(asked: str, input: Spec, batch1: Spec, batch2: Spec) -> Spec:
     spec=lambda input, batch1, batch2: _stacks_spec("baddbmm", input, batch1, batch2),
     inplace=True,
     formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
+    batch=parts(
+        lambda input, batch1, batch2, beta, alpha: _sum(input, matmul(batch1, batch2), beta, alpha)
+    ),
 )
 def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -134,6 +152,11 @@ def baddbmm(
     spec=lambda input, batch1, batch2: _stacks_spec("addbmm", input, batch1, batch2),
     inplace=True,
     formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
+    batch=parts(
+        lambda input, batch1, batch2, beta, alpha: _sum(
+            input, summed(matmul(batch1, batch2), (0,)), beta, alpha
+        )
+    ),
 )
 def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1

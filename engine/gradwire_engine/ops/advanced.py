@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.indices import index_added, index_written, indexed
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed_rows
@@ -84,6 +85,7 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
     exact=True,
     public=False,
     formula="g added at the indexed places of zeros",
+    batch=indexed,
 )
 def index(xp: Any, input: Array, indices: Arrays) -> Array:
     """The elements at places given by tensors, one for each axis or None to keep it."""
@@ -103,6 +105,7 @@ def _flat_places(xp: Any, indices: Any, sizes: Shape) -> Array:
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="the indexed elements of g",
+    batch=index_added,
 )
 def index_sum(xp: Any, input: Array, indices: Arrays, shape: Ints) -> Array:
     """Zeros of a shape with the input's elements added at the indexed places."""
@@ -149,6 +152,7 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     grad_name="IndexPutBackward0",
     public=False,
     formula="input: g with zeros at the places (g itself if they accumulate); values: g there",
+    batch=index_written,
 )
 def index_put_at(
     xp: Any, input: Array, indices: Arrays, values: Array, accumulate: bool = False

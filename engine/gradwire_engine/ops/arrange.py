@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along, in_rows, leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.axes import flatten, unsqueeze
@@ -23,7 +24,13 @@ def _flips(input: Spec, dims: Ints) -> Spec:
     return input
 
 
-@primitive(vjp(input=lambda g, dims: flip(g, dims)), spec=_flips, exact=True, formula="g flipped")
+@primitive(
+    vjp(input=lambda g, dims: flip(g, dims)),
+    spec=_flips,
+    exact=True,
+    formula="g flipped",
+    batch=along("dims"),
+)
 def flip(xp: Any, input: Array, dims: Ints) -> Array:
     """Turn the order of elements round along some axes."""
     return xp.flip(input, dims) if input.ndim and dims else input
@@ -66,11 +73,18 @@ def _rolls(input: Spec, shifts: Ints, dims: Ints | None) -> Spec:
     return input
 
 
+def _rolled(b: Any) -> Any:
+    if b["dims"]:
+        return along("dims")(b)
+    return in_rows(lambda rows, shifts: roll(rows, shifts, (1,)))(b)
+
+
 @primitive(
     vjp(input=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts), dims)),
     spec=_rolls,
     exact=True,
     formula="g rolled back",
+    batch=_rolled,
 )
 def roll(xp: Any, input: Array, shifts: Ints, dims: Ints | None = None) -> Array:
     """Shift elements along axes; those that leave at one end come in at the other."""
@@ -98,6 +112,7 @@ def _turned(input: Spec, k: int, dims: Ints) -> Spec:
     spec=_turned,
     exact=True,
     formula="g turned back",
+    batch=along("dims"),
 )
 def rot90(xp: Any, input: Array, k: int = 1, dims: Ints = (0, 1)) -> Array:
     """Turn the plane of two axes by k quarter turns, from the first towards the second."""
@@ -120,6 +135,7 @@ def _matrices(asked: str, input: Spec) -> Spec:
     inplace=True,
     exact=True,
     formula="g on and below the diagonal",
+    batch=leading,
 )
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """The matrix on and below a diagonal; zeros above."""
@@ -132,6 +148,7 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     inplace=True,
     exact=True,
     formula="g on and above the diagonal",
+    batch=leading,
 )
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """The matrix on and above a diagonal; zeros below."""
@@ -164,6 +181,9 @@ def _unrepeated(g: Any, repeats: Ints, shape: Shape) -> Any:
     spec=lambda input, repeats: input.with_(shape=_repeated_shape(input.shape, repeats)),
     exact=True,
     formula="g summed over the copies",
+    batch=lambda b: b.again(
+        input=b.behind(b.operand("input"), len(b["repeats"])), repeats=(1, *b["repeats"])
+    ),
 )
 def repeat(xp: Any, input: Array, repeats: Ints) -> Array:
     """Copies of the whole tensor side by side, so many along each axis."""

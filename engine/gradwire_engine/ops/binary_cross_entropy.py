@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import div, mul, neg
-from gradwire_engine.ops.exponential import log, sigmoid
+from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.expand import sum
+from gradwire_engine.ops.exponential import exp, log, log1p, sigmoid
 from gradwire_engine.ops.limits import clamp
 from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
 from gradwire_engine.ops.nll import nll
+from gradwire_engine.ops.reduce import mean
+from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.smooth import logsigmoid
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import COMPLEX, FLOAT, Spec
@@ -62,6 +67,15 @@ def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
     return out.reshape(input.shape)
 
 
+def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
+    """The same in ops."""
+    over = log1p(exp(neg(abs(input))))
+    losses = clamp(input, 0) - mul(input, to_dtype(target, input.dtype)) + over
+    if reduction == "none":
+        return losses
+    return mean(losses) if reduction == "mean" else sum(losses)
+
+
 @primitive(
     vjp(
         input=lambda g, input, target, reduction, input_spec: _logits_gradient(
@@ -75,6 +89,7 @@ def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
     public=False,
     grad_name="BinaryCrossEntropyWithLogitsBackward0",
     formula="input: g (sigmoid(input) - target); target: -g input",
+    batch=parts(_logits_in_parts),
 )
 def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
     """max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows, reduced."""
@@ -120,6 +135,7 @@ def _in_unit_interval(xp: Any, input: Array) -> None:
     fallible=True,
     grad_name="BinaryCrossEntropyBackward0",
     formula="input: g (input - target) / (input (1 - input)); target: g log((1 - input) / input)",
+    batch=leading,
 )
 def probability_loss(xp: Any, input: Array, target: Array) -> Array:
     """-t log x - (1 - t) log(1 - x), with logarithms cut off at -100."""

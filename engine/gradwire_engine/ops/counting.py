@@ -8,6 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import Weak
 from gradwire_engine.signature import Dim, axis
@@ -45,7 +46,21 @@ def _search_spec(
     return Spec(input.shape, int32 if out_int32 else int64, "")
 
 
-@primitive(spec=_search_spec)
+def _search_in_each(b: Any) -> Any:
+    """Rows of examples in their own sorted row, or all in the one they share."""
+    shared = not b.batched("sorted_sequence") and not b.batched("sorter")
+    if shared and b.axes("sorted_sequence") == 1:
+        return b.again(input=b.front("input"))
+    values = b.operand("input")
+    if not hasattr(values, "spec"):  # a number
+        values = full((), values, dtype=b.operand("sorted_sequence").dtype)
+    rows = b.fronted(values)
+    if b.axes("sorted_sequence") == 1:
+        rows = reshape(rows, (b.size, -1))
+    return b.again(sorted_sequence=b.front("sorted_sequence"), input=rows, sorter=b.front("sorter"))
+
+
+@primitive(spec=_search_spec, batch=_search_in_each)
 def searchsorted(
     xp: Any,
     sorted_sequence: Array,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.mode import local
@@ -191,7 +192,7 @@ def _like(input: Spec, dtype: DType | None) -> Spec:
     return input.with_(dtype=dtype)
 
 
-@primitive(spec=_like, exact=True)
+@primitive(spec=_like, exact=True, batch=leading)
 def zeros_like(
     xp: Any, input: Array, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -199,7 +200,7 @@ def zeros_like(
     return xp.zeros(input.shape, input.dtype if dtype is None else dtype.numpy)
 
 
-@primitive(spec=_like, exact=True)
+@primitive(spec=_like, exact=True, batch=leading)
 def ones_like(
     xp: Any, input: Array, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -207,7 +208,7 @@ def ones_like(
     return xp.ones(input.shape, input.dtype if dtype is None else dtype.numpy)
 
 
-@primitive(spec=_like, exact=True)
+@primitive(spec=_like, exact=True, batch=leading)
 def empty_like(
     xp: Any, input: Array, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -215,7 +216,7 @@ def empty_like(
     return xp.zeros(input.shape, input.dtype if dtype is None else dtype.numpy)
 
 
-@primitive(spec=_like, exact=True)
+@primitive(spec=_like, exact=True, batch=leading)
 def full_like(
     xp: Any,
     input: Array,
@@ -229,7 +230,11 @@ def full_like(
     return xp.full(input.shape, fits("full_like", fill_value, wanted), wanted.numpy)
 
 
-@primitive(spec=lambda input: Spec((), int64, ""), exact=True)
+def _one_count(b: Any) -> Any:
+    return full((b.size,), b.call.inputs[0].size, dtype=int64, device=b.call.device)
+
+
+@primitive(spec=lambda input: Spec((), int64, ""), exact=True, batch=_one_count)
 def numel(xp: Any, input: Array) -> Array:
     """How many elements a tensor has."""
     return xp.full((), input.size, xp.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.op import Inferred
@@ -54,6 +55,7 @@ def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Ar
     public=False,
     exact=True,
     formula="g shifted back",
+    batch=along("dim"),
 )
 def shifted(xp: Any, input: Array, dim: int, by: int, fill: int) -> Array:
     """The elements moved along an axis by 1 or -1; `fill` where none comes."""
@@ -85,6 +87,7 @@ def _recurrence_gradients(
     spec=lambda input: input,
     public=False,
     formula="the recurrence in the other direction",
+    batch=along("dim"),
 )
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) -> Array:
     """s[k] = input[k] + factor[k] s[k-1] along an axis (k+1 in reverse), by doubling steps."""

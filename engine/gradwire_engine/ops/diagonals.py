@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.expand import reshape
-from gradwire_engine.ops.views import placed
+from gradwire_engine.ops.views import diagonal, placed
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import axis
 from gradwire_engine.spec import Spec
@@ -59,6 +60,7 @@ def _length(input: Spec, offset: int) -> Spec:
     public=False,
     grad_name="DiagonalBackward0_copy",
     formula="zeros but for the diagonal, which is g",
+    batch=parts(lambda input, offset: diagonal(input, offset, 0, 1)),
 )
 def diagonal_copy(xp: Any, input: Array, offset: int) -> Array:
     """A matrix's diagonal, as a copy."""

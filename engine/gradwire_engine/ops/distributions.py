@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import elementwise as by_element
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.creation import default_dtype, zeros_like
 from gradwire_engine.ops.draw import inexact, of_category, randn, standard_normal
+from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import broadcast_shapes, result_type
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Device, Ints
@@ -28,6 +31,7 @@ def _normal_spec(mean: Any, std: Any) -> Inferred:
     random=True,
     grad_name="NormalBackward0",
     formula="zeros: draws are constants",
+    batch=by_element,
 )
 def normal(xp: Any, generator: Any, mean: Array, std: Array = 1.0) -> Array:
     """Normal random numbers, each of its own mean and standard deviation."""
@@ -64,6 +68,7 @@ def _chances(xp: Any, chance: Any) -> None:
     random=True,
     fallible=True,
     formula="zeros: draws are constants",
+    batch=leading,
 )
 def bernoulli(xp: Any, generator: Any, input: Array) -> Array:
     """1 with the probability that each element gives, else 0."""
@@ -93,10 +98,16 @@ def _draws(input: Spec, num_samples: int, replacement: bool) -> Spec:
     return Spec((*shape[:-1], num_samples), int64, "")
 
 
+def _drawn_for_each(b: Any) -> Any:
+    rows = b.front("input")
+    return b.again(input=reshape(rows, (-1, rows.shape[-1])))
+
+
 @primitive(
     spec=lambda input, num_samples, replacement: _draws(input, num_samples, replacement),
     random=True,
     fallible=True,
+    batch=_drawn_for_each,
 )
 def multinomial(
     xp: Any, generator: Any, input: Array, num_samples: int, replacement: bool = False

@@ -8,7 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, composite, elementwise
 from gradwire_engine.kernels.select import chosen
-from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.activation import NN
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import exp
@@ -68,8 +68,7 @@ def elu_backward(
     xp.exp(low, out=low)
     low *= alpha * scale * inner
     out = chosen(xp, xp.greater(input, 0), input.dtype.type(scale), low)
-    out *= grad_output
-    return out
+    return multiplied(xp, out, grad_output)
 
 
 @composite(space=NN, inplace=True)

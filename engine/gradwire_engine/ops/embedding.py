@@ -6,11 +6,13 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading, leading_of, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import in_range
+from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.expand import reshape
-from gradwire_engine.ops.gather import check_whole, rows_sum
+from gradwire_engine.ops.gather import check_whole, index_select, rows_sum
 from gradwire_engine.ops.known import elements
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import DType, Spec, int64
@@ -30,6 +32,7 @@ def _looked_up(input: Spec, weight: Spec) -> Spec:
 @primitive(
     spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""),
     public=False,
+    batch=lambda b: b.one_by_one(),
 )
 def row_shares(
     xp: Any, index: Array, size: int, padding: int | None, by_frequency: bool, dtype: DType
@@ -55,6 +58,25 @@ def _table_gradient(
     return rows_sum(rows, reshape(index, (prod(index.shape),)), 0, weight.shape)
 
 
+def _rows_of_each(
+    input: Any, weight: Any, padding_idx: int | None, scale_grad_by_freq: bool
+) -> Any:
+    """The same where each example has a table, or frequencies, of its own."""
+    index, size = reshape(input, (-1,)), weight.shape[0]
+    rows = index_select(weight, 0, index)
+    if padding_idx is not None or scale_grad_by_freq:
+        padding = None if padding_idx is None else padding_idx % size
+        shares = row_shares(index, size, padding, scale_grad_by_freq, weight.dtype)
+        rows = mul(rows, shares) + mul(rows, 1 - shares).detach()
+    return reshape(rows, (*input.shape, weight.shape[1]))
+
+
+def _looked_up_in_each(b: Any) -> Any:
+    if b.batched("weight") or b["scale_grad_by_freq"]:
+        return parts(_rows_of_each)(b)
+    return leading_of("input")(b)
+
+
 @primitive(
     vjp(
         weight=lambda g, input, padding_idx, scale_grad_by_freq, weight_spec: _table_gradient(
@@ -68,6 +90,7 @@ def _table_gradient(
     exact=True,
     grad_name="EmbeddingBackward0",
     formula="weight: g added at the rows looked up",
+    batch=_looked_up_in_each,
 )
 def embedding_rows(
     xp: Any, input: Array, weight: Array, padding_idx: int | None, scale_grad_by_freq: bool
@@ -110,6 +133,7 @@ def embedding(
     spec=lambda input, classes: Spec((*input.shape, classes), int64, ""),
     public=False,
     fallible=True,
+    batch=leading,
 )
 def one_hot_of(xp: Any, input: Array, classes: int) -> Array:
     """A 1 at the place each index names, among so many classes."""

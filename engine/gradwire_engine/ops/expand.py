@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, reduction
 from gradwire_engine.families import view as view_family
@@ -156,6 +157,7 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
     exact=True,
     public=False,
     formula="g",
+    batch=leading,
 )
 def contiguous_copy(xp: Any, input: Array) -> Array:
     """Copy a tensor into row-major order."""

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, REAL, elementwise, floating
 from gradwire_engine.kernels.select import chosen
-from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where
 from gradwire_engine.promote import Weak
@@ -195,8 +195,7 @@ def sigmoid_backward(xp: Any, grad_output: Array, output: Array) -> Array:
     out *= output
     if out.dtype.kind == "c":
         xp.conjugate(out, out=out)
-    out *= grad_output
-    return out
+    return multiplied(xp, out, grad_output)
 
 
 def _by_probability(g: Any, input: Any, eps: float | None) -> Any:

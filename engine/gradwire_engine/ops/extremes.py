@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.batch.rules import in_rows
+from gradwire_engine.batch.rules import along, in_rows
 from gradwire_engine.families import REAL, composite, primitive, reduction
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
@@ -37,6 +37,7 @@ def to_index(dtype: DType) -> DType:
     public=False,
     exact=True,
     grad_name="ValueSelectingReductionBackward0",
+    batch=along("dim", sized="shape"),
 )
 def put_along(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
     """Zeros of a shape, but the input's elements at distinct indices along one axis."""

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along, by_vector, leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import (
@@ -54,12 +55,26 @@ def _selected(input: Spec, dim: int, index: Spec) -> Spec:
     return input.with_(shape=(*input.shape[:dim], index.size, *input.shape[dim + 1 :]))
 
 
+def widened(index: Any, dim: int, shape: Shape) -> Any:
+    """A vector of places along one axis as an index of gather, of a tensor of this shape."""
+    if not shape:
+        return reshape(index, ())
+    along_dim = tuple(-1 if i == dim else 1 for i in range(len(shape)))
+    wide = (*shape[:dim], index.shape[0] if index.shape else 1, *shape[dim + 1 :])
+    return expand(reshape(index, along_dim), wide)
+
+
 @primitive(
     vjp(input=lambda g, index, dim, input_spec: rows_sum(g, index, dim, input_spec.shape)),
     spec=_selected,
     fallible=True,
     exact=True,
     formula="g added at the selected places of zeros",
+    batch=by_vector(
+        along("dim", alone=("index",)),
+        parts(lambda input, dim, index: gather(input, dim, widened(index, dim, input.shape))),
+        "index",
+    ),
 )
 def index_select(xp: Any, input: Array, dim: Dim, index: Array) -> Array:
     """The slices of an axis that a vector of indices names."""
@@ -69,11 +84,20 @@ def index_select(xp: Any, input: Array, dim: Dim, index: Array) -> Array:
     return found if input.ndim else found.reshape(())
 
 
+def _rows_added(input: Any, index: Any, dim: int, shape: Shape) -> Any:
+    return gather_sum(input, widened(index, dim, tuple(input.shape)), dim, shape)
+
+
 @primitive(
     vjp(input=lambda g, index, dim: index_select(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="the selected slices of g",
+    batch=by_vector(
+        along("dim", sized="shape", alone=("index",)),
+        parts(_rows_added),
+        "index",
+    ),
 )
 def rows_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
     """Zeros of a shape with the input's slices added at places of one axis."""
@@ -127,6 +151,7 @@ def corner(shape: Shape, *, without: int | None = None) -> tuple[slice, ...]:
     fallible=True,
     exact=True,
     formula="g added at the gathered places of zeros",
+    batch=along("dim"),
 )
 def gather(xp: Any, input: Array, dim: Dim, index: Array, *, sparse_grad: bool = False) -> Array:
     """Elements of an axis, picked for each place by an index tensor of the same axes."""
@@ -154,6 +179,7 @@ def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="the gathered elements of g",
+    batch=along("dim", sized="shape"),
 )
 def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
     """Zeros of a shape with the input's elements added where an index tensor says."""
@@ -177,12 +203,28 @@ def _taken(input: Spec, index: Spec) -> Spec:
     return input.with_(shape=index.shape)
 
 
+def one_by_one_places(index: Any, size: int) -> Any:
+    """Places among all elements in a row, counted from the first, as a vector."""
+    return front_places(reshape(index, (-1,)), size)
+
+
+def _taken_one_by_one(input: Any, index: Any) -> Any:
+    flat = reshape(input, (-1,))
+    return reshape(gather(flat, 0, one_by_one_places(index, flat.shape[0])), index.shape)
+
+
+def _summed_one_by_one(input: Any, index: Any, shape: Shape) -> Any:
+    places = one_by_one_places(index, prod(shape))
+    return reshape(gather_sum(reshape(input, (-1,)), places, 0, (prod(shape),)), shape)
+
+
 @primitive(
     vjp(input=lambda g, index, input_spec: take_sum(g, index, input_spec.shape)),
     spec=_taken,
     fallible=True,
     exact=True,
     formula="g added at the places taken of zeros",
+    batch=by_vector(leading, parts(_taken_one_by_one), "input"),
 )
 def take(xp: Any, input: Array, index: Array) -> Array:
     """Elements by their place in row-major order; negative places count from the end."""
@@ -195,6 +237,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="the elements of g taken",
+    batch=parts(_summed_one_by_one),
 )
 def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
     """Zeros of a shape with the input's elements added at places in row-major order."""
@@ -203,7 +246,7 @@ def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
     return summed(xp, from_front(index, size), input, size).reshape(shape)
 
 
-@primitive(spec=lambda index: index, public=False)
+@primitive(spec=lambda index: index, public=False, batch=leading)
 def front_places(xp: Any, index: Array, size: int) -> Array:
     """Indices that may count from the end of an axis as ones that count from its front."""
     return from_front(index, size)

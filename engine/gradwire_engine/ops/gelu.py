@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, elementwise
-from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.activation import NN
 from gradwire_engine.ops.exponential import exp
 from gradwire_engine.ops.special import error_function
@@ -81,8 +81,7 @@ def gelu_backward(xp: Any, grad_output: Array, input: Array, approximate: str = 
     """The gradient that goes through gelu."""
     through_tanh = approximate == "tanh"
     slope = (_tanh_gelu_slope if through_tanh else _gelu_slope)(xp, input)
-    slope *= grad_output
-    return slope
+    return multiplied(xp, slope, grad_output)
 
 
 def _tanh_gelu_slope(xp: Any, x: Array) -> Array:

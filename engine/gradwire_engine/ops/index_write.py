@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
@@ -45,6 +46,7 @@ def _filled(input: Spec, value: Spec | Weak) -> Inferred:
     exact=True,
     grad_name=lambda named: f"FillBackward{int(isinstance(named['value'], Spec))}",
     formula="input: zeros; value: the sum of g",
+    batch=parts(lambda input, value: copy_(input, value)),
 )
 def fill(xp: Any, input: Array, value: Array) -> Array:
     """One value in the shape and dtype of a tensor."""
@@ -61,6 +63,7 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
     exact=True,
     grad_name="ZeroBackward0",
     formula="zeros",
+    batch=leading,
 )
 def zero_(xp: Any, input: Array) -> Array:
     """Set every element to zero."""
@@ -85,6 +88,9 @@ def _copied(input: Spec, src: Spec | Weak) -> Spec:
     exact=True,
     grad_name="CopyBackwards",
     formula="input: zeros; src: g",
+    batch=lambda b: b.again(
+        input=b.front("input"), src=b.behind(b.operand("src"), b.axes("input"))
+    ),
 )
 def copy_(xp: Any, input: Array, src: Array) -> Array:
     """Copy elements from another tensor, broadcast and converted to this one's dtype."""

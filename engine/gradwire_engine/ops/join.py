@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.atleast import atleast_1d, atleast_2d, atleast_3d
 from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.pad import constant_pad_nd
 from gradwire_engine.ops.views import select, slice_, zeros_of
 from gradwire_engine.promote import Weak, result_type
 from gradwire_engine.rule import vjp
@@ -80,6 +82,13 @@ def _cut(g: Any, specs: tuple[Spec, ...], dim: int) -> list[Any]:
     return found
 
 
+def _joined_in_each(b: Any) -> Any:
+    given = b.operand("tensors")
+    kept = [t for t in given if not _nothing(t.shape)] or given[:1]
+    place = axis("cat", b["dim"], kept[0].ndim) + 1
+    return b.again(tensors=[b.fronted(t) for t in kept], dim=place)
+
+
 @primitive(
     vjp(tensors=lambda g, tensors_spec, dim: _cut(g, tensors_spec, dim)),
     spec=_joined,
@@ -87,6 +96,7 @@ def _cut(g: Any, specs: tuple[Spec, ...], dim: int) -> list[Any]:
     exact=True,
     formula="each tensor: its part of g",
     linear=True,
+    batch=_joined_in_each,
 )
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """Join tensors along an axis they have."""
@@ -110,6 +120,12 @@ def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:
     return Inferred(Spec((*shape[:place], len(specs), *shape[place:]), dtype, ""), dtype)
 
 
+def _stacked_in_each(b: Any) -> Any:
+    given = b.operand("tensors")
+    place = axis("stack", b["dim"], given[0].ndim + 1) + 1
+    return b.again(tensors=[b.fronted(t) for t in given], dim=place)
+
+
 @primitive(
     vjp(
         tensors=lambda g, tensors_spec, dim: [
@@ -120,6 +136,7 @@ def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:
     exact=True,
     formula="each tensor: its slice of g",
     linear=True,
+    batch=_stacked_in_each,
 )
 def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """Join tensors of one shape along a new axis."""
@@ -183,11 +200,23 @@ def _block_parts(g: Any, specs: tuple[Spec, ...]) -> list[Any]:
     return found
 
 
+def _blocks_apart(tensors: Any) -> Any:
+    """The same in ops: each block between zeros to its left and right, one below the other."""
+    sides = [_sides(tuple(t.shape)) for t in tensors]
+    width, left, found = sum(right for _, right in sides), 0, []
+    for tensor, (down, right) in zip(tensors, sides, strict=True):
+        block = reshape(tensor, (down, right))
+        found.append(constant_pad_nd(block, (left, width - left - right, 0, 0), 0))
+        left += right
+    return cat(found, 0)
+
+
 @primitive(
     vjp(tensors=lambda g, tensors_spec: _block_parts(g, tensors_spec)),
     spec=_blocks,
     exact=True,
     formula="each tensor: its block of g",
+    batch=parts(lambda tensors: _blocks_apart(tensors)),
 )
 def block_diag(xp: Any, tensors: Arrays) -> Array:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""

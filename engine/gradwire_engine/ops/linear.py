@@ -6,10 +6,11 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels.one_pass import one_pass
-from gradwire_engine.ops.arithmetic import conj, mul
+from gradwire_engine.ops.arithmetic import add, conj, mul
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.expand import reshape, sum_to_shape
 from gradwire_engine.ops.matmul import matmul, product, rows, same_dtype
@@ -83,6 +84,17 @@ def _bias_gradient(xp: Any, g: Array, shape: Shape) -> Array:
     return g.reshape(prod(g.shape[:-1]), shape[0]).sum(0)
 
 
+def _layer_in_parts(input: Any, weight: Any, bias: Any) -> Any:
+    found = matmul(input, weight if weight.ndim == 1 else mT(weight))
+    return found if bias is None else add(found, bias)
+
+
+def _layer_for_each(b: Any) -> Any:
+    """Examples are further rows of one product, unless each has a layer of its own."""
+    own = b.batched("weight") or b.batched("bias")
+    return parts(_layer_in_parts)(b) if own else b.again(input=b.front("input"))
+
+
 @primitive(
     vjp(
         input=lambda g, weight: _input_gradient(g, weight),
@@ -94,6 +106,7 @@ def _bias_gradient(xp: Any, g: Array, shape: Shape) -> Array:
     grad_name=_linear_node,
     formula="input: g conj(weight); weight: gᵀ conj(input); bias: g summed over the batch",
     linear=("input", "weight"),
+    batch=_layer_for_each,
 )
 def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """Apply an affine map to the last axis: input weightᵀ + bias."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import sub
@@ -135,6 +136,7 @@ def _factored(xp: Any, a: Array) -> tuple[Array, Array]:
     public=False,
     outputs=("LU", "pivots"),
     grad_name="LinalgLuFactorExBackward0",
+    batch=leading,
 )
 def packed_factors(xp: Any, A: Array) -> tuple[Array, Array]:
     """LU factors of each matrix in one, with LAPACK's pivots."""
@@ -148,7 +150,7 @@ def _permutation_spec(pivots: Spec, rows: int, dtype: DType) -> Spec:
     return Spec((*pivots.shape[:-1], rows, rows), dtype, "")
 
 
-@primitive(spec=_permutation_spec, public=False, exact=True)
+@primitive(spec=_permutation_spec, public=False, exact=True, batch=leading)
 def permutation(xp: Any, pivots: Array, rows: int, dtype: DType) -> Array:
     """The permutation matrix P of A = P L U that a sequence of swaps stands for."""
     kind = getattr(dtype, "numpy", dtype)
@@ -161,7 +163,7 @@ def permutation(xp: Any, pivots: Array, rows: int, dtype: DType) -> Array:
     return (xp.arange(rows)[:, None] == order[..., None, :]).astype(kind)
 
 
-@primitive(spec=lambda LU: Spec(LU.shape[:-2], int32, ""), public=False)
+@primitive(spec=lambda LU: Spec(LU.shape[:-2], int32, ""), public=False, batch=leading)
 def first_zero_pivot(xp: Any, LU: Array) -> Array:
     """Which diagonal element of U is the first 0, counted from 1; 0 if none is."""
     zero = xp.diagonal(LU, 0, -2, -1) == 0

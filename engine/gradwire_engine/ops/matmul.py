@@ -14,7 +14,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, mul
-from gradwire_engine.ops.axes import mH, mT
+from gradwire_engine.ops.axes import mH, mT, permute
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
@@ -157,6 +157,33 @@ def _node(named: dict[str, Any]) -> str:
     return "CloneBackward0" if a == 2 and b > 2 else "UnsafeViewBackward0"
 
 
+def _as_stack(b: Any, name: str, lead: int, vector: tuple[int, int]) -> Any:
+    """An operand as a stack of matrices with so many axes in front of them, and the batch's."""
+    item = b.operand(name)
+    shape = tuple(item.shape)
+    core = shape[-2:] if len(shape) > 1 else tuple(shape[0] if n < 0 else n for n in vector)
+    if not b.batched(name):
+        return reshape(item, core) if len(shape) < 2 else item
+    ones = lead - max(len(shape) - 2, 0)
+    return b.shaped(item.value, (*[1] * ones, *shape[:-2], *core))
+
+
+def _product_for_each(b: Any) -> Any:
+    """One product where one operand is the same for all: examples are further rows or columns."""
+    a, c, rows, columns = b.inner("input"), b.inner("other"), b.axes("input"), b.axes("other")
+    if not b.batched("other") and columns <= 2:
+        return matmul(a, c)
+    if not b.batched("input") and rows <= 2:
+        if columns == 1:
+            return matmul(c, a if rows == 1 else mT(a))
+        if columns == 2:
+            side = reshape(permute(c, (1, 0, 2)), (c.shape[1], c.shape[0] * c.shape[2]))
+            found = reshape(matmul(a, side), (*a.shape[:-1], c.shape[0], c.shape[2]))
+            return found if rows == 1 else permute(found, (1, 0, 2))
+    lead = max(rows - 2, columns - 2, 0)
+    return matmul(_as_stack(b, "input", lead, (1, -1)), _as_stack(b, "other", lead, (-1, 1)))
+
+
 @primitive(
     vjp(
         input=lambda g, other, input_spec: left_gradient(g, other, input_spec.shape),
@@ -167,6 +194,7 @@ def _node(named: dict[str, Any]) -> str:
     grad_name=_node,
     formula="input: g otherᴴ; other: inputᴴ g",
     linear=("input", "other"),
+    batch=_product_for_each,
 )
 def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of vectors, matrices or broadcast stacks of matrices."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import mul, sub
@@ -63,6 +64,7 @@ def _exp_gradient(g: Any, A: Any) -> Any:
     name="linalg.matrix_exp",
     aliases=("matrix_exp",),
     formula="a corner of exp([[Aᴴ, g], [0, Aᴴ]])",
+    batch=leading,
 )
 def matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of each square matrix."""
@@ -102,6 +104,7 @@ def _floor(xp: Any, A: Array, largest: Array, atol: Array | None, rtol: Array | 
     public=False,
     fallible=True,
     grad_name="LinalgPinvBackward0",
+    batch=stacked(A=2, atol=0, rtol=0),
 )
 def pseudo_inverse(
     xp: Any, A: Array, atol: Array | None, rtol: Array | None, hermitian: bool
@@ -143,7 +146,7 @@ def _rank_spec(A: Spec) -> Spec:
     return Spec(need_matrices("linalg.matrix_rank", A).shape[:-2], int64, "")
 
 
-@primitive(spec=_rank_spec, public=False, fallible=True)
+@primitive(spec=_rank_spec, public=False, fallible=True, batch=stacked(A=2, atol=0, rtol=0))
 def rank_of(xp: Any, A: Array, atol: Array | None, rtol: Array | None, hermitian: bool) -> Array:
     """How many singular values of each matrix count as more than 0."""
     if not A.size:

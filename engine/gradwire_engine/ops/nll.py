@@ -6,12 +6,22 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.op import Inferred
+from gradwire_engine.ops.arithmetic import div, mul, neg
+from gradwire_engine.ops.axes import unsqueeze
+from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import ne
+from gradwire_engine.ops.creation import full
+from gradwire_engine.ops.expand import reshape, sum
+from gradwire_engine.ops.gather import gather
+from gradwire_engine.ops.scatter import scatter_at
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
-from gradwire_engine.spec import FLOAT, INTEGER, Shape, Spec
+from gradwire_engine.spec import FLOAT, INTEGER, DType, Shape, Spec
 
 
 def class_axis(shape: Shape) -> int:
@@ -113,6 +123,48 @@ def _gradient(*args: Any) -> Any:
     return nll_gradient(*args)
 
 
+class _Classes(NamedTuple):
+    """In ops: the class of each target along the axis of classes, and its weight."""
+
+    dim: int
+    index: Any
+    factor: Any
+
+
+def _classes_in_parts(
+    target: Any, weight: Any, ignore_index: int, shape: Shape, dtype: DType
+) -> _Classes:
+    dim = class_axis(shape)
+    kept = ne(target, ignore_index)
+    chosen = where(kept, target, 0)
+    factor = to_dtype(kept, dtype)
+    if weight is not None:
+        picked = gather(weight, 0, reshape(chosen, (-1,)))
+        factor = mul(factor, reshape(picked, tuple(target.shape)))
+    return _Classes(dim, unsqueeze(chosen, dim), factor)
+
+
+def _of_classes(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+    """The losses, where examples have targets of their own."""
+    found = _classes_in_parts(target, weight, ignore_index, tuple(input.shape), input.dtype)
+    scores = reshape(gather(input, found.dim, found.index), tuple(target.shape))
+    losses = where(ne(found.factor, 0), neg(mul(scores, found.factor)), 0)
+    if reduction == "none":
+        return losses
+    return div(sum(losses), sum(found.factor)) if reduction == "mean" else sum(losses)
+
+
+def _to_classes(
+    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, shape: Ints
+) -> Any:
+    """The gradient of the losses, where examples have cotangents of their own."""
+    found = _classes_in_parts(target, weight, ignore_index, shape, input.dtype)
+    share = div(found.factor, sum(found.factor)) if reduction == "mean" else found.factor
+    values = unsqueeze(neg(mul(input, share)), found.dim)
+    zeros = full(shape, 0, dtype=input.dtype, device=input.device)
+    return scatter_at(zeros, found.dim, found.index, values)
+
+
 @primitive(
     vjp(
         input=lambda g, target, weight, ignore_index, reduction, input_spec: _gradient(
@@ -123,6 +175,7 @@ def _gradient(*args: Any) -> Any:
     public=False,
     fallible=True,
     grad_name=lambda named: f"NllLoss{'2D' if len(named['input'].shape) > 2 else ''}Backward0",
+    batch=parts(_of_classes),
 )
 def nll(
     xp: Any, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
@@ -147,6 +200,7 @@ def nll(
     spec=lambda input, shape: Inferred(input.with_(shape=shape), input.dtype, kept=("target",)),
     public=False,
     grad_name="NllLossBackwardBackward0",
+    batch=parts(_to_classes),
 )
 def nll_gradient(
     xp: Any,

@@ -6,11 +6,12 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import by_vector, leading_of, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
-from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.arithmetic import add, mul, sub
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
@@ -132,6 +133,15 @@ def added_up(parts: list[Array], shape: Shape) -> Array | None:
     return total.reshape(shape)
 
 
+def _affine(
+    input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
+) -> tuple[Any, Any, Any]:
+    """The same where each example has a weight or a bias of its own."""
+    out, center, scale = native_layer_norm(input, normalized_shape, None, None, eps)
+    out = out if weight is None else mul(out, weight)
+    return out if bias is None else add(out, bias), center, scale
+
+
 @primitive(
     vjp(
         joint=lambda g_out, input, weight, center, scale, normalized_shape, eps, needs: (
@@ -142,6 +152,12 @@ def added_up(parts: list[Array], shape: Shape) -> Array | None:
     public=False,
     outputs=("out", "center", "scale"),
     grad_name="NativeLayerNormBackward0",
+    batch=by_vector(
+        leading_of("input"),
+        parts(_affine),
+        "weight",
+        "bias",
+    ),
 )
 def native_layer_norm(
     xp: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along, leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import summed_rows
@@ -45,6 +46,7 @@ def _padded_shape(shape: Shape, pad: Ints) -> Shape:
     spec=lambda input, pad: input.with_(shape=_padded_shape(input.shape, pad)),
     exact=True,
     formula="g without the padding",
+    batch=leading,
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Ints, value: Number = 0) -> Array:
     """Pad with a number; negative pads cut off."""
@@ -103,6 +105,7 @@ def _pad_name(named: dict[str, Any]) -> str:
     exact=True,
     public=False,
     grad_name=_pad_name,
+    batch=along("dim"),
 )
 def axis_padded(
     xp: Any, input: Array, dim: int, before: int, after: int, mode: str, axes: int
@@ -121,6 +124,7 @@ def axis_padded(
         shape=(*input.shape[:dim], size, *input.shape[dim + 1 :])
     ),
     public=False,
+    batch=along("dim"),
 )
 def axis_unpadded(
     xp: Any, input: Array, dim: int, before: int, after: int, mode: str, axes: int, size: int

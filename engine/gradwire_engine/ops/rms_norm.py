@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import by_vector, leading_of, parts
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
@@ -72,6 +73,12 @@ def rms_norm_gradients(
     return out, added_up(to_weight, normalized_shape)
 
 
+def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tuple[Any, Any]:
+    """The same where each example has a weight of its own."""
+    out, scale = native_rms_norm(input, normalized_shape, None, eps)
+    return mul(out, weight), scale
+
+
 @primitive(
     vjp(
         joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: rms_norm_gradients(
@@ -82,6 +89,11 @@ def rms_norm_gradients(
     public=False,
     outputs=("out", "scale"),
     grad_name="MulBackward0",
+    batch=by_vector(
+        leading_of("input"),
+        parts(_weighted),
+        "weight",
+    ),
 )
 def native_rms_norm(
     xp: Any, input: Array, normalized_shape: Ints, weight: Array | None, eps: float

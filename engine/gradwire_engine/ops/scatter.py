@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along, by_vector, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.gather import (
@@ -15,13 +18,16 @@ from gradwire_engine.ops.gather import (
     check_index,
     check_whole,
     corner,
+    front_places,
     gather,
     gather_sum,
     index_select,
+    one_by_one_places,
     raised,
     rows_sum,
     take,
     take_sum,
+    widened,
 )
 from gradwire_engine.ops.views import placed
 from gradwire_engine.promote import Weak, broadcast_shapes
@@ -69,6 +75,7 @@ def padded(g: Any, like: Spec) -> Any:
     exact=True,
     grad_name=lambda named: f"ScatterBackward{int(isinstance(named['src'], Weak))}",
     formula="input: g with zeros at the places written; src: g there",
+    batch=along("dim"),
 )
 def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Array:
     """The input with elements of src written along an axis where an index tensor says."""
@@ -93,6 +100,7 @@ def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Arr
     inplace=True,
     fallible=True,
     formula="input: g; src: g at the places written",
+    batch=along("dim"),
 )
 def scatter_add(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Array:
     """Add src along an axis where an index tensor says; places may repeat."""
@@ -123,6 +131,27 @@ def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> S
     return input
 
 
+def _rows_put(write: Any, input: Any, dim: int, index: Any, source: Any) -> Any:
+    """Slices written where each example has an index of its own."""
+    source = source if input.shape else reshape(source, ())
+    return write(input, dim, widened(index, dim, tuple(source.shape)), source)
+
+
+def _rows_filled(input: Any, dim: int, index: Any, value: Any) -> Any:
+    shape = tuple(input.shape)
+    wide = widened(front_places(index, raised(shape)[dim]), dim, shape)
+    if hasattr(value, "spec"):
+        value = expand(to_dtype(value, input.dtype), tuple(wide.shape))
+    return scatter_at(input, dim, wide, value)
+
+
+def _put_one_by_one(input: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    flat = reshape(input, (-1,))
+    places = one_by_one_places(index, flat.shape[0])
+    write = scatter_add if accumulate else scatter_at
+    return reshape(write(flat, 0, places, reshape(source, (-1,))), input.shape)
+
+
 @primitive(
     vjp(
         input=lambda g: g,
@@ -134,6 +163,15 @@ def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> S
     inplace=True,
     fallible=True,
     formula="input: g; source: alpha g at the indexed slices",
+    batch=by_vector(
+        along("dim", alone=("index",)),
+        parts(
+            lambda input, dim, index, source, alpha: _rows_put(
+                scatter_add, input, dim, index, _times(source, alpha)
+            )
+        ),
+        "index",
+    ),
 )
 def index_add(
     xp: Any, input: Array, dim: Dim, index: Array, source: Array, *, alpha: Number = 1
@@ -160,6 +198,11 @@ def _times(g: Any, alpha: Number) -> Any:
     fallible=True,
     exact=True,
     formula="input: g with zeros at the indexed slices; source: g there",
+    batch=by_vector(
+        along("dim", alone=("index",)),
+        parts(lambda input, dim, index, source: _rows_put(scatter_at, input, dim, index, source)),
+        "index",
+    ),
 )
 def index_copy(xp: Any, input: Array, dim: Dim, index: Array, source: Array) -> Array:
     """Put slices of source in place of the slices of an axis that a vector names."""
@@ -198,6 +241,12 @@ def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
     exact=True,
     grad_name=lambda named: f"IndexFillBackward{int(isinstance(named['value'], Spec))}",
     formula="input: g with zeros at the indexed slices; value: the sum of g there",
+    batch=by_vector(
+        along("dim", alone=("index", "value")),
+        parts(_rows_filled),
+        "index",
+        "value",
+    ),
 )
 def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> Array:
     """Fill the slices of an axis that a vector of indices names."""
@@ -232,6 +281,7 @@ def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
     inplace=True,
     fallible=True,
     formula="input: g with zeros at the places written (g where added); source: g there",
+    batch=parts(_put_one_by_one),
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """Write, or add, elements at places counted in row-major order; negative ones from the end."""
@@ -246,15 +296,24 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
 # by a mask
 
 
-def _ranked(mask: Spec, size: int) -> Spec:
+def _ranked(mask: Spec) -> Spec:
     return mask.with_(dtype=int64)
 
 
-@primitive(spec=_ranked, public=False, fallible=True)
-def true_ranks(xp: Any, mask: Array, size: int) -> Array:
-    """For each true element of a mask how many came before it; there may be at most `size`."""
-    found = xp.cumsum(mask.reshape(-1), dtype=xp.int64)
-    count = int(found[-1]) if found.size else 0
+@primitive(
+    spec=_ranked,
+    public=False,
+    fallible=True,
+    batch=lambda b: b.again(mask=b.front("mask"), apart=b["apart"] + 1),
+)
+def true_ranks(xp: Any, mask: Array, size: int, apart: int = 0) -> Array:
+    """For each true element of a mask how many came before it; there may be at most `size`.
+
+    apart: axes in front that number masks, of which each is counted by itself.
+    """
+    lead = mask.shape[:apart]
+    found = xp.cumsum(mask.reshape(*lead, prod(mask.shape[apart:])), axis=-1, dtype=xp.int64)
+    count = int(found[..., -1].max()) if found.size else 0
     if count > size:
         raise error(
             "shape_mismatch",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import in_range, summed
@@ -100,6 +101,7 @@ def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
     fallible=True,
     grad_name="ScatterReduceBackward0",
     formula="g shared by what it was reduced from",
+    batch=along("dim"),
 )
 def scatter_reduce_at(
     xp: Any,

@@ -9,7 +9,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, composite, elementwise
 from gradwire_engine.kernels.select import chosen
-from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.activation import NN
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
@@ -64,8 +64,7 @@ def silu_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     out *= s
     if out.dtype.kind == "c":
         xp.conjugate(out, out=out)
-    out *= grad_output
-    return out
+    return multiplied(xp, out, grad_output)
 
 
 def _log_of_sum(xp: Any, x: Array) -> Array:
@@ -110,7 +109,7 @@ def softplus_backward(
     """The gradient that goes through softplus."""
     scaled = input if beta == 1 else xp.multiply(input, beta)
     out = _logistic(xp, scaled)
-    out *= grad_output
+    out = multiplied(xp, out, grad_output)
     return _linear_above(xp, scaled, threshold, grad_output, out)
 
 
@@ -199,7 +198,7 @@ def mish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     steep /= below
     steep *= xp.minimum(input, MISH_LIMIT)
     t += steep
-    t *= grad_output
+    t = multiplied(xp, t, grad_output)
     return t
 
 

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
@@ -68,6 +69,7 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
     fallible=True,
     grad_name="LinalgInvExBackward0",
     formula="-outᴴ g outᴴ",
+    batch=leading,
 )
 def inv(xp: Any, A: Array) -> Array:
     """The inverse of each square matrix."""
@@ -100,6 +102,7 @@ def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     outputs=("inverse", "info"),
     fallible=True,
     formula="-inverseᴴ g inverseᴴ",
+    batch=leading,
 )
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...]:
     """The inverse of each square matrix, and an info that is not 0 where there is none."""
@@ -140,6 +143,7 @@ def det_gradient(xp: Any, g: Array, A: Array, out: Array) -> Array:
     name="linalg.det",
     aliases=("det",),
     formula="g conj(out) A⁻ᴴ",
+    batch=leading,
 )
 def det(xp: Any, A: Array) -> Array:
     """The determinant of each square matrix."""
@@ -166,6 +170,7 @@ def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
     aliases=("slogdet",),
     outputs=("sign", "logabsdet"),
     formula="g A⁻ᴴ for the logarithm",
+    batch=leading,
 )
 def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign (or phase) of each determinant and the logarithm of its size."""
@@ -218,6 +223,7 @@ def _system_gradients(
     public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",
+    batch=stacked(A=2, B=2),
 )
 def solve_system(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
@@ -75,6 +76,7 @@ def _back_substituted(
     name="linalg.solve_triangular",
     public=False,
     grad_name="LinalgSolveTriangularBackward0",
+    batch=stacked(A=2, B=2),
 )
 def triangular_system(
     xp: Any,
@@ -135,6 +137,7 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
     public=False,
     fallible=True,
     grad_name="LinalgCholeskyExBackward0",
+    batch=leading,
 )
 def lower_factor(xp: Any, A: Array, upper: bool) -> Array:
     """The lower triangular L of each A = L Lᴴ; reads only one triangle of A."""
@@ -158,7 +161,7 @@ def cholesky(input: Array, upper: bool = False) -> Array:
     return _factor(input, upper)
 
 
-@primitive(spec=lambda A: Spec(A.shape[:-2], int32, ""), public=False, fallible=True)
+@primitive(spec=lambda A: Spec(A.shape[:-2], int32, ""), public=False, fallible=True, batch=leading)
 def minor_not_positive(xp: Any, A: Array) -> Array:
     """0 where a matrix is positive definite, else the order of the first minor that is not."""
 

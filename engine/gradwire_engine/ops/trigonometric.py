@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, REAL, elementwise, floating
-from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import rsqrt
@@ -165,8 +165,7 @@ def tanh_backward(xp: Any, grad_output: Array, output: Array) -> Array:
     xp.subtract(1, out, out=out)
     if out.dtype.kind == "c":
         xp.conjugate(out, out=out)
-    out *= grad_output
-    return out
+    return multiplied(xp, out, grad_output)
 
 
 @elementwise(

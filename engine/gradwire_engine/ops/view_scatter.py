@@ -7,9 +7,12 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.call import write_through
 from gradwire_engine.families import primitive
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import contiguous, reshape, view
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
+from gradwire_engine.spec import bool_
 
 
 def seen_through(g: Any, chain: Any) -> Any:
@@ -25,6 +28,18 @@ def seen_through(g: Any, chain: Any) -> Any:
     return g
 
 
+def _written_in_each(b: Any) -> Any:
+    """Only as the rule below asks for it: zeros in the part that a chain of views shows.
+
+    Which part that is does not depend on the example: it is found once, as a mask.
+    """
+    input, src, chain = b.operand("input"), b.operand("src"), b["chain"]
+    if src != 0:
+        return b.one_by_one()
+    base = full(tuple(input.shape), True, dtype=bool_, device=input.device)
+    return where(view_scatter(base, False, chain), b.front("input"), 0)
+
+
 @primitive(
     vjp(
         input=lambda g, chain: view_scatter(contiguous(g), 0, chain),
@@ -37,6 +52,7 @@ def seen_through(g: Any, chain: Any) -> Any:
     grad_name="CopySlices",
     formula="input: g with the part set to 0; src: that part of g",
     linear=True,
+    batch=_written_in_each,
 )
 def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
     """The input with the elements that a chain of views shows replaced by those of src."""

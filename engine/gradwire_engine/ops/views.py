@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -28,12 +29,39 @@ def shows_part(op: Primitive) -> Primitive:
     return op
 
 
+def _part_of_each(b: Any, shape: Any) -> Any:
+    """Where a view shows the same part of each example: its dims are one further back."""
+    part, where = b["part"], b["where"]
+    if part == "as_strided":
+        size, stride, offset = where
+        return (b.size, *size), (prod(shape), *stride), offset
+    count = {"diagonal": (1, 2)}.get(part, (0,))
+    ndim = len(shape)
+    return tuple(v % ndim + 1 if i in count else v for i, v in enumerate(where))
+
+
+def _placed_in_each(b: Any) -> Any:
+    shape = b["shape"]
+    found = _part_of_each(b, shape)
+    return b.again(input=b.front("input"), shape=(b.size, *shape), where=found)
+
+
+def _replaced_in_each(b: Any) -> Any:
+    found = _part_of_each(b, b.operand("input").shape)
+    return b.again(input=b.front("input"), src=b.front("src"), where=found)
+
+
+def _zeros_in_each(b: Any) -> Any:
+    return b.again(input=b.front("input"), shape=(b.size, *b["shape"]))
+
+
 @primitive(
     vjp(input=lambda g, part, where: _seen(g, part, where)),
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
     public=False,
     formula="the part of g",
+    batch=_placed_in_each,
 )
 def placed(xp: Any, input: Array, shape: Ints, part: str, where: Data) -> Array:
     """Zeros of a shape, but for the part that a view shows, which is the input."""
@@ -71,6 +99,7 @@ def _named(part: str, where: Data) -> dict[str, Any]:
     public=False,
     grad_name=lambda named: f"{named['part'].title().replace('_', '')}ScatterBackward0",
     formula="input: g with the part set to 0; src: the part of g",
+    batch=_replaced_in_each,
 )
 def replaced(xp: Any, input: Array, src: Array, part: str, where: Data) -> Array:
     """The input with the part that a view shows replaced by src."""
@@ -84,6 +113,7 @@ def replaced(xp: Any, input: Array, src: Array, part: str, where: Data) -> Array
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
     public=False,
+    batch=_zeros_in_each,
 )
 def zeros_of(xp: Any, input: Array, shape: Ints) -> Array:
     """Zeros of a shape in the input's dtype."""

@@ -6,10 +6,12 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive, view
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.ops.expand import contiguous
+from gradwire_engine.ops.expand import sum as summed_over
 from gradwire_engine.ops.views import shows_part
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints
@@ -44,11 +46,18 @@ def unfold(xp: Any, input: Array, dimension: Dim, size: int, step: int) -> Array
     return xp.lib.stride_tricks.as_strided(seen, (*shape, size), (*strides, stride))
 
 
+def _folded_in_each(b: Any) -> Any:
+    if not b["shape"]:
+        return summed_over(b.front("input"), (1,))
+    return along("dimension", sized="shape")(b)
+
+
 @primitive(
     vjp(input=lambda g, dimension, size, step: unfold(g, dimension, size, step)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="the windows of g",
+    batch=_folded_in_each,
 )
 def folded(xp: Any, input: Array, shape: Ints, dimension: int, size: int, step: int) -> Array:
     """Windows along an axis added back to where they were taken from."""
@@ -87,6 +96,16 @@ def _reach(asked: str, shape: Shape, size: Ints, stride: Ints, offset: int) -> N
         )
 
 
+def _strided(b: Any) -> dict[str, Any]:
+    """Size and stride of examples that lie one behind the other."""
+    shape = b["shape"] if "shape" in b.call.attributes else b.operand("input").shape
+    return {"size": (b.size, *b["size"]), "stride": (prod(shape), *b["stride"])}
+
+
+def _seen_in_each(b: Any) -> Any:
+    return b.again(input=contiguous(b.front("input")), **_strided(b))
+
+
 @shows_part
 @view(
     vjp(
@@ -94,6 +113,7 @@ def _reach(asked: str, shape: Shape, size: Ints, stride: Ints, offset: int) -> N
             g, input_spec.shape, size, stride, storage_offset
         )
     ),
+    batch=_seen_in_each,
     formula="g summed where elements are seen more than once",
     by_strides=True,
 )
@@ -115,6 +135,10 @@ def as_strided(
     return xp.lib.stride_tricks.as_strided(flat, size, steps)
 
 
+def _strided_in_each(b: Any) -> Any:
+    return b.again(input=b.front("input"), shape=(b.size, *b["shape"]), **_strided(b))
+
+
 @primitive(
     vjp(
         input=lambda g, size, stride, storage_offset: as_strided(
@@ -124,6 +148,7 @@ def as_strided(
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     formula="g seen by size and stride",
+    batch=_strided_in_each,
 )
 def strided_sum(
     xp: Any, input: Array, shape: Ints, size: Ints, stride: Ints, storage_offset: int | None
