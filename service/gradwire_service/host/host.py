@@ -20,14 +20,17 @@ from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES, float32
+from gradwire_engine.symbol import SYMBOLIC
 from gradwire_service.host.applied import Applied
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
+from gradwire_service.host.plans import Plans
 from gradwire_service.host.programs import Program, Programs, build
 from gradwire_service.host.protocol import EvaluateRequest, SessionCreate, SessionPatch
 from gradwire_service.host.protocol import Program as Model
-from gradwire_service.host.reply import Reply
+from gradwire_service.host.repeated import Repeated
+from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.run import RunRequest, run
 from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.host.transforms import Fetch, Reference, Transform
@@ -44,6 +47,7 @@ class Host:
         self.limits = limits or Limits()
         self.ledger = Ledger(self.limits.server_bytes)
         self.programs = Programs(self.limits, self.ledger)
+        self.plans = Plans()
         self._sessions: dict[str, Session] = {}
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
         self._lock = threading.Lock()
@@ -87,11 +91,29 @@ class Host:
 
         `fetch` gives the arrays of tensors that lie in sessions; by default it reads them here.
         """
+        found = self.filled(request, arrays, fetch, allowance, seconds)
+        return found.reply() if type(found) is Filled else found
+
+    def filled(
+        self,
+        request: EvaluateRequest,
+        arrays: Mapping[str, Array] = _NONE,
+        fetch: Fetch | None = None,
+        allowance: int | None = None,
+        seconds: float | None = None,
+    ) -> Reply | Filled:
+        """The same; where there is a plan for it, a template and what fills it."""
+        fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
+        again = Repeated(self.plans, request, arrays, fetch)
+        found = again.answer(self.limits, self.ledger, seconds, allowance)
+        if found is not None:
+            return found
         session = self._passing()
         try:
-            return Transform(session, request, arrays, fetch or self.fetch).run(
-                seconds or self.limits.seconds, allowance
-            )
+            done = Transform(session, request, arrays, fetch)
+            answer = done.run(seconds, allowance)
+            again.learn(done, answer, self._tracing)
+            return answer
         finally:
             session.close()
 
@@ -116,10 +138,16 @@ class Host:
         finally:
             session.close()
 
-    def _passing(self) -> Session:
+    def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
         """A session that lives as long as one call."""
-        asked = SessionCreate()
-        return Session("one call", asked, float32, self.limits, self.ledger, self.programs.find)
+        asked = SessionCreate.model_construct(device=device)
+        return Session(
+            "one call", asked, float32, self.limits, ledger or self.ledger, self.programs.find
+        )
+
+    def _tracing(self) -> Session:
+        """A session in which nothing is allocated."""
+        return self._passing(SYMBOLIC, Ledger(2**63))
 
     def fetch(self, wanted: Reference) -> Array:
         """The elements of a tensor of a session."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from gradwire_engine.spec import DType, Shape
 
-# dict[str, Reply] | list[Reply] | TensorReply | str | bool | int | finite float | None
+# dict[str, Reply] | list[Reply] | TensorReply | str | bool | int | finite float | None; or Filled
 Reply = Any
 
 
@@ -30,6 +31,46 @@ class TensorReply:
     grad_fn: str | None
     version: int
     array: np.ndarray | None = None
+
+
+class Template:
+    """A reply that is given again and again with other elements.
+
+    `texts` is for whoever writes it: what stands around the elements, by encoding.
+    """
+
+    __slots__ = ("reply", "texts")
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = _emptied(reply)
+        self.texts: dict[str, list[bytes]] = {}
+
+
+class Filled:
+    """A template with elements: an array for each of its tensors, in their order."""
+
+    __slots__ = ("arrays", "template")
+
+    def __init__(self, template: Template, arrays: Sequence[np.ndarray]) -> None:
+        self.template = template
+        self.arrays = arrays
+
+    def reply(self) -> Reply:
+        """The same as a tree."""
+        return _filled(self.template.reply, iter(self.arrays))
+
+
+def _emptied(reply: Reply) -> Reply:
+    """A copy without elements, so that it holds none."""
+    if type(reply) is TensorReply:
+        return replace(reply, array=None)
+    return {k: _emptied(v) for k, v in reply.items()} if type(reply) is dict else reply
+
+
+def _filled(reply: Reply, arrays: Iterator[np.ndarray]) -> Reply:
+    if type(reply) is TensorReply:
+        return replace(reply, array=next(arrays))
+    return {k: _filled(v, arrays) for k, v in reply.items()} if type(reply) is dict else reply
 
 
 def plain(value: float) -> float | str:

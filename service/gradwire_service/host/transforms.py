@@ -77,27 +77,44 @@ class Transform:
         self.fetch = fetch
         self.steps = Steps(session, arrays)
         self.leaves: dict[str, Tensor] = {}
+        self.program: Sequence[StepPart] = ()
+        self.outputs: dict[str, Tensor] = {}
+        self.cotangents: dict[str, Tensor] = {}
 
     def run(self, seconds: float, allowance: int | None = None) -> Reply:
         """Run the program; differentiate it too where the request asks for that."""
+        self.session.meter.begin(seconds, allowance)
+        with modes(self.session):
+            grads = self._results()
+            shown_outputs = {name: shown(name, t) for name, t in self.outputs.items()}
+            if grads is None:
+                return {"outputs": shown_outputs}
+            shown_grads = {n: None if g is None else shown(n, g) for n, g in grads.items()}
+            return {"outputs": shown_outputs, "grads": shown_grads}
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Run it, and give what the reply has elements of, in its order."""
+        with modes(self.session):
+            grads = self._results() or {}
+        yield from self.outputs.values()
+        yield from (g for g in grads.values() if g is not None)
+
+    def _results(self) -> dict[str, Tensor | None] | None:
+        """Run the program; its outputs are then in `outputs`, the result are the gradients."""
         request, session = self.request, self.session
-        session.meter.begin(seconds, allowance)
-        with modes(session):
-            self._enter_inputs()
-            wrt = self._wrt(request) if isinstance(request, ValueAndGradRequest) else []
-            for name in wrt:
-                self.leaves[name].requires_grad_()
-            for index, step in enumerate(_steps(request.program, self.steps)):
-                do(self.steps, index, step)
-            outputs = {name: session.find(name) for name in request.program.outputs}
-            answer: Reply = {"outputs": {name: shown(name, t) for name, t in outputs.items()}}
-            if isinstance(request, ValueAndGradRequest):
-                answer["grads"] = self._grads(request, wrt, outputs)
-            return answer
+        self._enter_inputs()
+        wrt = self._wrt(request) if isinstance(request, ValueAndGradRequest) else []
+        for name in wrt:
+            self.leaves[name].requires_grad_()
+        self.program = _steps(request.program, self.steps)
+        for index, step in enumerate(self.program):
+            do(self.steps, index, step)
+        self.outputs = {name: session.find(name) for name in request.program.outputs}
+        return self._grads(request, wrt) if isinstance(request, ValueAndGradRequest) else None
 
     def _enter_inputs(self) -> None:
         entries, given = self.request.program.inputs, self.request.inputs
-        names = [entry if isinstance(entry, str) else entry.name for entry in entries]
+        names = names_of(self.request.program)
         if sorted(names) != sorted(given):
             raise error(
                 "invalid_request",
@@ -112,6 +129,8 @@ class Transform:
             self.session.bind(name, tensor)
 
     def _tensor(self, value: Any) -> Tensor:
+        if type(value) is Tensor:
+            return value
         found = reference(value)
         if found is None:
             return self.steps.reader.literal(value, prefer_default=True)
@@ -129,13 +148,11 @@ class Transform:
                 )
         return request.wrt
 
-    def _grads(
-        self, request: ValueAndGradRequest, wrt: list[str], outputs: dict[str, Tensor]
-    ) -> Reply:
+    def _grads(self, request: ValueAndGradRequest, wrt: list[str]) -> dict[str, Tensor | None]:
         """Gradients of the outputs that have a cotangent; of all, if none was given."""
         if not wrt:
             return {}
-        given = request.grad_outputs
+        given, outputs = request.grad_outputs, self.outputs
         if given is None:
             given = dict.fromkeys(outputs)
         for name in given:
@@ -145,22 +162,26 @@ class Transform:
                     f"grad_outputs: {name!r} is no output of the program",
                     f"its outputs are {_listed(outputs)}",
                 )
+        cotangents = {n: self._cotangent(value, outputs[n]) for n, value in given.items()}
+        self.cotangents = {n: g for n, g in cotangents.items() if g is not None}
         found = reverse.grad(
             [outputs[name] for name in given],
             [self.leaves[name] for name in wrt],
-            [self._cotangent(value, outputs[name]) for name, value in given.items()],
+            list(cotangents.values()),
             allow_unused=True,
             names=wrt,
         )
-        return {
-            name: None if gradient is None else shown(name, gradient)
-            for name, gradient in zip(wrt, found, strict=True)
-        }
+        return dict(zip(wrt, found, strict=True))
 
     def _cotangent(self, value: Any, output: Tensor) -> Tensor | None:
-        if reference(value) is not None:
+        if type(value) is Tensor or reference(value) is not None:
             return self._tensor(value)
         return self.steps.reader.cotangent(value, output)
+
+
+def names_of(program: Program) -> list[str]:
+    """The names of a program's inputs."""
+    return [entry if type(entry) is str else entry.name for entry in program.inputs]  # type: ignore[union-attr]
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import Model, read
-from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.reply import Filled, Reply, TensorReply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec import (
     JSON,
@@ -55,6 +55,8 @@ class Answer(NamedTuple):
 
 def weight(reply: Reply) -> int:
     """The bytes of the arrays in a reply, roughly the work of writing it."""
+    if type(reply) is Filled:
+        return sum([array.nbytes for array in reply.arrays])
     if type(reply) is TensorReply:
         return 0 if reply.array is None else int(reply.array.nbytes)
     if type(reply) is dict:
@@ -133,18 +135,19 @@ class Call:
 
     def read(self, kind: type[Model], body: Buffer) -> tuple[Model, Mapping[str, Array]]:
         """The body as a request of this kind, and the arrays that came with it."""
-        depth = self.service.host.limits.depth
+        depth, seen = self.service.host.limits.depth, self.service.seen
         content_type = self.header(b"content-type")
-        if sent(content_type) != JSON:
-            value, arrays = read_request(content_type, body, depth=depth)
-            return read(kind, value), arrays
-        text, seen = bytes(body), self.service.seen
-        request = seen.get(kind, text)
+        text = bytes(body) if sent(content_type) == JSON else None
+        if text is not None:
+            request = seen.get(kind, text)
+            if request is not None:
+                return request, _NO_ARRAYS
+        value, arrays = read_request(content_type, text or body, depth=depth)
+        request = seen.like(kind, value)
         if request is None:
-            value, _ = read_request(content_type, text, depth=depth)
             request = read(kind, value)
-            seen.put(kind, text, request)
-        return request, _NO_ARRAYS
+            seen.put(kind, text, value, request)
+        return request, arrays
 
     def seconds(self) -> float:
         """How long the request may compute: the server's limit, or less if the caller says so."""

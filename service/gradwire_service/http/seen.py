@@ -1,9 +1,15 @@
-"""Requests seen before: a training loop posts the same text again and again, with other arrays."""
+"""Requests seen before: checked once, and taken as checked when they come again.
+
+A training loop posts the same text again and again, with other arrays beside it; who asks for a
+gradient at many points posts the same program with other numbers in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypeGuard
+
+from gradwire_service.host.protocol import EvaluateRequest
 
 _LONGEST, _MOST = 2**14, 256
 """Characters of a text that is kept, and how many are."""
@@ -12,19 +18,62 @@ _LONGEST, _MOST = 2**14, 256
 class Seen:
     """Checked requests by their kind and text; the models are frozen, so they can be shared."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_found", "_programs")
 
     def __init__(self) -> None:
         self._found: dict[Hashable, Any] = {}
+        self._programs: dict[Hashable, Any] = {}
 
     def get(self, kind: type[Any], text: bytes) -> Any:
         """The request that this text was checked to be, or None."""
         return self._found.get((kind, text)) if len(text) <= _LONGEST else None
 
-    def put(self, kind: type[Any], text: bytes, request: Any) -> None:
-        """Keep a request; the oldest goes where there are too many."""
-        if len(text) > _LONGEST:
-            return
-        if len(self._found) >= _MOST:
-            del self._found[next(iter(self._found))]
-        self._found[kind, text] = request
+    def like(self, kind: type[Any], value: dict[str, Any]) -> Any:
+        """The request that this JSON value is, if one with the same program was checked; or None.
+
+        Inputs and cotangents may differ: their elements are read where arrays are made of them.
+        """
+        known = self._programs.get(_frame(kind, value))
+        if known is None:
+            return None
+        fields = value | {"program": known.program}
+        return kind.model_construct(**fields)
+
+    def put(self, kind: type[Any], text: bytes | None, value: Any, request: Any) -> None:
+        """Keep a request, by its program if that is all it needs; the oldest go."""
+        frame = _frame(kind, value)
+        if frame is not None:
+            _keep(self._programs, frame, request)
+        elif text is not None and len(text) <= _LONGEST:
+            _keep(self._found, (kind, text), request)
+
+
+def _keep(found: dict[Hashable, Any], key: Hashable, request: Any) -> None:
+    if len(found) >= _MOST:
+        found.pop(next(iter(found)), None)
+    found[key] = request
+
+
+def _frame(kind: type[Any], value: dict[str, Any]) -> Hashable:
+    """All of a request to run source text but its literals; None where it is anything else."""
+    program, wrt = value.get("program"), value.get("wrt")
+    if not (
+        issubclass(kind, EvaluateRequest)
+        and type(program) is dict
+        and len(program) == 3
+        and type(source := program.get("source")) is str
+        and len(source) <= _LONGEST
+        and _names(inputs := program.get("inputs"))
+        and _names(outputs := program.get("outputs"))
+        and (wrt is None or _names(wrt))
+        and type(value.get("inputs")) is dict
+        and type(value.get("grad_outputs")) in (dict, type(None))
+    ):
+        return None
+    by = None if wrt is None else tuple(wrt)
+    return (kind, frozenset(value), source, tuple(inputs), tuple(outputs), by)
+
+
+def _names(value: object) -> TypeGuard[list[str]]:
+    """Whether this is a list of a few strings."""
+    return type(value) is list and len(value) <= 64 and set(map(type, value)) <= {str}

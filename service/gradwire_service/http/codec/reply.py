@@ -12,7 +12,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.spec import complex128
 from gradwire_service.host import safetensors
 from gradwire_service.host.elements import Array, as_pairs
-from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.reply import Filled, Reply, TensorReply
 from gradwire_service.host.safetensors import METADATA, Buffer, raw
 from gradwire_service.http.codec import json, negotiation, npy
 
@@ -41,11 +41,34 @@ def write_reply(reply: Reply, accept: str | None = None, data: Data = "nested") 
     not_acceptable where `accept` leaves nothing, or asks for npy and the reply is no lone tensor.
     """
     media_type = negotiation.wanted(accept)
+    if type(reply) is Filled:
+        if media_type == negotiation.JSON and data == "nested":
+            return Written(media_type, [_between(reply)])
+        reply = reply.reply()
     if media_type == negotiation.SAFETENSORS:
         return Written(media_type, _file(reply, data))
     if media_type == negotiation.NPY:
         return Written(media_type, npy.write(_lone(reply, data)))
     return Written(media_type, [json.dumps(reply, _DEFAULTS[data])])
+
+
+_GAP = b"\0"  # which no JSON text has in it
+
+
+def _between(reply: Filled) -> bytes:
+    """A template's text, which is made once, with the elements in its gaps."""
+    texts = reply.template.texts.get("nested")
+    if texts is None:
+        whole = json.dumps(reply.template.reply, _gaping)
+        texts = reply.template.texts["nested"] = whole.split(_GAP)
+    pieces = [texts[0]]
+    for array, text in zip(reply.arrays, texts[1:], strict=True):
+        pieces += json.text_of(array), text
+    return b"".join(pieces)
+
+
+def _gaping(tensor: TensorReply) -> dict[str, Any]:
+    return _fields(tensor) | {"data": orjson.Fragment(_GAP)}
 
 
 def _fields(tensor: object) -> dict[str, Any]:

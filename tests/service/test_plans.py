@@ -1,0 +1,353 @@
+"""Plans behind one-shot requests: what comes again is answered as it was at first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from tests.service.conftest import Running, running
+
+from gradwire_engine.errors import GradwireError
+from gradwire_service.host import safetensors
+from gradwire_service.host.host import Host
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.memory import Ledger, TooMuchHere
+from gradwire_service.host.plans import Planned
+from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
+from gradwire_service.host.reply import Filled
+from gradwire_service.http.codec import write_reply
+
+
+def program(source: str, *outputs: str, inputs: tuple[Any, ...] = ("x",)) -> dict[str, Any]:
+    return {"inputs": list(inputs), "source": source, "outputs": list(outputs)}
+
+
+MLP = "h = torch.tanh(x @ w + b)\np = torch.log_softmax(h, 1)\nz = -(p * p).mean()"
+COMPLEX = {"dtype": "complex64", "data": [[1, 2], [0.5, -1]]}
+
+CASES: dict[str, Callable[[float], dict[str, Any]]] = {
+    "a sum of squares": lambda a: {
+        "program": program("y = (x * x).sum()", "y"), "inputs": {"x": [a, 2.5, -1.5]},
+    },
+    "nested lists": lambda a: {
+        "program": program("y = (x * x).sum()", "y"), "inputs": {"x": [[a], [2.0]]},
+    },
+    "a number": lambda a: {"program": program("y = x.exp()", "y"), "inputs": {"x": a}},
+    "words for what is not finite": lambda a: {
+        "program": program("y = x / 0\nz = y.sum()", "y", "z"),
+        "inputs": {"x": [a, "NaN", "-Infinity"]}, "grad_outputs": {"z": 1},
+    },
+    "three inputs, two by which": lambda a: {
+        "program": program(MLP, "z", "h", inputs=("x", "w", "b")),
+        "inputs": {"x": [[a, 1.0], [0.5, -a]], "w": [[1.0, 2, 3], [a, 5, 6]], "b": [a, 0, 1]},
+        "wrt": ["w", "b"], "grad_outputs": {"z": None},
+    },
+    "cotangents": lambda a: {
+        "program": program("y = x ** 3\nz = y.sum()", "y", "z"),
+        "inputs": {"x": [a, 1, 2]}, "grad_outputs": {"y": [1, a, 3], "z": None},
+    },
+    "float64": lambda a: {
+        "program": program("y = torch.sin(x).sum()", "y"),
+        "inputs": {"x": {"dtype": "float64", "data": [a, 2.0]}},
+    },
+    "complex numbers": lambda a: {
+        "program": program("y = x * x\nz = torch.abs(y).sum()", "y", "z"),
+        "inputs": {"x": COMPLEX}, "grad_outputs": {"y": COMPLEX, "z": a},
+    },
+    "ints beside": lambda a: {
+        "program": program("z = (x[i] * 2).sum()", "z", inputs=("x", "i")),
+        "inputs": {"x": [a, 1.0, 2.0], "i": {"dtype": "int64", "data": [0, 2]}},
+    },
+    "without part in it": lambda a: {
+        "program": program("z = x.sum()", "z", inputs=("x", "w")),
+        "inputs": {"x": [a], "w": [a, a]},
+    },
+    "an output that is an input": lambda a: {
+        "program": program("z = x.sum()", "z", "x"), "inputs": {"x": [a, 2]},
+        "grad_outputs": {"z": None},
+    },
+    "views": lambda a: {
+        "program": program("y = x.reshape(2, 2).T\nz = (y @ y)[0].sum()", "y", "z"),
+        "inputs": {"x": [a, 2.0, 3.0, 4.0]}, "grad_outputs": {"z": None, "y": [[1, 2], [3, a]]},
+    },
+    "in place": lambda a: {
+        "program": program("y = x * 2\ny.mul_(x)\nz = y.sum()", "y", "z"),
+        "inputs": {"x": [a, 2.0]}, "grad_outputs": {"z": None},
+    },
+    "constants": lambda a: {
+        "program": program("w = tensor([1.0, 2.0])\nz = (x * w * 3).sum()", "z"),
+        "inputs": {"x": [a, 2.0]},
+    },
+    "halves": lambda a: {
+        "program": program("z = torch.tanh(x).sum()", "z"),
+        "inputs": {"x": {"dtype": "float16", "data": [a, 2.0]}},
+    },
+    "nothing to differentiate": lambda a: {
+        "program": program("z = x.sum()", "z"),
+        "inputs": {"x": {"dtype": "int64", "data": [int(a), 2]}},
+    },
+    "ops as data": lambda a: {
+        "program": {
+            "inputs": ["x"], "outputs": ["z"],
+            "ops": [
+                {"op": "mul", "args": ["x", [2.0, 3.0]], "out": "y"},
+                {"op": "sum", "args": ["y"], "out": "z"},
+            ],
+        },
+        "inputs": {"x": [a, 2.0]},
+    },
+}  # fmt: skip
+
+
+def numbers(value: Any) -> np.ndarray[Any, Any]:
+    """Elements as floats, the words for what is not finite among them."""
+    return np.array(value, object).astype(np.float64)
+
+
+def same(found: Any, wanted: Any) -> None:
+    """Equal but for rounding in the elements."""
+    assert type(found) is type(wanted)
+    if isinstance(found, dict):
+        assert list(found) == list(wanted)
+        for name, value in found.items():
+            if name == "data":
+                a, b = numbers(value), numbers(wanted[name])
+                np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
+            else:
+                same(value, wanted[name])
+    else:
+        assert found == wanted
+
+
+def planned_for(host: Host) -> list[Planned]:
+    """All plans that a host has."""
+    cases = host.plans.cases()
+    return [p for case in cases for p in case.found.values() if isinstance(p, Planned)]
+
+
+UNPLANNED = {"halves"}
+"""Cases that stay the long way: halves are rounded differently."""
+
+
+@pytest.mark.parametrize("route", ["value_and_grad", "evaluate"])
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_answered_as_at_first(server: Running, name: str, route: str) -> None:
+    """A host that has seen the program often, and one that sees it for the first time."""
+    kind = ValueAndGradRequest if route == "value_and_grad" else EvaluateRequest
+    bodies = [
+        {key: value for key, value in CASES[name](a).items() if key in kind.model_fields}
+        for a in (0.5, 1.0, 1.5, 2.0, -3.0)
+    ]
+    replies = [server.client.post(f"/v1/{route}", json=body) for body in bodies]
+    for body, reply in zip(bodies, replies, strict=True):
+        assert reply.status_code == 200, reply.text
+        first = orjson.loads(write_reply(Host().transform(read(kind, body))).buffers[0])
+        same(reply.json(), first)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_there_are_plans_where_there_can_be(name: str) -> None:
+    host, asked = Host(), [read(ValueAndGradRequest, CASES[name](a)) for a in (0.5, 1.0, 2.0)]
+    kinds = [type(host.filled(shared(asked[0], one))) for one in asked]
+    assert kinds == [dict, dict, dict if name in UNPLANNED else Filled]
+    assert len(planned_for(host)) == (name not in UNPLANNED)
+
+
+def shared(first: ValueAndGradRequest, other: ValueAndGradRequest) -> ValueAndGradRequest:
+    """The other request with the first one's program, as the HTTP door gives it."""
+    return other.model_copy(update={"program": first.program})
+
+
+SQUARES = CASES["a sum of squares"]
+
+
+def seasoned(host: Host, body: dict[str, Any], times: int = 3) -> ValueAndGradRequest:
+    """A request that the host has a plan for."""
+    request = read(ValueAndGradRequest, body)
+    for _ in range(times):
+        host.filled(request)
+    return request
+
+
+def test_other_shapes_and_dtypes_are_other_cases() -> None:
+    host = Host()
+    request = seasoned(host, SQUARES(1.0))
+    for value in ([1.0], [[1.0, 2.0]], {"dtype": "float64", "data": [1.0, 2.0, 3.0]}, 2.0):
+        other = request.model_copy(update={"inputs": {"x": value}})
+        assert type(host.filled(other)) is dict
+    assert type(host.filled(request)) is Filled
+
+
+def test_random_numbers_stay_random(server: Running) -> None:
+    body = {"program": program("y = torch.rand(3) + x", "y"), "inputs": {"x": 0.0}}
+    found = [server.client.post("/v1/evaluate", json=body).json() for _ in range(6)]
+    assert len({json.dumps(reply["outputs"]["y"]["data"]) for reply in found}) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "code"),
+    [
+        ("singular", [[2.0, 0], [0, 1]], [[1.0, 1], [1, 1]], "numerical_error"),
+        ("ragged", [[2.0, 0], [0, 1]], [[1.0, 1], [1]], "shape_mismatch"),
+        ("no number", [[2.0, 0], [0, 1]], [["a", 1], [1, 1]], "invalid_request"),
+        ("too few axes", [[2.0, 0], [0, 1]], [1.0], "shape_mismatch"),
+    ],
+)
+def test_what_goes_wrong_is_said_as_at_first(
+    server: Running, name: str, good: Any, bad: Any, code: str
+) -> None:
+    source = f"# {name}\ny = torch.linalg.inv(x)\nz = y.sum()"
+    body = {"program": program(source, "z"), "inputs": {"x": good}}
+    wrong = body | {"inputs": {"x": bad}}
+    first = server.client.post("/v1/value_and_grad", json=wrong).json()
+    for _ in range(4):
+        assert server.client.post("/v1/value_and_grad", json=body).status_code == 200
+    later = server.client.post("/v1/value_and_grad", json=wrong).json()
+    assert first["code"] == later["code"] == code
+    assert first | {"request_id": ""} == later | {"request_id": ""}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"inputs": {}},
+        {"inputs": {"y": [1.0]}},
+        {"inputs": [1.0]},
+        {"wrt": ["y"]},
+        {"wrt": "x"},
+        {"grad_outputs": {"q": 1.0}},
+        {"grad_outputs": {"y": [1.0, 2.0]}},
+        {"surprise": 1},
+    ],
+    ids=str,
+)
+def test_odd_requests_are_refused_as_at_first(server: Running, change: dict[str, Any]) -> None:
+    body = SQUARES(1.0)
+    for _ in range(4):
+        assert server.client.post("/v1/value_and_grad", json=body).status_code == 200
+    later = server.client.post("/v1/value_and_grad", json=body | change)
+    with running() as fresh:
+        first = fresh.client.post("/v1/value_and_grad", json=body | change)
+    assert later.status_code == first.status_code >= 400
+    assert later.json() | {"request_id": ""} == first.json() | {"request_id": ""}
+
+
+def test_session_tensors_and_binary_bodies(server: Running) -> None:
+    session = server.session()
+    body = {"program": program("y = (x * w).sum()", "y", inputs=("x", "w"))}
+    for a in (1.0, 2.0, 3.0, 4.0):
+        session.steps({"tensor": "w", "value": [a, 5.0]})
+        w = {"session": session.id, "tensor": "w"}
+        reply = server.client.post(
+            "/v1/value_and_grad", json=body | {"inputs": {"x": [a, 1.0], "w": w}}
+        ).json()
+        assert reply["outputs"]["y"]["data"] == a * a + 5
+        text = json.dumps(body | {"inputs": {"x": {"binary": "x"}, "w": w}})
+        sent = safetensors.write({"x": np.array([a, 2.0], "float32")}, {"request": text})
+        headers = {"content-type": "application/x-safetensors"}
+        reply = server.client.post(
+            "/v1/value_and_grad", content=b"".join(map(bytes, sent)), headers=headers
+        ).json()
+        assert reply["outputs"]["y"]["data"] == a * a + 10
+        assert reply["grads"]["x"]["data"] == [a, 5.0]
+
+
+@pytest.mark.parametrize("query", ["?data=base64", "?data=none"])
+def test_other_forms_of_the_reply(server: Running, query: str) -> None:
+    found = [
+        server.client.post(f"/v1/value_and_grad{query}", json=SQUARES(1.0)).json() for _ in range(4)
+    ]
+    assert found[0] == found[3]
+
+
+def test_binary_replies(server: Running) -> None:
+    headers = {"accept": "application/x-safetensors"}
+    found = [
+        server.client.post("/v1/value_and_grad", json=SQUARES(1.0), headers=headers).content
+        for _ in range(4)
+    ]
+    assert found[0] == found[3]
+
+
+def test_a_plan_asks_for_its_bytes() -> None:
+    host = Host()
+    request = seasoned(host, SQUARES(1.0))
+    assert host.ledger.held == 0
+    with pytest.raises(TooMuchHere):
+        host.filled(request, allowance=1)
+    small = Host(Limits(session_bytes=20))
+    with pytest.raises(GradwireError) as refused:
+        small.filled(request)
+    assert refused.value.code == "memory_limit"
+    small.plans, small.ledger = host.plans, Ledger(20)
+    with pytest.raises(GradwireError) as again:
+        small.filled(request)
+    assert again.value.code == "memory_limit"
+
+
+def test_a_long_program_is_not_traced_on_the_event_loop(server: Running) -> None:
+    source = "z = x\n" + "z = z * x\n" * 20 + "y = z.sum()"
+    body = {"program": program(source, "y"), "inputs": {"x": [1.0]}}
+    host = Host()
+    request = seasoned(host, body, 1)
+    with pytest.raises(TooMuchHere):
+        host.filled(request, allowance=2**16)
+    host.filled(request)
+    assert type(host.filled(request, allowance=2**16)) is Filled
+    for _ in range(4):
+        found = server.client.post("/v1/value_and_grad", json=body).json()
+        assert found["grads"]["x"]["data"] == [21.0]
+
+
+def test_a_plan_that_takes_long_is_ended() -> None:
+    host = Host()
+    body = {"program": program("z = x\n" + "z = z * x\n" * 60 + "y = z.sum()", "y"),
+            "inputs": {"x": [1.0] * 500}}  # fmt: skip
+    request = seasoned(host, body)
+    assert type(host.filled(request)) is Filled
+    with pytest.raises(GradwireError) as ended:
+        host.filled(request, seconds=1e-9)
+    assert ended.value.code == "deadline_exceeded"
+
+
+def test_a_gradient_inside_of_a_program() -> None:
+    grad = {"grad": {"outputs": ["z"], "inputs": ["x"], "create_graph": True}, "out": ["g"]}
+    ops = [
+        {"op": "pow", "args": ["x", 3], "out": "y"}, {"op": "sum", "args": ["y"], "out": "z"},
+        grad, {"op": "sum", "args": ["g"], "out": "s"},
+    ]  # fmt: skip
+    twice = {"inputs": ["x"], "ops": ops, "outputs": ["s"]}
+    host = Host()
+    request = seasoned(host, {"program": twice, "inputs": {"x": [1.0, 2.0]}})
+    found = host.filled(request)
+    assert type(found) is Filled
+    assert found.reply()["grads"]["x"].array.tolist() == [6.0, 12.0]
+
+
+def test_what_is_large_or_long_gets_no_plan() -> None:
+    host = Host()
+    seasoned(host, {"program": program("y = (x * x).sum()", "y"), "inputs": {"x": [1.0] * 300_000}})
+    seasoned(host, {"program": program("#" * 20_000 + "\ny = x.sum()", "y"), "inputs": {"x": 1.0}})
+    ops = [{"op": "mul", "args": ["x", [1.0] * 2000], "out": "y"}]
+    long = {"inputs": ["x"], "ops": ops, "outputs": ["y"]}
+    seasoned(host, {"program": long, "inputs": {"x": 1.0}, "grad_outputs": {"y": [1.0] * 2000}})
+    assert not planned_for(host)
+
+
+def test_the_number_of_plans_is_bounded() -> None:
+    host = Host()
+    for number in range(300):
+        seasoned(host, {"program": program(f"y = x * {number}", "y"), "inputs": {"x": 1.0}}, 1)
+    assert len(host.plans.cases()) == 256
+
+
+def test_programs_that_are_alike_are_told_apart(server: Running) -> None:
+    for _ in range(4):
+        for factor in (2, 2.5, True):
+            body = {"program": program(f"y = x * {factor}", "y"), "inputs": {"x": 3}}
+            reply = server.client.post("/v1/evaluate", json=body).json()
+            assert reply["outputs"]["y"]["data"] == 3 * factor
