@@ -35,14 +35,15 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("lbfgs", "LBFGS", {"lr": 0.7, "max_iter": 5, "history_size": 4}),
     ("lbfgs", "LBFGS", {"max_iter": 6, "line_search_fn": "strong_wolfe"}),
 ]
-SHAPES = [(4, 6), (6,), (6, 2), (2,)]
+SHAPES = [(4, 3), (3,), (3, 2), (2,)]
 
 
 def _draw(*shape: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-X, Y = _draw(20, 4, seed=100), _draw(20, 2, seed=101)
+X = _draw(20, 4, seed=100)
+Y = np.tanh(X @ _draw(4, 6, seed=101)) @ _draw(6, 2, seed=102)
 
 
 def _loss(params: list[Any], x: Any, y: Any, tanh: Op, total: Op) -> Any:
