@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
+from gradwire_engine.pullback import tensors_of
 from gradwire_engine.tape import Node, Output
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.origins import Origins
@@ -198,8 +199,8 @@ class TooMuchHere(BaseException):
 
 
 def _tensors(frame: Mapping[str, Any]) -> Iterator[Tensor]:
-    """The tensors among the values of a frame; what a transform wraps is charged as it is made."""
-    return (value for value in frame.values() if type(value) is Tensor)
+    """The tensors that the values of a frame are made of."""
+    return (tensor for value in frame.values() for tensor in tensors_of(value))
 
 
 def _journalled() -> int:
@@ -256,7 +257,7 @@ class _Walk:
         saved = 0
         while self.stack:
             node = self.stack.pop()
-            for item in node.saved:
+            for item in node.held:
                 if type(item) is Tensor:
                     saved += self.storage(item)
             for edge in node.edges:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -175,7 +175,7 @@ def _name(problem: GradwireError, index: int, step: StepPart, lines: Sequence[in
 
 
 def _values(steps: Steps, returns: Sequence[str]) -> Reply:
-    absent, reply = steps.absent, steps.session.reply
+    absent, reply = steps.absent, cast(Session, steps.session).reply
     return {"values": {name: None if name in absent else reply(name) for name in returns}}
 
 

@@ -7,7 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from gradwire_engine.errors import error
+from gradwire_engine.levels import everywhere, fresh
 from gradwire_engine.mode import local
+from gradwire_engine.pullback import tensors_of
+from gradwire_engine.tensor import Tensor
 from gradwire_service.host.elements import Array
 from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.frame import Frame
@@ -71,8 +74,8 @@ class Program:
         frame = Frame(dict(zip(self.inputs, values, strict=True)), self.calls)
         made = self._make_leaves(frame)
         outputs = self._run(frame)
-        if made and not any(value.requires_grad for value in values):
-            return tuple(x.detach() if x.requires_grad else x for x in outputs)
+        if made and not any(t.requires_grad for value in values for t in tensors_of(value)):
+            return tuple([everywhere(x, Tensor.detach) for x in outputs])
         return outputs
 
     def _make_leaves(self, frame: Frame) -> bool:
@@ -84,7 +87,7 @@ class Program:
         for name in self.leaves:
             value = frame.tensors[name]
             if not value.requires_grad and value.dtype.differentiable:
-                frame.tensors[name] = value.detach().requires_grad_()
+                frame.tensors[name] = fresh(value)
                 made = True
         return made
 
