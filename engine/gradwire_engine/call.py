@@ -53,6 +53,8 @@ class Call:
         "outputs", "recipes", "ruled", "run", "single", "spans",
     )  # fmt: skip
 
+    fills_in = True  # zeros for a rule, where no gradient came to an output; else None
+
     def __init__(self, op: Primitive, arguments: tuple[Any, ...], device: str) -> None:
         self.op, self.device = op, device
         self.arguments = arguments = _normal_dims(op, arguments)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from gradwire_engine.checkpoint import Packed, Region
 from gradwire_engine.tape import (
     RETAIN,
     AccumulateGrad,
@@ -98,7 +99,7 @@ def _storage(copies: _Copies, old: Storage, new: Storage) -> None:
 
 def _view(copies: _Copies, old: View, new: View) -> None:
     new.base = copies.of(old.base)
-    new.chain, new.depth = old.chain, old.depth
+    new.chain, new.depth, new.back = old.chain, old.depth, old.back
     new.creation, new.version = old.creation, old.version
     new.array, new.source = old.array, old.source
 
@@ -106,7 +107,10 @@ def _view(copies: _Copies, old: View, new: View) -> None:
 def _node(copies: _Copies, old: Node, new: Node) -> None:
     new.recipe, new.seq = old.recipe, old.seq
     new.edges = tuple([copies.of(edge) for edge in old.edges])
-    new.saved = tuple([copies.of(item) for item in old.saved])
+    if type(old.saved) is Packed:
+        new.saved = copies.of(old.saved)
+    else:
+        new.saved = tuple([copies.of(item) for item in old.saved])
     new.versions = old.versions
     new.extra = copies.of(old.extra)
 
@@ -118,6 +122,17 @@ def _extra(copies: _Copies, old: Extra, new: Extra) -> None:
 
 def _handle(copies: _Copies, old: Handle, new: Handle) -> None:
     new.extra, new.attachment = copies.of(old.extra), copies.attachment(old.attachment)
+
+
+def _packed(copies: _Copies, old: Packed, new: Packed) -> None:
+    new.region, new.number, new.size = copies.of(old.region), old.number, old.size
+
+
+def _region(copies: _Copies, old: Region, new: Region) -> None:
+    new.program, new.recipes = old.program, old.recipes
+    new.args = tuple([copies.of(arg) for arg in old.args])
+    new.versions, new.draws = old.versions, old.draws
+    new.start, new.end = old.start, old.end
 
 
 def _output(copies: _Copies, old: Output, new: Output) -> None:
@@ -136,6 +151,8 @@ _FILL: dict[type, Callable[[_Copies, Any, Any], None]] = {
     Node: _node,
     Extra: _extra,
     Handle: _handle,
+    Packed: _packed,
+    Region: _region,
     Output: _output,
     AccumulateGrad: _accumulate,
 }

@@ -120,7 +120,7 @@ def _through(programs: Sequence[Program], g: Any, spec: Spec, reading: Reading) 
     """A gradient after one hook after the other; a hook may also write to it in place."""
     value = _shown(g, spec, reading)
     for program in programs:
-        found = program.run(value)
+        found = program(value)
         if found:
             value = _replaced(program, value, found[0])
     return _taken(value, reading, g)
@@ -171,7 +171,7 @@ def _replaced(program: Program, old: Any, new: Any) -> Any:
 
 def _replaced_all(program: Program, given: Sequence[Any], old: Sequence[Any]) -> Sequence[Any]:
     """What a node's hook gave in place of some gradients: one for each, or nothing at all."""
-    found = program.run(*given)
+    found = program(*given)
     if not found:
         return old
     if len(found) != len(old):
@@ -259,6 +259,6 @@ def accumulated(
         return
     accumulate(leaf, _taken(given[0], reading, g), reading)
     for program in [a.what for a in attached if a.kind == ACCUMULATED]:
-        program.run(leaf)
+        program(leaf)
     for program in [a.what for a in attached if a.kind == AFTER]:
         _replaced_all(program, given, ())

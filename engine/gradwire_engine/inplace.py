@@ -233,6 +233,16 @@ def _write_part(storage: Storage, view: View, value: Any) -> None:
     write_through(view.chain, storage.array, value)
 
 
+def rebase(target: Tensor, edge: Edge) -> None:
+    """Give a tensor that has been written another history, through its base if it is a view."""
+    view = target.view
+    base = None if view is None else view.base
+    if view is None or base is None:
+        _adopt(target, edge)
+    else:
+        _adopt(base, _scattered(base, target.alias(edge), view))
+
+
 def _adopt(target: Tensor, edge: Edge | None) -> None:
     """The tensor takes over another history; a gradient it retains is from now on of that."""
     move_retained(target, target._edge, edge)

@@ -56,6 +56,7 @@ class State:
         "level",
         "meter",
         "origin",
+        "recomputed",
         "vmap",
         "weak",
     )  # fmt: skip
@@ -64,6 +65,7 @@ class State:
         self.grad = True
         self.inference = False
         self.anomaly = False  # whether walks look for the node that made the first NaN
+        self.recomputed: dict[Any, Any] | None = None  # what a walk ran again: see checkpoint.py
         self.check_nan = True  # false: anomaly mode without that look
         self.fallible = False  # set when an op ran on shapes alone whose elements may make it fail
         self.journal: Journal | None = None

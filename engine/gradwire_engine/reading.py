@@ -94,6 +94,7 @@ def _modified(node: Node) -> GradwireError:
     ):
         if type(saved) is Tensor and saved.version != version:
             which = f"operand {place}" if place >= 0 else f"result {~place}"
+            which = which if place < len(node.edges) else "a tensor"
             break
     return error(
         "modified_in_place",
@@ -190,7 +191,7 @@ def _recorded_values(node: Node) -> list[Any]:
         edge = saved.edge
         if place < 0:
             edge = node if call.single else Output(node, ~place)
-        elif node.edges[place] is not None:
+        elif place < len(node.edges) and node.edges[place] is not None:
             edge = node.edges[place]
         values.append(saved if saved.edge is edge else saved.alias(edge))
     return values
@@ -243,8 +244,13 @@ def _cotangents(call: Call, wanted: tuple[int, ...], g: Any, ways: _Ways) -> lis
     if call.single:
         return [g] if wanted else []
     every = range(len(call.outputs)) if call.op.many else wanted
-    found = [g[i] if i in g else ways.cotangent(zeros(call.outputs[i])) for i in every]
+    found = [g[i] if i in g else _absent(call, i, ways) for i in every]
     return [tuple(found)] if call.op.many else found
+
+
+def _absent(call: Call, index: int, ways: _Ways) -> Any:
+    """What a rule gets for an output that no gradient came to."""
+    return ways.cotangent(zeros(call.outputs[index])) if call.fills_in else None
 
 
 def _widened(value: Any) -> Any:

@@ -34,7 +34,7 @@ class Program(Protocol):
     @property
     def id(self) -> str: ...
 
-    def run(self, *values: Any) -> tuple[Any, ...]: ...
+    def __call__(self, *values: Any) -> tuple[Any, ...]: ...
 
 
 class Hooked:
@@ -86,6 +86,12 @@ class Node(Hooked):
     def call(self) -> Call:
         """The op, attributes and specs."""
         return self.recipe.call
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What is kept for the way back: `saved`, or where that can be made again, the means."""
+        saved: Any = self.saved
+        return saved if type(saved) is tuple else saved.held
 
     @property
     def freed(self) -> bool:

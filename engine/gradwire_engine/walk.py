@@ -6,7 +6,7 @@ arrived when its turn comes. Nothing of the graph or of `.grad` is touched befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from operator import attrgetter
@@ -15,8 +15,9 @@ from typing import Any
 from gradwire_engine.hooks import Retained, accumulated, arrived, careful_step
 from gradwire_engine.inplace import write
 from gradwire_engine.journal import assign, transaction
-from gradwire_engine.mode import local
+from gradwire_engine.mode import local, using
 from gradwire_engine.ops.cast import clone
+from gradwire_engine.overlap import dense
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
@@ -38,8 +39,11 @@ def walk(
     edges is the result, by `edge_key`. keep: leave the saved tensors where they are.
     """
     order, hooked = _reachable([edge for edge, _ in roots])
-    with transaction() if hooked and into_grad else nullcontext():
-        found, waiting, walked = _walk(order, roots, reading, wanted, into_grad)
+    ends = None if wanted is None else {target(edge) for edge in wanted}
+    again: dict[Any, Any] = {}
+    with using(recomputed=again), transaction() if hooked and into_grad else nullcontext():
+        found, pending, walked = _walk(order, roots, reading, ends, into_grad)
+        waiting = pending if ends is None else {e: g for e, g in pending.items() if e in ends}
         if into_grad:
             for edge, g in waiting.items():
                 _accumulate_leaf(edge, g, reading)
@@ -52,13 +56,12 @@ def _walk(
     order: list[Any],
     roots: Sequence[tuple[Edge, Any]],
     reading: Reading,
-    wanted: Sequence[Edge] | None,
+    ends: set[Any] | None,
     into_grad: bool,
 ) -> tuple[dict[Any, Any], dict[Any, Any], list[Node]]:
-    """What arrived at wanted nodes, what waits at leaves, and the nodes whose rules ran."""
-    ends = {target(edge) for edge in wanted or ()}
-    useful = None if wanted is None else _leading_to(order, ends)
-    captured = {node for node in ends if type(node) is Node}
+    """What arrived at wanted nodes, what is left at leaves, and the nodes whose rules ran."""
+    useful = None if ends is None else _leading_to(order, ends)
+    captured = _nodes(ends or ())
     pending: Pending = {}
     for edge, g in roots:
         add_pending(pending, edge, g)
@@ -67,17 +70,20 @@ def _walk(
     walked: list[Node] = []
     careful = partial(careful_step, reading)
     step: Any = careful if local.state.anomaly else reading.step
-    meter = None if reading.charges else local.state.meter
-    charge = _free_of_charge if meter is None else meter.charge
+    charge = _charge(reading)
     for node in order:
         g = pending.pop(node, None)
-        if g is None or (useful is not None and node not in useful):
+        if g is None:
             continue
-        if node in captured:
-            if not _leads_on(node, useful or set()):
-                _capture(node, arrived(node, g, reading, retained), found)
-                continue
+        if useful is not None and node not in useful:
+            if len(roots) == 1:  # the only root's hooks see what comes, wherever it leads
+                arrived(node, g, reading, retained)
+            continue
+        if node in captured and _leads_on(node, useful or set()):
             _capture(node, g, found)  # before its hooks, as torch has it here
+        elif node in captured:
+            _capture(node, arrived(node, g, reading, retained), found)
+            continue
         take = step
         if node.extra is not None and node.extra.attached:
             g, take = arrived(node, g, reading, retained), careful
@@ -90,7 +96,11 @@ def _walk(
         walked.append(node)
     for tensor, g in retained:
         accumulate(tensor, g, reading)
-    return found, {e: g for e, g in pending.items() if wanted is None or e in ends}, walked
+    return found, pending, walked
+
+
+def _nodes(ends: Iterable[Any]) -> set[Node]:
+    return {end for end in ends if type(end) is Node}
 
 
 def edge_key(edge: Edge) -> Any:
@@ -179,6 +189,12 @@ def _free(nodes: list[Node]) -> None:
                 node.saved, node.versions = FREED, None
 
 
+def _charge(reading: Reading) -> Callable[[int], None]:
+    """Who is asked for the bytes of gradients."""
+    meter = None if reading.charges else local.state.meter
+    return _free_of_charge if meter is None else meter.charge
+
+
 def _free_of_charge(nbytes: int) -> None:
     """Where nobody counts bytes, or the ops that rules are made of ask for themselves."""
 
@@ -201,8 +217,16 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
     old: Any = tensor.grad
     recording = local.state.grad
     if old is None:
-        assign(tensor, "grad", clone(made) if recording else made)
+        assign(tensor, "grad", _copied(made, tensor) if recording else made)
     elif recording:
         assign(tensor, "grad", old + made)
     else:
         write("add_", old, old + made)
+
+
+def _copied(g: Any, tensor: Tensor) -> Any:
+    """A recorded copy of a gradient, named as torch names a leaf's that lies without gaps."""
+    made = clone(g)
+    if tensor.is_leaf and dense(tensor.array):
+        made.rename_node("CopyBackwards")
+    return made

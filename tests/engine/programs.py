@@ -12,7 +12,7 @@ class Python:
     def __init__(self, function: Callable[..., Any], name: str = "p_test") -> None:
         self.id, self.function = name, function
 
-    def run(self, *values: Any) -> tuple[Any, ...]:
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
         found = self.function(*values)
         return () if found is None else found if isinstance(found, tuple) else (found,)
 

@@ -10,6 +10,7 @@ from tests.engine.calls import leaf, numbers, op, plain, slopes, walk_back, writ
 from tests.engine.programs import Log
 
 from gradwire_engine.backward import backward
+from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.fork import _FILL, _Copies, fork
 from gradwire_engine.hooks import register_hook
@@ -57,6 +58,7 @@ def test_a_fork_shares_every_array() -> None:
 def test_every_slot_of_every_kind_of_cell_is_copied() -> None:
     one = session()
     one["several"] = op("exp", op("unbind", one["x"])[0])
+    one["again"] = checkpoint(lambda x: (op("exp", x),), (one["x"],))[0]
     copies = _Copies()
     for tensor in one.values():
         copies.of(tensor)

@@ -51,7 +51,7 @@ def _node(node: Node) -> Any:
         tuple(map(_edge, node.edges)),
         node.versions,
         tuple(
-            (s.spec, s.array.tobytes(), s.version) if type(s) is Tensor else s for s in node.saved
+            (s.spec, s.array.tobytes(), s.version) if type(s) is Tensor else s for s in node.held
         ),
         [_attachment(*attached) for attached in node.extra.attached] if node.extra else [],
     )

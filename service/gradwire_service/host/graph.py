@@ -62,10 +62,10 @@ class _Drawing:
             "step": self.session.origins.step(node.seq),
             "attributes": {k: as_json(v) for k, v in call.attributes.items()},
             "outputs": [{"dtype": s.dtype.name, "shape": list(s.shape)} for s in call.outputs],
-            "saved_bytes": sum(s.spec.nbytes for s in node.saved if type(s) is Tensor),
+            "saved_bytes": sum(s.spec.nbytes for s in node.held if type(s) is Tensor),
             "freed": node.freed,
         }
-        saved = dict(zip(node.recipe.saved, node.saved, strict=False))
+        saved = dict(zip(node.recipe.saved, node.held, strict=False))
         for place, operand in enumerate(_operands(call)):
             origin = self._origin(node, place, saved.get(place))
             if origin is not None:
