@@ -29,17 +29,16 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
     parameters = list(signature(kernel).parameters.values())[1:]
     names = [p.name for p in parameters]
     count = sum(p.annotation == "Array" for p in parameters)
+    backward = names[0] == "grad_output"
 
     @wraps(kernel)
     def run(xp: Any, *args: Any, **attributes: Any) -> Any:
-        ndim, size, lowest = 0, 0, 1
+        ndim = size = 0
         for x in args[:count]:
-            if type(x) not in NUMBERS:
-                lowest = min(lowest, x.ndim)
-                if x.ndim >= ndim:
-                    ndim, size = x.ndim, x.size
-        if ndim and not lowest:
-            args = tuple([x.reshape(1) if _scalar(x) else x for x in args])
+            if type(x) not in NUMBERS and x.ndim >= ndim:
+                ndim, size = x.ndim, x.size
+        if backward and ndim:  # many cotangents of what may be a scalar, which is worked on
+            args = (args[0], *[x.reshape(1) if _scalar(x) else x for x in args[1:]])
         if ndim and size < LARGE:
             return kernel(xp, *args, **attributes)
         attributes |= zip(names[count:], args[count:], strict=False)
@@ -49,7 +48,7 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _scalar(x: Any) -> bool:
-    return getattr(x, "ndim", 1) == 0 and type(x) not in NUMBERS
+    return getattr(x, "ndim", 1) == 0 and not isinstance(x, np.generic)
 
 
 def multiplied(xp: Any, out: Any, factor: Any) -> Any:
