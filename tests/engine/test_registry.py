@@ -146,6 +146,24 @@ def test_the_raw_walk_equals_the_recorded_one(name: str) -> None:
                 np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
 
 
+BY_STRIDES = ("as_strided", "view", "view_as", "view_as_complex")
+"""Ops whose result depends on how the tensor lies in memory, or which refuse what lies askew."""
+
+
+@sampled_op
+def test_operands_may_lie_in_any_order_and_are_left_alone(name: str) -> None:
+    for trial in trials(name):
+        if name in BY_STRIDES:
+            continue
+        askew = [np.array(p, order="F") for p in trial.points]
+        leaves = trial.tensors(askew)
+        outputs = [host(y) for y in trial.run(leaves)]
+        for leaf, point in zip(leaves, trial.points, strict=True):
+            assert np.array_equal(host(leaf), point, equal_nan=True), "an operand was written"
+        for y, exact in zip(outputs, trial.run(trial.tensors(trial.points)), strict=True):
+            np.testing.assert_allclose(y, host(exact), rtol=1e-12, atol=1e-13)
+
+
 def outcome(trial: Trial, points: list[Host], device: str) -> Any:
     """The specs that a call gives, or the code of its refusal."""
     try:

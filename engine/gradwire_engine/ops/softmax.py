@@ -26,7 +26,7 @@ call of its own, but columns all at once."""
 def _by_columns(work: Any, xp: Any, x: Array, out: Array) -> None:
     """Run a block kernel over narrow rows, held as columns meanwhile."""
     width = x.shape[-1]
-    columns = xp.ascontiguousarray(as_rows(x, width).T)
+    columns = xp.array(as_rows(x, width).T, order="C")  # a copy always: it is worked on in place
     work(xp, columns.T, columns.T)
     as_rows(out, width)[...] = columns.T
 
