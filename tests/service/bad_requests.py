@@ -205,7 +205,6 @@ def step_words() -> Iterator[Bad]:
     for name, value in {
         "a string": "add", "a number": 1, "null": None, "a list": [], "empty": {},
         "an unknown word": {"tensr": "x", "value": 1},
-        "vmap": {"vmap": "p_1", "args": [], "out": "q"},
         "hook": {"hook": "x", "program": "p_1"},
         "unhook": {"unhook": "h"},
         "optimizer": {"optimizer": "o", "kind": "sgd", "params": ["x"]},

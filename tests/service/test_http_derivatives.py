@@ -292,3 +292,59 @@ def test_nothing_is_kept(server: Running, transform: str) -> None:
     assert ask(server, transform, key, **body).status_code == 200
     assert ask(server, transform, key, inputs={"x": "no"}).status_code == 422
     assert (host.ledger.held, len(host.sessions())) == (held, sessions)
+
+
+def test_vmap(server: Running, session: Client) -> None:
+    key = source(server, "y = (x * w).sum()\nd = x - w", "x w", "y d")
+    values = session.steps(
+        {"tensor": "x", "value": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "requires_grad": True},
+        {"tensor": "w", "value": [10.0, 100.0]},
+        {"vmap": key, "args": ["x", "w"], "in_dims": [0, None], "out_dims": [0, 1], "out": "p"},
+        {"op": "sum", "args": ["p.0"], "out": "s"},
+        {"backward": {"tensors": ["s"]}},
+        returns=("p.0", "p.1", "x.grad"),
+    )
+    assert values["p.0"]["data"] == [210.0, 430.0, 650.0]
+    assert values["p.1"]["data"] == [[-9.0, -7.0, -5.0], [-98.0, -96.0, -94.0]]
+    assert values["x.grad"]["data"] == [[10.0, 100.0]] * 3
+
+
+def test_vmap_of_a_gradient_gives_one_for_each_example(server: Running, session: Client) -> None:
+    loss = source(server, "z = (x @ w) ** 2", "w x")
+    ops = [{"transform": "vjp", "call": loss, "args": ["w", "x"], "wrt": ["w"], "out": "g"}]
+    key = stored(server, inputs=["w", "x"], ops=ops, outputs=["g"])
+    session.steps(
+        {"tensor": "w", "value": [1.0, 2.0]},
+        {"tensor": "x", "value": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]},
+        {"vmap": key, "args": ["w", "x"], "in_dims": [None, 0], "out": "g"},
+    )
+    assert session.data("g") == [[2.0, 0.0], [0.0, 4.0], [6.0, 6.0]]
+
+
+def test_random_ops_under_vmap(server: Running, session: Client) -> None:
+    key = source(server, "z = rand(2) + x")
+    session.steps({"tensor": "x", "value": [0.0, 0.0]})
+    step = {"vmap": key, "args": ["x"], "out": "z"}
+    assert session.refused(step)["code"] == "invalid_argument"
+    session.steps(step | {"randomness": "same"})
+    first, second = session.data("z")
+    assert first == second
+    session.steps(step | {"randomness": "different"})
+    first, second = session.data("z")
+    assert first != second
+
+
+def test_in_place_ops_under_vmap(server: Running, session: Client) -> None:
+    key = source(server, "y = x * 2\ny += 1\ny[0] = 7", outputs="y")
+    session.steps({"vmap": key, "args": [[[1.0, 2.0], [3.0, 4.0]]], "out": "y"})
+    assert session.data("y") == [[7.0, 5.0], [7.0, 9.0]]
+
+
+def test_grad_steps_under_vmap(server: Running, session: Client) -> None:
+    ops = [
+        {"op": "pow", "args": ["x", 3], "out": "y"},
+        {"grad": {"outputs": ["y"], "inputs": ["x"]}, "out": ["g"]},
+    ]
+    key = stored(server, inputs=["x"], ops=ops, outputs=["g"])
+    session.steps({"vmap": key, "args": [[1.0, 2.0]], "out": "g"})
+    assert session.data("g") == [3.0, 12.0]

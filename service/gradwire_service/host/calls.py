@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.vmap import vmap
 from gradwire_service.host.derivatives import Ask, Wanted, derive
-from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep
+from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep, VmapStep
 from gradwire_service.host.scope import Callee
 
 if TYPE_CHECKING:
@@ -19,8 +21,23 @@ def call(steps: Steps, step: CallStep) -> None:
     program = steps.session.program(step.call)
     values = operands(steps, program, step)
     steps.session.origins.mark(steps.index, step.out)
-    outputs = inside(program, values)
+    outputs = inside(program, *values)
     steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
+
+
+def over_batch(steps: Steps, step: VmapStep) -> None:
+    """Run a program once for all examples along an axis of its arguments."""
+    program = steps.session.program(step.vmap)
+    values = operands(steps, program, step)
+    steps.session.origins.mark(steps.index, step.out)
+    in_dims, out_dims = _dims(step.in_dims), _dims(step.out_dims)
+    batched = vmap(partial(inside, program), in_dims, out_dims, step.randomness)
+    outputs = batched(*values)
+    steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
+
+
+def _dims(given: int | Sequence[int | None]) -> int | tuple[int | None, ...]:
+    return given if isinstance(given, int) else tuple(given)
 
 
 def transform(steps: Steps, step: TransformStep) -> None:
@@ -53,7 +70,7 @@ def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:
     return [steps.reader.operand(value) for value in step.args]
 
 
-def inside(program: Callee, values: Sequence[Any]) -> tuple[Any, ...]:
+def inside(program: Callee, *values: Any) -> tuple[Any, ...]:
     """Run a program; what goes wrong in it says in which of its steps."""
     try:
         return program(*values)

@@ -35,6 +35,7 @@ from gradwire_service.host.protocol import (
     StepPart,
     TensorStep,
     TransformStep,
+    VmapStep,
     ZeroGradStep,
     from_source,
 )
@@ -340,4 +341,5 @@ _DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     BindStep: Steps.another_name,
     CallStep: calls.call,
     TransformStep: calls.transform,
+    VmapStep: calls.over_batch,
 }

@@ -27,6 +27,7 @@ from gradwire_service.host.protocol import (
     OpStep,
     StepPart,
     TransformStep,
+    VmapStep,
 )
 from gradwire_service.host.protocol.calls import CallPart
 from gradwire_service.host.steps import Steps, works_in_place
@@ -99,8 +100,9 @@ class Check:
             self._name(step.out, 1)
         elif isinstance(step, GradStep):
             self._grad(step)
-        elif isinstance(step, CallStep):
-            self._name(step.out, len(self._call(step, step.call).outputs), step.call)
+        elif isinstance(step, CallStep | VmapStep):
+            key = step.call if isinstance(step, CallStep) else step.vmap
+            self._name(step.out, len(self._call(step, key).outputs), key)
         elif isinstance(step, TransformStep):
             self._transform(step)
 

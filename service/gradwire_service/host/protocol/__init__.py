@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gradwire_engine.errors import error
-from gradwire_service.host.protocol.calls import CallStep, TransformStep
+from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
 from gradwire_service.host.protocol.problems import problem
 from gradwire_service.host.protocol.requests import (
     BackwardRequest,
@@ -78,6 +78,7 @@ __all__ = [
     "TensorStep",
     "TransformStep",
     "ValueAndGradRequest",
+    "VmapStep",
     "ZeroGradStep",
     "from_source",
     "limit_steps",

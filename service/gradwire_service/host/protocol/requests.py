@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from gradwire_service.host.protocol.calls import CallStep, TransformStep
+from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
     FloatName,
@@ -214,7 +214,8 @@ ProgramStep = Annotated[
     Annotated[OpStep, Tag("op")]
     | Annotated[GradStep, Tag("grad")]
     | Annotated[CallStep, Tag("call")]
-    | Annotated[TransformStep, Tag("transform")],
+    | Annotated[TransformStep, Tag("transform")]
+    | Annotated[VmapStep, Tag("vmap")],
     Discriminator(word_of),
 ]
 
@@ -227,7 +228,7 @@ class Program(OpsOrSource):
     )
     ops: Annotated[list[ProgramStep], Field(fail_fast=True)] | None = Field(
         None,
-        description="What it does: op, grad, call and transform steps.",
+        description="What it does: op, grad, call, vmap and transform steps.",
         examples=[[{"op": "sum", "args": ["x"], "out": "z"}]],
     )
     outputs: list[Written] = Field(description="The outputs, by name.", examples=[["z"]])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from gradwire_service.host.protocol.calls import CallStep, TransformStep
+from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
     Literal,
@@ -160,17 +160,18 @@ STEPS: Mapping[str, type[StepPart]] = {
     for kind in (
         TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
         RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep, CallStep, TransformStep,
+        VmapStep,
     )
 }  # fmt: skip
 
 NOT_YET = (
-    "vmap", "hook", "unhook", "optimizer", "step", "clip_grad_norm",
+    "hook", "unhook", "optimizer", "step", "clip_grad_norm",
 )  # fmt: skip
 """Words of the contract whose steps are not available yet."""
 
 # A word may also be another step's field (`call` has `backward`, a tensor has `requires_grad`), so
 # those that are no one's field come first.
-_FIRST = ("tensor", "op", *NOT_YET, "transform", "call")
+_FIRST = ("tensor", "op", *NOT_YET, "transform", "vmap", "call")
 _ORDER = (*_FIRST, *(word for word in STEPS if word not in _FIRST))
 
 
@@ -202,7 +203,8 @@ Step = Annotated[
     | Annotated[SeedStep, Tag("seed")]
     | Annotated[FreeStep, Tag("free")]
     | Annotated[CallStep, Tag("call")]
-    | Annotated[TransformStep, Tag("transform")],
+    | Annotated[TransformStep, Tag("transform")]
+    | Annotated[VmapStep, Tag("vmap")],
     Discriminator(_served),
 ]
 """Any step a client may post."""
