@@ -129,6 +129,7 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
         if quick is None:
             return long(a, b)
         state = local.state
+        recipe: Any
         ea = a._edge
         if not state.grad or (ea is None and eb is None):
             recipe, keep = None, NO_GRADIENT
@@ -192,6 +193,7 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
         if quick is None:
             return long(a)
         state, edge = local.state, a._edge
+        recipe: Any
         recipe, keep = quick.first if edge is not None and state.grad else (None, NO_GRADIENT)
         if keep == OTHER:
             return long(a)

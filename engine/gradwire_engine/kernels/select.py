@@ -42,6 +42,17 @@ def chosen(xp: Any, mask: Any, a: Any, b: Any) -> Any:
     return blended.view(array.dtype)
 
 
+def zeroed(xp: Any, mask: Any, a: Any) -> Any:
+    """0 where the mask is True, else `a`: chosen(xp, mask, 0, a) for operands that lie alike."""
+    integers = BITS.get(a.itemsize)
+    alike = type(a) is np.ndarray and mask.shape == a.shape and a.size >= SMALL
+    if integers is None or not (alike and a.flags.c_contiguous and mask.flags.c_contiguous):
+        return chosen(xp, mask, 0, a)
+    kept = mask.view(np.int8).astype(integers)
+    np.subtract(kept, 1, out=kept)  # all bits where the mask is False
+    return np.bitwise_and(a.view(integers), kept, out=kept).view(a.dtype)
+
+
 def _blends(mask: Any, array: np.ndarray) -> bool:
     """Whether the mask is a bool array that broadcasts to the other."""
     if type(mask) is not np.ndarray or mask.dtype != bool or mask.ndim > array.ndim:

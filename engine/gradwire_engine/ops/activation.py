@@ -7,8 +7,9 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
-from gradwire_engine.kernels.select import chosen
-from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.select import chosen, zeroed
+from gradwire_engine.kernels.sweeps import LARGE, swept
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
@@ -17,8 +18,20 @@ from gradwire_engine.spec import Number, uint8
 NN = "nn.functional."
 
 
+def _gate_formula(g: Any, out: Any) -> Any:
+    return gate(g, out, 0)
+
+
+@one_pass(_gate_formula)
+def _through_relu(xp: Any, g: Array, out: Array) -> Array:
+    """The gradient where relu's result is above 0 or NaN, else 0."""
+    if g.size < LARGE and out.shape:
+        return zeroed(xp, xp.less_equal(out, 0), g)
+    return gate.kernel(xp, g, out, 0)
+
+
 @elementwise(
-    vjp(input=lambda g, out: gate(g, out, 0)),
+    vjp(input=lambda g, out: _through_relu(g, out)),
     space=NN,
     takes=REAL_NUMERIC,
     domain=(0.1, 3.0),

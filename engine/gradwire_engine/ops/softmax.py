@@ -23,12 +23,21 @@ NARROW = 32
 call of its own, but columns all at once."""
 
 
-def _by_columns(work: Any, xp: Any, x: Array, out: Array) -> None:
-    """Run a block kernel over narrow rows, held as columns meanwhile."""
-    width = x.shape[-1]
-    columns = xp.array(as_rows(x, width).T, order="C")  # a copy always: it is worked on in place
-    work(xp, columns.T, columns.T)
-    as_rows(out, width)[...] = columns.T
+def _narrow(input: Array, dim: int) -> bool:
+    """Whether there are many short rows along an axis, and not too many for the cache."""
+    return (
+        dim == input.ndim - 1
+        and input.shape[-1] < min(NARROW, input.size)
+        and input.size <= BLOCK
+        and input.flags.c_contiguous
+    )
+
+
+def _columns(xp: Any, input: Array) -> Array:
+    """A copy with the last axis first, in which the largest of each column is 0."""
+    out = as_rows(input, input.shape[-1]).T.copy()
+    out -= out.max(axis=0)
+    return out
 
 
 def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
@@ -41,9 +50,6 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
         work(xp, *(a.reshape(1, 1) for a in (*arrays, out)))
     elif dim == first.ndim - 1:
         width = first.shape[-1]
-        if width < NARROW and len(arrays) == 1 and width < out.size <= BLOCK:
-            _by_columns(work, xp, first, out)
-            return out
         each_block(lambda *rows: work(xp, *rows), *(as_rows(a, width) for a in (*arrays, out)))
     else:
         work(xp, *(a.swapaxes(dim, -1) for a in (*arrays, out)))
@@ -52,8 +58,14 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
 
 def _total(xp: Any, *factors: Array) -> Array:
     """The sum along the last axis of the factors' product, kept as an axis."""
+    if len(factors) == 1 and factors[0].size < SMALL:
+        return factors[0].sum(axis=-1, keepdims=True)
     shared = ",".join(["...j"] * len(factors))
     return xp.einsum(f"{shared}->...", *factors)[..., None]
+
+
+SMALL = 4096
+"""Elements below which a plain sum has the lower cost."""
 
 
 def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
@@ -120,6 +132,11 @@ def _spec(input: Spec, dtype: DType | None) -> Inferred:
 )
 def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """Exponentials along an axis, divided by their sum."""
+    if _narrow(input, dim):
+        out = _columns(xp, input)
+        xp.exp(out, out=out)
+        out /= out.sum(axis=0)
+        return out.T.copy().reshape(input.shape)
     return _along(_softmax_rows, xp, dim, input)
 
 
@@ -132,6 +149,10 @@ def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Arra
 )
 def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """The logarithm of softmax, exact where the probabilities are tiny."""
+    if _narrow(input, dim):
+        out = _columns(xp, input)
+        out -= xp.log(xp.exp(out).sum(axis=0))
+        return out.T.copy().reshape(input.shape)
     return _along(_log_softmax_rows, xp, dim, input)
 
 
