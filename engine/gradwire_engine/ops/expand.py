@@ -90,7 +90,7 @@ def sum(
     dtype: DType | None = None,
 ) -> Array:
     """Sum over some axes, or over all."""
-    return xp.sum(input, axis=dim or None, keepdims=keepdim)
+    return input.sum(axis=dim or None, keepdims=keepdim)
 
 
 def viewable(shape: Shape, strides: tuple[int, ...], size: Shape, itemsize: int) -> bool:

@@ -160,7 +160,7 @@ def array_of(numbers: Numbers, dtype: DType) -> Array:
         return _bools(flat, kinds)
     if dtype.category == INTEGER:
         return _integers(flat, kinds, dtype)
-    return _floats(flat, real_of(dtype)).astype(dtype.numpy, copy=False)
+    return floats(flat, real_of(dtype)).astype(dtype.numpy, copy=False)
 
 
 def pairs_of(numbers: Numbers, dtype: DType) -> Array:
@@ -207,7 +207,7 @@ def _whole(value: float, dtype: DType) -> int:
     return int(value)
 
 
-def _floats(flat: list[Any], dtype: DType) -> Array:
+def floats(flat: list[Any], dtype: DType) -> Array:
     """Round as torch does: what is too large becomes infinite, halves go through float32."""
     try:
         if dtype is float64:

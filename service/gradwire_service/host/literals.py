@@ -29,6 +29,7 @@ from gradwire_service.host.elements import (
     Array,
     array_of,
     cast,
+    floats,
     inferred,
     is_shape,
     numbers,
@@ -36,6 +37,7 @@ from gradwire_service.host.elements import (
     shown,
 )
 
+_FLOATS = {float}
 _NONE: Mapping[str, Array] = MappingProxyType({})
 
 
@@ -86,6 +88,8 @@ def decode(
 
     Raises shape_mismatch, dtype_mismatch, invalid_request; memory_limit from `limits`.
     """
+    if type(literal) is list and dtype is None and set(map(type, literal)) == _FLOATS:
+        return _row(literal, default, limits)
     asked = _Asked(dtype, default, prefer_default, binaries, limits)
     if type(literal) is dict:
         array = _from_object(literal, asked)
@@ -94,6 +98,13 @@ def decode(
     target = dtype or inferred(found.kinds, default, prefer_default)
     asked.room(found.shape, target)
     return array_of(found, target).reshape(found.shape)
+
+
+def _row(values: list[float], dtype: DType, limits: Meter | None) -> Array:
+    """A flat list of floats, which most literals are."""
+    if limits is not None:
+        limits.charge(len(values) * dtype.itemsize)
+    return floats(values, dtype)
 
 
 def _from_object(literal: dict[str, object], asked: _Asked) -> Array:

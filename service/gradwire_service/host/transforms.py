@@ -41,8 +41,9 @@ _LITERALS = ("inputs", "grad_outputs", "cotangents", "tangents", "vector")
 
 def references(request: object) -> Iterator[Reference]:
     """The tensors of sessions that a request uses."""
+    fields = vars(request)
     for field in _LITERALS:
-        for value in (getattr(request, field, None) or {}).values():
+        for value in (fields.get(field) or {}).values():
             found = reference(value)
             if found is not None:
                 yield found

@@ -7,12 +7,17 @@ gradient at many points posts the same program with other numbers in it.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import copy
 from typing import Any, TypeGuard
 
 from gradwire_service.host.protocol import EvaluateRequest
 
 _LONGEST, _MOST = 2**14, 256
 """Characters of a text that is kept, and how many are."""
+
+
+_LITERALS = ("inputs", "grad_outputs")
+"""What may differ between requests that are alike."""
 
 
 class Seen:
@@ -36,8 +41,11 @@ class Seen:
         known = self._programs.get(_frame(kind, value))
         if known is None:
             return None
-        fields = value | {"program": known.program}
-        return kind.model_construct(**fields)
+        made = copy(known)
+        for field in _LITERALS:
+            if field in value:
+                made.__dict__[field] = value[field]
+        return made
 
     def put(self, kind: type[Any], text: bytes | None, value: Any, request: Any) -> None:
         """Keep a request, by its program if that is all it needs; the oldest go."""
