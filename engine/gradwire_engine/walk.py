@@ -62,9 +62,7 @@ def _walk(
     """What arrived at wanted nodes, what is left at leaves, and the nodes whose rules ran."""
     useful = None if ends is None else _leading_to(order, ends)
     captured = _nodes(ends or ())
-    pending: Pending = {}
-    for edge, g in roots:
-        add_pending(pending, edge, g)
+    pending = _begun(roots)
     found: dict[Any, Any] = {}
     retained: Retained = []
     walked: list[Node] = []
@@ -97,6 +95,14 @@ def _walk(
     for tensor, g in retained:
         accumulate(tensor, g, reading)
     return found, pending, walked
+
+
+def _begun(roots: Sequence[tuple[Edge, Any]]) -> Pending:
+    """What waits before the first step: the cotangents at the roots."""
+    pending: Pending = {}
+    for edge, g in roots:
+        add_pending(pending, edge, g)
+    return pending
 
 
 def _nodes(ends: Iterable[Any]) -> set[Node]:
