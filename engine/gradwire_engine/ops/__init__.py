@@ -23,6 +23,7 @@ from gradwire_engine.ops import convert as convert
 from gradwire_engine.ops import counting as counting
 from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
+from gradwire_engine.ops import ctc as ctc
 from gradwire_engine.ops import cumulative as cumulative
 from gradwire_engine.ops import diagonals as diagonals
 from gradwire_engine.ops import distance as distance
@@ -32,6 +33,7 @@ from gradwire_engine.ops import dropout as dropout
 from gradwire_engine.ops import einsum as einsum
 from gradwire_engine.ops import elu as elu
 from gradwire_engine.ops import embedding as embedding
+from gradwire_engine.ops import embedding_bag as embedding_bag
 from gradwire_engine.ops import equations as equations
 from gradwire_engine.ops import expand as expand
 from gradwire_engine.ops import exponential as exponential
@@ -40,6 +42,7 @@ from gradwire_engine.ops import gamma as gamma
 from gradwire_engine.ops import gather as gather
 from gradwire_engine.ops import gelu as gelu
 from gradwire_engine.ops import gradient as gradient
+from gradwire_engine.ops import grid_sample as grid_sample
 from gradwire_engine.ops import grids as grids
 from gradwire_engine.ops import householder as householder
 from gradwire_engine.ops import index as index
@@ -50,6 +53,7 @@ from gradwire_engine.ops import limits as limits
 from gradwire_engine.ops import linear as linear
 from gradwire_engine.ops import logical as logical
 from gradwire_engine.ops import loss as loss
+from gradwire_engine.ops import lp_pool as lp_pool
 from gradwire_engine.ops import lu as lu
 from gradwire_engine.ops import margin as margin
 from gradwire_engine.ops import matmul as matmul

@@ -85,10 +85,11 @@ def window_means_back(
     return means_back(xp, input, size, Windows(found, kernel, stride, padding, padded, divisor))
 
 
-def _avg_pool(
+def average(
     axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Any:  # fmt: skip
+    """The means of windows over the last axes."""
     asked = f"avg_pool{axes}d"
     has_planes(asked, input, axes)
     if divisor_override == 0:
@@ -143,7 +144,7 @@ def _declare(axes: int) -> None:
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> Array:
-        return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+        return average(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
     def avg_pool(
         input: Array,
@@ -154,7 +155,7 @@ def _declare(axes: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Array:
-        return _avg_pool(
+        return average(
             axes, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
             divisor_override,
         )  # fmt: skip

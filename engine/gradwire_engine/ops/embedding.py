@@ -9,6 +9,8 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, leading_of, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.inplace import write
+from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.accumulate import in_range
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.expand import reshape
@@ -100,6 +102,36 @@ def embedding_rows(
     return xp.take(weight, input, axis=0)
 
 
+def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
+    """The row that padding_idx names, counted from the front; it has to be one of the weight's."""
+    rows = weight.shape[0] if weight.ndim else 0
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise error(
+            "invalid_argument",
+            f"{asked}: padding_idx is {padding_idx}, the weight has {rows} rows",
+            "it must name one of them",
+            raised=AssertionError if asked == "embedding" else RuntimeError,
+        )
+    return padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + rows
+
+
+@primitive(spec=lambda weight: weight, public=False, fallible=True)
+def limited_rows(xp: Any, weight: Array, input: Array, max_norm: float, norm_type: float) -> Array:
+    """The weight, but the rows that input names scaled down to a norm where theirs is larger."""
+    in_range("embedding", input, weight.shape[0], dim=0, negative=False)
+    named = xp.zeros(weight.shape[0], bool)
+    named[input.reshape(-1)] = True
+    norms = xp.linalg.norm(weight, norm_type, axis=1)
+    scale = xp.where(named & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
+    return weight * scale.astype(weight.dtype)[:, None]
+
+
+def renormed(asked: str, input: Any, weight: Any, max_norm: float, norm_type: float) -> None:
+    """Scale the rows that input names down to a norm, in the weight itself."""
+    with no_grad():
+        write(asked, weight, limited_rows(weight, input, max_norm, norm_type))
+
+
 @composite(name="nn.functional.embedding")
 def embedding(
     input: Array,
@@ -111,21 +143,16 @@ def embedding(
     sparse: bool = False,
 ) -> Array:
     """The rows of weight that the indices in input name; the row padding_idx gets no gradient."""
-    if max_norm is not None or sparse:
+    if sparse:
         raise error(
             "invalid_argument",
-            "embedding: max_norm and sparse are not supported",
-            "renorm the weight yourself, and leave sparse out",
+            "embedding: sparse gradients are not supported",
+            "leave sparse out",
             raised=NotImplementedError,
         )
-    rows = weight.shape[0] if weight.ndim else 0
-    if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise error(
-            "invalid_argument",
-            f"embedding: padding_idx is {padding_idx}, the weight has {rows} rows",
-            "it must name one of them",
-            raised=AssertionError,
-        )
+    padding_row("embedding", weight, padding_idx)
+    if max_norm is not None:
+        renormed("embedding", input, weight, max_norm, norm_type)
     return embedding_rows(input, weight, padding_idx, scale_grad_by_freq)
 
 

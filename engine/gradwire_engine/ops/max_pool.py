@@ -90,10 +90,11 @@ def parts_max(xp: Any, input: Array, found: Ints) -> tuple[Array, Array]:
     return extremes.largest(xp, input, axes, none, none)
 
 
-def _max_pool(
+def maxima(
     axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
+    """The maxima of windows over the last axes, and their places."""
     asked = f"max_pool{axes}d"
     has_planes(asked, input, axes)
     kernel, stride = with_strides(asked, kernel_size, stride, axes)
@@ -199,7 +200,7 @@ def _declare(axes: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        return _max_pool(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return maxima(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def max_pool(
         input: Array,
@@ -210,7 +211,7 @@ def _declare(axes: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        found = _max_pool(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
+        found = maxima(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
     def adaptive_max_pool(input: Array, output_size: Data, return_indices: bool = False) -> Any:

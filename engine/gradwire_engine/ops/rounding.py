@@ -66,7 +66,7 @@ def frac(xp: Any, input: Array) -> Array:
 
 def _refuse_zero(xp: Any, asked: str, divisor: Any) -> None:
     """Integers have no infinity to give: torch raises here too."""
-    if _whole(divisor) and not bool(xp.all(divisor)):
+    if _whole(divisor) and not bool(xp.all(xp.asarray(divisor))):
         raise error(
             "numerical_error", f"{asked}: an integer was divided by 0", "use a floating dtype"
         )

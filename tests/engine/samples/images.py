@@ -64,6 +64,23 @@ def _unpool(axes: int) -> Draw:
     return draw
 
 
+def _grid_sample(rng: np.random.Generator) -> list[Call]:
+    image, volume = rng.standard_normal((2, 2, 3, 4)), rng.standard_normal((1, 1, 2, 3, 2))
+    places = rng.uniform(-1.3, 1.3, (2, 2, 3, 2))
+    calls: list[Call] = [
+        ((image, places), {"mode": mode, "padding_mode": padding, "align_corners": corners})
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding, corners in (("zeros", True), ("border", False), ("reflection", False))
+    ]
+    calls += [((image, places, "bilinear", "reflection", True), {})]
+    return [*calls, ((volume, rng.uniform(-0.9, 0.9, (1, 2, 1, 2, 3))), {})]
+
+
+def _affine_grid(rng: np.random.Generator) -> list[Call]:
+    flat, deep = rng.standard_normal((2, 2, 3)), rng.standard_normal((1, 3, 4))
+    return [((flat, (2, 1, 3, 2), True), {}), ((deep, (1, 1, 2, 3, 1)), {})]
+
+
 _MAX: tuple[Any, ...] = (
     {"kernel_size": 2},
     {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
@@ -121,6 +138,11 @@ SAMPLES: dict[str, Draw] = {
     F + "adaptive_avg_pool1d": planes((3,), (1,), shape=(2, 2, 7)),
     F + "adaptive_avg_pool2d": planes((2,), ((3, None),), shape=(1, 2, 4, 6)),
     F + "adaptive_avg_pool3d": planes(((2, 1, 2),), shape=(1, 1, 4, 3, 3)),
+    F + "lp_pool1d": planes((2.0, 2), (3.0, 3, 2), shape=(2, 2, 7)),
+    F + "lp_pool2d": planes((2.0, 2), (float("inf"), 2), shape=(1, 2, 4, 5)),
+    F + "lp_pool3d": planes((2.0, 2), shape=(1, 1, 2, 4, 3)),
+    F + "grid_sample": _grid_sample,
+    F + "affine_grid": _affine_grid,
     F + "unfold": planes((2,), (2, 2, 1, 2), shape=(1, 2, 4, 5)),
     F + "fold": joined(
         planes((3, 2), shape=(1, 8, 4)), planes(((4, 3), 2, 1, 1, (2, 1)), shape=(8, 12))
