@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.fork import fork
+from gradwire_engine.fork import fork_all
 from gradwire_engine.journal import drop, put
+from gradwire_engine.optim import Optimizer
 from gradwire_engine.random import Generator
 from gradwire_engine.spec import DType
+from gradwire_engine.tape import Handle
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger, Meter
+from gradwire_service.host.optimizers import held
 from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.protocol.names import GRAD
@@ -48,10 +51,13 @@ class Session:
         self.limits = limits
         self.program = programs
         self.tensors: dict[str, Tensor] = {}
+        self.optimizers: dict[str, Optimizer] = {}
+        self.hooks: dict[str, Handle] = {}
+        self.anomaly = asked.detect_anomaly
         self.generator = Generator(asked.seed)
         self.origins = Origins()
         limit = asked.memory_limit_bytes or limits.session_bytes
-        self.meter = Meter(self.tensors.values, limit, ledger, self.origins)
+        self.meter = Meter(self.held, limit, ledger, self.origins)
         self.created = time.time()
         self.last_use = time.time()
         self.users = 0
@@ -101,6 +107,8 @@ class Session:
         self.closed = True
         with self._lock:
             self.tensors.clear()
+            self.optimizers.clear()
+            self.hooks.clear()
             self.meter.forget()
 
     def forked(self, key: str, ledger: Ledger) -> Session:
@@ -111,13 +119,23 @@ class Session:
             seed=self.generator.seed,
             ttl_seconds=self.ttl,
             memory_limit_bytes=self.meter.limit,
+            detect_anomaly=self.anomaly,
         )
         made = Session(key, asked, self.dtype, self.limits, ledger, self.program)
         made.generator.draws = self.generator.draws
         made.origins.take(self.origins)
-        made.tensors.update(fork(self.tensors))
+        params = {str(id(x)): x for found in self.optimizers.values() for x in found.params}
+        tensors, params, hooks = fork_all(self.tensors, params, self.hooks)
+        made.tensors.update(tensors)
+        made.hooks.update(hooks)
+        for name, found in self.optimizers.items():
+            made.optimizers[name] = found.forked(lambda x: params[str(id(x))])
         made.meter.count()
         return made
+
+    def held(self) -> Iterator[Tensor]:
+        """What the session keeps alive: named tensors, and what optimisers hold."""
+        return chain(self.tensors.values(), held(self.optimizers))
 
     # names
 
@@ -183,7 +201,7 @@ class Session:
             "expires": timestamp(self.expires),
             "ttl_seconds": self.ttl,
             "memory_limit_bytes": self.meter.limit,
-            "detect_anomaly": False,
+            "detect_anomaly": self.anomaly,
             "tensors": len(self.tensors),
         }
 
@@ -211,7 +229,7 @@ def shown(name: str | None, tensor: Tensor, *, data: bool = True) -> TensorReply
         tensor.spec.dtype,
         tensor.spec.shape,
         tensor.spec.device,
-        edge is not None,
+        tensor.requires_grad,
         node is None,
         None if node is None else node.name(),
         tensor.storage.version,

@@ -103,6 +103,30 @@ class ValueAndGradReply(EvaluateReply):
     )
 
 
+class OptimizerItem(Part):
+    """One optimiser."""
+
+    name: str = Field(description="Its name.", examples=["opt"])
+    kind: str = Field(description="What it is.", examples=["sgd"])
+    groups: list[dict[str, Any]] = Field(
+        description="Names of parameters, null for one without a name now, and their settings.",
+        examples=[[{"params": ["w"], "lr": 0.1}]],
+    )
+    state: list[dict[str, Any]] = Field(
+        description="What it keeps of each parameter: numbers, and tensors of its shape.",
+        examples=[[{"param": "w", "step": 3, "exp_avg": _GRAD | {"name": None}}]],
+    )
+
+
+class OptimizersReply(Part):
+    """The optimisers of a session."""
+
+    items: list[OptimizerItem] = Field(
+        description="Each of them, oldest first.",
+        examples=[[{"name": "opt", "kind": "sgd", "groups": [], "state": []}]],
+    )
+
+
 class BytesReply(Part):
     """Bytes held, by what they are for."""
 

@@ -15,7 +15,7 @@ from gradwire_service.host.protocol import (
 )
 from gradwire_service.http.openapi import DATA, Doc, Query
 from gradwire_service.http.route import Route
-from gradwire_service.http.routes import pages, server, sessions, steps, tensors
+from gradwire_service.http.routes import optimizers, pages, server, sessions, steps, tensors
 from gradwire_service.http.running import CURSOR, GONE, LIMIT, run
 from gradwire_service.http.table_programs import program_routes, transform_routes
 
@@ -112,6 +112,12 @@ def _tensors() -> list[Route]:
         (*GONE, "shape_mismatch", "dtype_mismatch", "memory_limit"), binary=True, lone=True,
     )  # fmt: skip
     return [
+        Route(
+            f"{SESSION}/optimizers",
+            "GET",
+            optimizers.list_optimizers,
+            Doc(tag, "OptimizersReply", query=(DATA,), errors=GONE, binary=True),
+        ),
         Route(f"{SESSION}/tensors", "GET", tensors.list_tensors, Doc(tag, "TensorsReply")),
         Route(TENSOR, "GET", tensors.read_tensor, one),
         Route(TENSOR, "PUT", tensors.write_tensor, put),
