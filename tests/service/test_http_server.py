@@ -167,6 +167,12 @@ def test_metrics(serve: Callable[..., Running]) -> None:
     )
     assert "gradwire_sessions 1.0" in text
     assert session.id not in text
+    program = {"inputs": ["x"], "source": "y = (x * x).sum()", "outputs": ["y"]}
+    for _ in range(5):
+        server.client.post("/v1/value_and_grad", json={"program": program, "inputs": {"x": [1.0]}})
+    text = server.client.get("/metrics").text
+    assert "gradwire_plans_total 1.0" in text
+    assert "gradwire_planned_total 3.0" in text
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,8 @@ from gradwire_engine.errors import GradwireError
 from gradwire_service.host import safetensors
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger, TooMuchHere
+from gradwire_service.host.memory import Ledger, Meter, TooMuchHere
+from gradwire_service.host.origins import Origins
 from gradwire_service.host.plans import Planned
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
 from gradwire_service.host.reply import Filled
@@ -326,6 +328,18 @@ def test_a_gradient_inside_of_a_program() -> None:
     found = host.filled(request)
     assert type(found) is Filled
     assert found.reply()["grads"]["x"].array.tolist() == [6.0, 12.0]
+
+
+def test_waiting_for_the_processor_is_no_work_of_ones_own() -> None:
+    meter = Meter(tuple, 2**20, Ledger(2**20), Origins())
+    meter.begin(60.0, 2**16)
+    time.sleep(0.02)
+    meter.tick()
+    busy = time.thread_time() + 0.01
+    while time.thread_time() < busy:
+        pass
+    with pytest.raises(TooMuchHere):
+        meter.tick()
 
 
 def test_what_is_large_or_long_gets_no_plan() -> None:

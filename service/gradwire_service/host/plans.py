@@ -64,6 +64,7 @@ class Plans:
 
     def __init__(self) -> None:
         self._cases: OrderedDict[Any, Case] = OrderedDict()
+        self.made = self.answered = 0
 
     def case(self, key: object, arrays: Sequence[Array]) -> Case | None:
         """What is known of a program for inputs like these."""
@@ -95,8 +96,11 @@ class Plans:
             case = self._cases[place] = Case(owner, dtypes)
         specs = specs_of(cotangents)
         seen = case.found.get(specs, 0)
-        if type(seen) is int:
-            case.found[specs] = make() if seen + 1 >= _OFTEN else seen + 1
+        if type(seen) is int and seen + 1 < _OFTEN:
+            case.found[specs] = seen + 1
+        elif type(seen) is int:
+            made = case.found[specs] = make()
+            self.made += made is not None
 
 
 def specs_of(arrays: Sequence[Array]) -> Specs:

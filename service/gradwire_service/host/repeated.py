@@ -80,7 +80,11 @@ class Repeated:
             found = case.plan(cotangents)
         except Exception:  # the long way says what is wrong
             return None
-        return run(found, [*inputs, *cotangents], meter) if type(found) is Planned else None
+        if type(found) is not Planned:
+            return None
+        answer = run(found, [*inputs, *cotangents], meter)
+        self._plans.answered += answer is not None
+        return answer
 
     def _inputs(self, meter: Meter) -> list[Array]:
         given, names = self._request.inputs, names_of(self._request.program)
