@@ -41,11 +41,12 @@ def push(
     argnums: Argnums = None,
     moved: Any = None,
     has_aux: bool = False,
+    tensors_only: bool = True,
 ) -> Pushed:
     """Run a function on arguments of which some tensors have tangents.
 
     primals: the tensors among the arguments that argnums say, tangents: one for each, or None.
-    moved: these arguments as a nest, where argnums are given.
+    moved: these arguments as a nest, where argnums are given. tensors_only: refuse other results.
     """
     with entered() as level:
         duals = [
@@ -56,7 +57,8 @@ def push(
         result, aux = function(*replaced(args, argnums, again)), None
         if has_aux:
             result, aux = without_aux(asked, result)
-        need_tensors(asked, "results", nest.leaves(result))
+        if tensors_only:
+            need_tensors(asked, "results", nest.leaves(result))
         pairs = [unpacked(y, level) for y in nest.leaves(result)]
         aux = nest.mapped(lambda v: unpacked(v, level)[0] if type(v) in APPLY else v, aux)
     return Pushed(nest.filled(result, iter([y for y, _ in pairs])), [t for _, t in pairs], aux)

@@ -55,6 +55,7 @@ def grad_and_value(function: Function, argnums: Argnums = 0, has_aux: bool = Fal
         _check_scalar(made)
         found = nest.filled(made.moved, iter(made.pull(None, retain_graph=None)))
         value = made.result
+        made.close()
         return found, (value, nest.mapped(made.settled, made.aux)) if has_aux else value
 
     return both

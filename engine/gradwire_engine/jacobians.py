@@ -44,6 +44,7 @@ def jacrev(
         made = Pullback("jacrev", function, args, argnums, has_aux)
         _check_real("jacrev", "result", made.outputs)
         found = from_rows(made, chunk_size)
+        made.close()
         return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
 
     return jacobian_of
@@ -52,48 +53,53 @@ def jacrev(
 def from_rows(made: Pullback, chunk_size: int | None = None) -> Any:
     """The Jacobian of a function that has run, as a nest of nests."""
     create = made.beyond and local.state.grad
-    blocks = [rows(y, made.variables, create, chunk_size) for y in made.outputs]
-    full = [
-        [zeros_between(y, x) if b is None else b for b, x in zip(row, made.variables, strict=True)]
-        for y, row in zip(made.outputs, blocks, strict=True)
-    ]
-    nested = [nest.filled(made.moved, iter(row)) for row in full]
+    blocks = rows(made.outputs, made.variables, create, chunk_size)
+    nested = [nest.filled(made.moved, iter(full_row)) for full_row in blocks]
     return nest.filled(made.raw, iter(nested))
 
 
 def rows(
-    y: Any, variables: Sequence[Any], create_graph: bool, chunk_size: int | None = None
-) -> list[Any]:
-    """The Jacobian of one tensor by some, (*y, *x) each, all rows (of a chunk) in one walk.
-
-    None where it depends on none of a variable's elements.
-    """
-    count = y.spec.size
-    if not y.requires_grad or not count:
-        return [None] * len(variables)
-    step = chunk_size or count
-    basis = unit_rows(y.spec, count, 0)
+    outputs: Sequence[Any],
+    variables: Sequence[Any],
+    create_graph: bool,
+    chunk_size: int | None = None,
+) -> list[list[Any]]:
+    """The Jacobian of some tensors by others, (*y, *x) each: all rows, or a chunk, in one walk."""
+    sizes = [y.spec.size for y in outputs]
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    total = sum(sizes)
+    moving = [(y, start) for y, start in zip(outputs, starts, strict=True) if y.requires_grad]
+    if not moving or not total:
+        return [[zeros_between(y, x) for x in variables] for y in outputs]
+    basis = [unit_rows(y.spec, total, start) for y, start in moving]
+    step = chunk_size or total
     parts = [
         grad(
-            [y],
+            [y for y, _ in moving],
             variables,
-            [narrow(basis, 0, start, min(step, count - start))],
+            [narrow(unit, 0, start, min(step, total - start)) for unit in basis],
             retain_graph=True,
             create_graph=create_graph,
             allow_unused=True,
             is_grads_batched=True,
         )
-        for start in range(0, count, step)
+        for start in range(0, total, step)
     ]
-    columns = zip(*parts, strict=True)
+    whole = [_joined(column) for column in zip(*parts, strict=True)]
     return [
-        None if column[0] is None else reshape(_joined(column), (*y.shape, *x.shape))
-        for column, x in zip(columns, variables, strict=True)
+        [_block(jac, y, x, start) for jac, x in zip(whole, variables, strict=True)]
+        for y, start in zip(outputs, starts, strict=True)
     ]
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else cat(tuple(parts), 0)
+    return parts[0] if len(parts) == 1 or parts[0] is None else cat(tuple(parts), 0)
+
+
+def _block(jac: Any, y: Any, x: Any, start: int) -> Any:
+    if jac is None:
+        return zeros_between(y, x)
+    return reshape(narrow(jac, 0, start, y.spec.size), (*y.shape, *x.shape))
 
 
 def unit_rows(spec: Spec, count: int, before: int) -> Any:
@@ -190,6 +196,7 @@ def jacobian(
             return forward(*args)
         _check_real("jacobian", "result", made.outputs)
         found = from_rows(made)
+        made.close()
         return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
 
     return jacobian_of

@@ -15,6 +15,7 @@ from typing import Any
 from gradwire_engine.mode import enable_grad, local, using
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.views import alias
+from gradwire_engine.tape import AccumulateGrad
 from gradwire_engine.tensor import Tensor
 
 
@@ -69,3 +70,18 @@ def leaf(tensor: Tensor) -> Tensor:
         return tensor.detach().requires_grad_()
     with using(inference=False):
         return clone(tensor).requires_grad_()  # type: ignore[no-any-return]
+
+
+def abandon(value: Any) -> None:
+    """Let go of a variable that served its turn: nobody can ask gradients by it any more."""
+
+    def forget(tensor: Tensor) -> Tensor:
+        if type(tensor._edge) is AccumulateGrad:
+            tensor._edge.leaf = _nobody  # type: ignore[assignment]
+        return tensor
+
+    everywhere(value, forget)
+
+
+def _nobody() -> None:
+    """What a reference to a leaf gives when the leaf is gone."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradwire_engine import nest
 from gradwire_engine.backward import grad
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.levels import everywhere, fresh
+from gradwire_engine.levels import abandon, everywhere, fresh
 from gradwire_engine.mode import local, using
 from gradwire_engine.op import APPLY
 from gradwire_engine.reading import zeros
@@ -95,28 +95,48 @@ class Pullback:
             **options,
         )
 
+    def close(self) -> None:
+        """Say that no gradients by the variables will be asked any more."""
+        for variable in self.variables:
+            abandon(variable)
+
 
 def _lead_beyond(values: Sequence[Any], variables: Sequence[Any]) -> bool:
     """Whether the history of some values leads to any leaf that is none of the variables."""
     own = {id(t.edge) for x in variables for t in tensors_of(x)}
-    stack = [t.edge for y in values for t in tensors_of(y) if t.edge is not None]
+    ways = history(values)
+    leaves = (node for node in ways if type(node) is AccumulateGrad and node.leaf() is not None)
+    return any(id(node) not in own for node in leaves)
+
+
+def leads_to(values: Sequence[Any], variable: Any) -> bool:
+    """Whether any of the values was made of a variable."""
+    own = {id(t.edge) for t in tensors_of(variable)}
+    return any(id(node) in own for node in history(values))
+
+
+def history(values: Sequence[Any]) -> Iterator[Any]:
+    """The nodes and leaves that gradients of some values come to, in no particular order."""
+    stack: list[Any] = [t.edge for y in values for t in tensors_of(y)]
     seen: set[int] = set()
     while stack:
         edge = stack.pop()
-        node: Any = edge.node if type(edge) is Output else edge
-        if type(node) is AccumulateGrad:
-            if id(node) not in own:
-                return True
-        elif id(node) not in seen:
+        node = edge.node if type(edge) is Output else edge
+        if node is not None and id(node) not in seen:
             seen.add(id(node))
-            stack.extend(e for e in node.edges if e is not None)
-    return False
+            yield node
+            stack.extend(getattr(node, "edges", ()))
 
 
 def tensors_of(value: Any) -> list[Tensor]:
     """The tensors that a value is made of."""
     found: list[Tensor] = []
-    everywhere(value, lambda tensor: found.append(tensor) or tensor)  # type: ignore[func-returns-value]
+
+    def take(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    everywhere(value, take)
     return found
 
 

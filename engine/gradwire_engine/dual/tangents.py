@@ -13,7 +13,7 @@ from typing import Any
 
 from gradwire_engine.backward import grad
 from gradwire_engine.call import Call, Recipe
-from gradwire_engine.levels import fresh
+from gradwire_engine.levels import abandon, fresh
 from gradwire_engine.mode import enable_grad, local
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.arithmetic import conj
@@ -147,7 +147,9 @@ def _transposed(
     recipe: Recipe, values: list[Any], tangents: Tangents, outs: tuple[Any, ...], level: int
 ) -> Tangents:
     """Each rule as a linear map of the cotangents, transposed by one local walk."""
-    call, recording = recipe.call, local.state.grad
+    call = recipe.call
+    tracked = any(getattr(v, "requires_grad", False) for v in (*values, *tangents))
+    recording = local.state.grad and tracked
     roots: list[Any] = []
     weights: list[Any] = []
     with enable_grad():
@@ -172,7 +174,10 @@ def _transposed(
     if not roots:
         return [None] * len(outs)
     found = iter(grad(roots, asked, weights, create_graph=recording, allow_unused=True))
-    return [next(found) if v.requires_grad else None for v in variables]
+    moved = [next(found) if v.requires_grad else None for v in variables]
+    for variable in asked:
+        abandon(variable)
+    return moved
 
 
 def flat_spec(call: Call, place: int) -> Spec:

@@ -107,6 +107,8 @@ def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) ->
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     """Sums over products without one factor, which need no division: zeros may be among them."""
+    if not g.shape:
+        return g
     behind = recurrence(g, shifted(conj(input), dim, -1, 0), dim, True)
     return mul(behind, conj(shifted(out, dim, 1, 1)))
 
