@@ -77,7 +77,7 @@ def _run(
 ) -> None:
     height, width = matrices[0].shape
     stop = min(stop, height)
-    if height <= step and height * width < 1 << 13:
+    if stop - start == height <= step and height * width < 1 << 13:
         work(*matrices)
         return
     if width < BUFFER or (stop - start) * width < 1 << 13:
