@@ -164,7 +164,9 @@ def _rows(outputs: Sequence[Place], cotangents: Cotangents) -> int:
     """How many rows batched cotangents have; each has one more axis than its output."""
     given = [None] * len(outputs) if cotangents is None else list(cotangents)
     for index, (output, g) in enumerate(zip(outputs, given, strict=False)):
-        if g is not None and g.shape[1:] != output.spec.shape:
+        if g is None:
+            implicit("grad", output)
+        elif g.shape[1:] != output.spec.shape or not g.shape:
             raise error(
                 "shape_mismatch",
                 f"grad: with is_grads_batched the cotangent of output {index} is a batch of "

@@ -431,7 +431,10 @@ def walks() -> Iterator[Bad]:
     yield grad("freed", "graph_freed", 409, outputs=["u"])
     yield grad("modified", "modified_in_place", 409, outputs=["es"])
     yield grad("zeros that are not allowed", *argument, allow_unused=False, materialize_grads=True)
-    yield grad("batched", *request, is_grads_batched=True)
+    yield grad("batched by a number", *request, is_grads_batched=1)
+    yield grad("batched without cotangents", "shape_mismatch", 422, is_grads_batched=True)
+    yield grad("batched, no axis in front", "shape_mismatch", 422, outputs=["y"],
+               grad_outputs=[[1.0, 1.0, 1.0]], is_grads_batched=True)  # fmt: skip
     yield grad("too many names", *request, out=["a", "b"])
     yield grad("a bad name", *request, out=["x.grad"])
     yield grad("names that are no list", *request, out="gx")

@@ -160,7 +160,7 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (StepsRequest, steps({"grad": GRAD | {"outputs": "y"}}), 0, "grad.outputs must be a list"),
     (StepsRequest, steps({"grad": GRAD | {"inputs": [None]}}), 0, "inputs[0] must be a string"),
     (StepsRequest, steps({"grad": GRAD | {"retain_graph": 0}}), 0, "retain_graph must be true or"),
-    (StepsRequest, steps({"grad": GRAD | {"is_grads_batched": True}}), 0, "not available yet"),
+    (StepsRequest, steps({"grad": GRAD | {"is_grads_batched": 1}}), 0, "must be true or false"),
     (StepsRequest, steps({"grad": GRAD | {"create": True}}), 0, "did you mean create_graph?"),
     (StepsRequest, steps({"grad": GRAD, "out": "g"}), 0, 'out must be a list; got "g"'),
     (StepsRequest, steps({"backward": ["y"]}), 0, "backward must be an object; got [\"y\"]"),

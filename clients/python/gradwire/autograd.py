@@ -66,9 +66,10 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of outputs · grad_outputs by each input; touches no `.grad`. Sent at once."""
-    if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched is not available yet")
+    """The gradients of outputs · grad_outputs by each input; touches no `.grad`. Sent at once.
+
+    is_grads_batched: the first axis of each of grad_outputs is a batch, for which one walk is done.
+    """
     roots, wanted = _listed(outputs), _listed(inputs)
     given = _cotangents(grad_outputs, roots)
     fields = _fields(
@@ -79,6 +80,7 @@ def grad(
         create_graph=create_graph,
         allow_unused=allow_unused,
         materialize_grads=materialize_grads,
+        is_grads_batched=is_grads_batched or None,
     )
     session = _session((roots, given or (), wanted))
     with session.recording() as recording:
@@ -90,6 +92,7 @@ def grad(
             create_graph,
             allow_unused,
             materialize_grads,
+            is_grads_batched=is_grads_batched,
         )
         found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
         session.record({"grad": fields, "out": _names(found)}, found, mark=recording.mark)

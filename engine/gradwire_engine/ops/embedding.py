@@ -34,7 +34,6 @@ def _looked_up(input: Spec, weight: Spec) -> Spec:
 @primitive(
     spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""),
     public=False,
-    batch=lambda b: b.one_by_one(),
 )
 def row_shares(
     xp: Any, index: Array, size: int, padding: int | None, by_frequency: bool, dtype: DType

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import sub
@@ -76,6 +77,7 @@ def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
     name="linalg.qr",
     outputs=("Q", "R"),
     formula="(g_Q + Q copyltu(R g_Rᴴ - g_Qᴴ Q)) R⁻ᴴ",
+    batch=leading,
 )
 def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> Pair:
     """An orthogonal Q and an upper triangular R with A = Q R for each matrix."""

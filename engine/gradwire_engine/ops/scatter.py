@@ -12,6 +12,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.gather import (
     at,
@@ -140,9 +141,10 @@ def _rows_put(write: Any, input: Any, dim: int, index: Any, source: Any) -> Any:
 def _rows_filled(input: Any, dim: int, index: Any, value: Any) -> Any:
     shape = tuple(input.shape)
     wide = widened(front_places(index, raised(shape)[dim]), dim, shape)
-    if hasattr(value, "spec"):
-        value = expand(to_dtype(value, input.dtype), tuple(wide.shape))
-    return scatter_at(input, dim, wide, value)
+    nowhere = full(shape, False, dtype=bool_, device=input.device)
+    filled = scatter_at(nowhere, dim, wide, True)  # once, also where the index says it twice
+    value = to_dtype(value, input.dtype) if hasattr(value, "spec") else value
+    return where(filled, value, input)
 
 
 def _put_one_by_one(input: Any, index: Any, source: Any, accumulate: bool) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
@@ -77,6 +78,7 @@ def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> 
     outputs=("eigenvalues", "eigenvectors"),
     fallible=True,
     formula="V (diag(g_L) + skew(Vᴴ g_V) / 2E) Vᴴ with E[i, j] = L[j] - L[i]",
+    batch=leading,
 )
 def eigh(xp: Any, A: Array, UPLO: str = "L") -> Pair:
     """Real eigenvalues, rising, and eigenvectors of each Hermitian matrix."""
@@ -116,6 +118,7 @@ def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> A
     outputs=("eigenvalues", "eigenvectors"),
     fallible=True,
     formula="V⁻ᴴ (diag(g_L) + (Vᴴ g_V - VᴴV Re diag(Vᴴ g_V)) / conj(E)) Vᴴ",
+    batch=leading,
 )
 def eig(xp: Any, A: Array) -> Pair:
     """Complex eigenvalues and eigenvectors of each square matrix."""
@@ -167,6 +170,7 @@ def _svd_gradient(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any
     outputs=("U", "S", "Vh"),
     fallible=True,
     formula="U (diag(g_S) + skew(Uᴴ g_U) / E S + S skew(Vᴴ g_V) / E) Vᴴ + what lies outside",
+    batch=leading,
 )
 def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None

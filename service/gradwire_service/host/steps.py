@@ -225,6 +225,7 @@ class Steps:
             asked.allow_unused,
             asked.materialize_grads,
             names=asked.inputs,
+            is_grads_batched=asked.is_grads_batched,
         )
 
     def backward(self, step: BackwardStep) -> None:

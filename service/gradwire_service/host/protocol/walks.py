@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gradwire_service.host.protocol.names import LiteralOrName, NotYet, Read
+from gradwire_service.host.protocol.names import LiteralOrName, Read
 
 
 class Part(BaseModel):
@@ -46,8 +46,11 @@ class GradFields(Walk):
     materialize_grads: bool = Field(
         False, description="Give zeros in place of null.", examples=[True]
     )
-    is_grads_batched: NotYet = Field(
-        False, description="Not available yet: only false is taken.", examples=[False]
+    is_grads_batched: bool = Field(
+        False,
+        description="The first axis of each of grad_outputs is a batch of cotangents, and of each "
+        "gradient a batch of gradients: one walk for all.",
+        examples=[True],
     )
 
 
