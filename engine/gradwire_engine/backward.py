@@ -80,8 +80,14 @@ def grad(
             if value is not None:
                 results.append(reading.tensor(value, x.spec))
             else:
-                results.append(zeros(x.spec) if materialize_grads else None)
+                results.append(_nothing(x, create_graph) if materialize_grads else None)
     return results
+
+
+def _nothing(x: Place, create_graph: bool) -> Tensor:
+    """The zeros that stand for the gradient of an input that was not reached."""
+    made: Tensor = zeros(x.spec)
+    return made.requires_grad_() if create_graph else made
 
 
 def _highest(values: Sequence[Any]) -> Any:
@@ -182,6 +188,8 @@ def _called(kind: str, index: int, names: Sequence[str] | None) -> str:
 
 def _input_edge(asked: str, index: int, x: Place, names: Sequence[str] | None) -> Edge:
     edge = x.edge
+    if edge is None and type(x) is Tensor and x.requires_grad:
+        return AccumulateGrad(x)  # a view made in no_grad: nothing ever arrives there
     if edge is None:
         raise error(
             "requires_no_grad",

@@ -19,6 +19,8 @@ from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import clone, to_dtype
+from gradwire_engine.ops.expand import expand
+from gradwire_engine.ops.index_write import zero_
 from gradwire_engine.ops.view_scatter import view_scatter
 from gradwire_engine.overlap import overlaps, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES
@@ -28,8 +30,11 @@ from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view,
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
-_SAME_EVERYWHERE = ("fill_", "zero_", "__setitem__")
-"""Ops that may write to an expanded tensor: they write one value everywhere."""
+_SAME_EVERYWHERE = (
+    "fill_", "zero_", "__setitem__",
+    "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_",
+)  # fmt: skip
+"""Ops that may write to an expanded tensor: they write one value everywhere, or no elements."""
 
 
 WRITE: dict[type, Callable[[str, Any, Any], Any]] = {}
@@ -69,7 +74,25 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
             refuse_partial_overlap(name, target, others)
     held = content(target)
     value = overload(held, *others)
-    return target if value is held else write(name, target, value)
+    if name in _FORGETTING and type(value) is Tensor and local.state.grad:
+        value = _forgetting(name, held, value, others[0])
+    return write(name, target, value)
+
+
+_FORGETTING = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_")
+"""Ops without a derivative whose result, written in place, depends on no history any more."""
+
+
+def _forgetting(name: str, held: Tensor, value: Tensor, other: Any) -> Tensor:
+    """The value in the dtype of what it is written to, with a history that gives zeros."""
+    several = type(other) is Tensor
+    operand = held if held.edge is not None else other
+    if type(operand) is not Tensor or not operand.requires_grad or value.shape != held.shape:
+        return value
+    found: Tensor = to_dtype(value, held.dtype)
+    found._edge = zero_(to_dtype(expand(operand, value.shape), held.dtype))._edge
+    found.rename_node(f"{name.removesuffix('_').title()}Backward{int(several)}")
+    return found
 
 
 def content(target: Tensor) -> Tensor:
@@ -185,7 +208,7 @@ def _cast(name: str, value: Tensor, wanted: Spec) -> Tensor:
 
 def _scattered(base: Tensor, value: Tensor, view: View) -> Edge | None:
     """The history of a base whose part has been written: view_scatter's node, but not its copy."""
-    chain = view.chain[view.depth :]
+    chain = view.way(base)
     key = ("edge", base.spec, value.spec, chain)
     call = find_call(view_scatter, key, (base.spec, value.spec, chain), base.device)
     edges = (base.edge, value.edge)

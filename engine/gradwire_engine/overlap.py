@@ -13,7 +13,8 @@ from gradwire_engine.tensor import Tensor
 
 def overlaps(array: Any) -> bool:
     """Whether an axis longer than 1 has stride 0, as expand makes it."""
-    return any(size > 1 and not step for size, step in zip(array.shape, array.strides, strict=True))
+    axes = zip(array.shape, array.strides, strict=True)
+    return 0 not in array.shape and any(size > 1 and not step for size, step in axes)
 
 
 def dense(array: Any) -> bool:
@@ -35,21 +36,39 @@ def refuse_partial_overlap(name: str, target: Tensor, others: Iterable[Any]) -> 
     As in torch only where both fill their stretch of memory, which is when it can be told easily.
     """
     for other in others:
-        shares = type(other) is Tensor and other.storage is target.storage
-        if shares and other is not target and _partly(target.array, other.array):
-            raise error(
-                "view_in_place",
-                f"{name}: some elements of an operand and of the tensor written share memory",
-                "clone() the operand",
-            )
+        if other is not target and _shares(target, other) and _partly(target.array, other.array):
+            raise _overlapping(name)
+
+
+def refuse_overlap(name: str, target: Tensor, others: Iterable[Any]) -> None:
+    """Refuse operands that share memory with the target, itself among them, where that shows."""
+    for other in others:
+        if _shares(target, other) and _touch(target.array, other.array):
+            raise _overlapping(name)
+
+
+def _overlapping(name: str) -> Exception:
+    return error(
+        "view_in_place",
+        f"{name}: some elements of an operand and of the tensor written share memory",
+        "clone() the operand",
+    )
+
+
+def _shares(target: Tensor, other: Any) -> bool:
+    return type(other) is Tensor and other.storage is target.storage
 
 
 def _partly(a: Any, b: Any) -> bool:
+    """Whether two arrays have memory in common without being the same elements."""
+    same = (_start(a), a.nbytes) == (_start(b), b.nbytes)
+    return _touch(a, b) and not (same and a.strides == b.strides)
+
+
+def _touch(a: Any, b: Any) -> bool:
     if 0 in a.shape or 0 in b.shape or not dense(a) or not dense(b):
         return False
     first, second = _start(a), _start(b)
-    if (first, a.nbytes) == (second, b.nbytes):
-        return bool(a.strides != b.strides)
     return bool(first < second + b.nbytes and second < first + a.nbytes)
 
 

@@ -189,9 +189,9 @@ def _recorded_values(node: Node) -> list[Any]:
             values.append(saved)
             continue
         edge = saved.edge
-        if place < 0:
+        if place < 0 and saved.spec.dtype.differentiable:
             edge = node if call.single else Output(node, ~place)
-        elif place < len(node.edges) and node.edges[place] is not None:
+        elif 0 <= place < len(node.edges) and node.edges[place] is not None:
             edge = node.edges[place]
         values.append(saved if saved.edge is edge else saved.alias(edge))
     return values

@@ -7,14 +7,15 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
-from gradwire_engine.inplace import content, write
+from gradwire_engine.inplace import check_writable, content, write
 from gradwire_engine.journal import assign
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
 from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.index import look_up
-from gradwire_engine.ops.index_write import copy_
+from gradwire_engine.ops.index_write import copy_, fill
+from gradwire_engine.overlap import refuse_overlap, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES, Index
 from gradwire_engine.spec import bool_
 from gradwire_engine.tensor import Tensor
@@ -33,9 +34,15 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         filled = masked_fill(content(input), mask, value)
         filled.rename_node("IndexPutBackward0")
         return write("index_put_", input, filled)
-    found = look_up(input, index)
+    if _advanced(index) and type(input) is Tensor:
+        check_writable("index_put_", input, getattr(value, "requires_grad", False))
+        refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
+    found = look_up(input, (index,) if isinstance(index, slice) else index)
     if found.indices is None:
-        write("__setitem__", found.seen, copy_(_overwritten(found.seen), _fitting(value)))
+        if type(found.seen) is Tensor:
+            refuse_partial_overlap("__setitem__", found.seen, (value,))
+        put_in = copy_ if getattr(value, "shape", ()) else fill
+        write("__setitem__", found.seen, put_in(_overwritten(found.seen), _fitting(value)))
     else:
         values = _fitting(value)
         if type(values) not in VALUE_TYPES:
@@ -58,6 +65,12 @@ def detach_(input: Array) -> Array:
         )
     assign(input, "_edge", None)
     return input
+
+
+def _advanced(index: Any) -> bool:
+    """Whether tensors are all that an index is made of: then it makes no view of its own."""
+    items = index if type(index) is tuple else (index,)
+    return all(type(item) in VALUE_TYPES and item.shape for item in items)
 
 
 def _is_mask(input: Tensor, index: Any) -> bool:

@@ -54,9 +54,10 @@ class View:
     base: the tensor whose history a write through this view rewrites; None after detach.
     depth: how much of the chain belongs to the base. creation: see inplace.py.
     version: the storage's version that the tensor's own edge belongs to.
+    back: of a tensor that changed its form in place, calls that undo that, newest first.
     """
 
-    __slots__ = ("array", "base", "chain", "creation", "depth", "source", "version")
+    __slots__ = ("array", "back", "base", "chain", "creation", "depth", "source", "version")
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class View:
         self.depth = 0 if base is None or base.view is None else len(base.view.chain)
         self.creation = creation
         self.version = version
+        self.back: tuple[tuple[Call, int], ...] = ()
         self.source: Any = None
         self.array: Any = None
 
@@ -78,6 +80,12 @@ class View:
         if self.source is not source:
             self.array, self.source = follow(self.chain, source), source
         return self.array
+
+    def way(self, base: Tensor) -> tuple[tuple[Call, int], ...]:
+        """The calls that lead here from the base, in the form that it has now."""
+        own = self.chain[self.depth :]
+        since = 0 if base.view is None else len(base.view.chain) - self.depth
+        return (*base.view.back[:since], *own) if base.view is not None and since else own
 
     def forget_old(self, source: Any) -> None:
         """Let go of an array that the storage has no more."""
@@ -282,6 +290,10 @@ class Tensor:
 
     def set_grad(self, grad: Tensor | None) -> None:
         """Assign `.grad`; shape, dtype and device have to be the tensor's own."""
+        if grad is self:
+            raise error(
+                "invalid_argument", "grad: a tensor cannot be its own gradient", "clone() it"
+            )
         if grad is not None and grad.spec != self.spec:
             code = "shape_mismatch" if grad.shape != self.shape else "dtype_mismatch"
             raise error(
@@ -346,22 +358,29 @@ def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
     if edge is None and type(tensor._edge) is not Node and type(tensor._edge) is not Output:
         return  # the view is a leaf of its own, or nothing
     check_view("the base of a view was modified in place, and the view", view.creation)
-    if edge is not None:
-        seen: Any = base.alias(edge)
-        apply = APPLY[Tensor]
-        state = local.state
-        grad, state.grad = state.grad, True
-        try:
-            for call, index in view.chain[view.depth :]:
-                seen = _apply_again(apply, call, seen)
-                seen = seen if call.single else seen[index]
-        finally:
-            state.grad = grad
-        seen.rename_node("AsStridedBackward0")
-        edge = seen._edge
+    edge = _seen_from(base, view, AccumulateGrad(base) if edge is None else edge)
     move_retained(tensor, tensor._edge, edge)
     assign(tensor, "_edge", edge)
     assign(view, "version", version)
+
+
+def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:
+    """The history of a view, from its base's; of a base without any it leads nowhere."""
+    way = view.way(base)
+    seen: Any = base.alias(edge)
+    apply = APPLY[Tensor]
+    state = local.state
+    grad, state.grad = state.grad, True
+    try:
+        for call, index in way:
+            seen = _apply_again(apply, call, seen)
+            seen = seen if call.single else seen[index]
+    finally:
+        state.grad = grad
+    if all(call.outputs[index].dtype is base.dtype for call, index in way):
+        seen.rename_node("AsStridedBackward0")
+    found: Edge | None = seen._edge
+    return found
 
 
 def _apply_again(apply: Any, call: Call, operand: Tensor) -> Any:

@@ -18,6 +18,7 @@ from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import local, using
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.overlap import dense
+from gradwire_engine.overlap import dense
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
@@ -93,7 +94,7 @@ def _walk(
         take(node, recipe, g, pending, useful)
         walked.append(node)
     for tensor, g in retained:
-        accumulate(tensor, g, reading)
+        _retain(tensor, g, reading)
     return found, pending, walked
 
 
@@ -228,6 +229,20 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
         assign(tensor, "grad", old + made)
     else:
         write("add_", old, old + made)
+
+
+def _retain(tensor: Tensor, g: Any, reading: Reading) -> None:
+    """Add a gradient to what a non-leaf retains, always as a new tensor."""
+    made: Any = clone(reading.tensor(g, tensor.spec))
+    assign(tensor, "grad", made if tensor.grad is None else tensor.grad + made)
+
+
+def _copied(g: Any, tensor: Tensor) -> Any:
+    """A recorded copy of a gradient, named as torch names a leaf's that lies without gaps."""
+    made = clone(g)
+    if dense(tensor.array):
+        made.rename_node("CopyBackwards")
+    return made
 
 
 def _copied(g: Any, tensor: Tensor) -> Any:

@@ -66,6 +66,11 @@ class Tensor(Elements):
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. "
+                "Use detach() for a tensor without history."
+            )
         self.requires_grad_(flag)
 
     @property
@@ -160,11 +165,8 @@ class Tensor(Elements):
         session = self.session
         with session.recording() as recording:
             made = Tensor(session, meta)
-            step: dict[str, Any] = {"detach": f"{self._name}.grad", "out": made._name}
-            if meta.requires_grad:
-                shape = list(meta.spec.shape)
-                step = {"op": "view", "args": [f"{self._name}.grad", shape], "out": made._name}
-            session.record(step, [made], mark=recording.mark, grad_mode="enable_grad")
+            step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
+            session.record(step, [made], mark=recording.mark)  # it gives its operand itself
         return made
 
 

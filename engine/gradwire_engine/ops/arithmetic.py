@@ -25,7 +25,7 @@ def _conjugate(xp: Any, input: Array) -> Array:
     return xp.conjugate(input)
 
 
-@composite(name="conj", aliases=("resolve_conj",), grad_name="ConjBackward0")
+@composite(name="conj", grad_name="ConjBackward0")
 def _conj(input: Array) -> Array:
     """The complex conjugate of each element; the tensor itself where real."""
     return conj(input)
@@ -38,6 +38,12 @@ def conj(value: Any) -> Any:
     except AttributeError:  # a Python number
         return value.conjugate()
     return value if real else _conjugate(value)
+
+
+@composite()
+def resolve_conj(input: Array) -> Array:
+    """The tensor itself: a conjugate is made of numbers here, there is none left to work out."""
+    return input
 
 
 @composite(grad_name="ConjPhysicalBackward0", inplace=True)

@@ -9,7 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, view
 from gradwire_engine.ops.arithmetic import _conj
-from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.expand import contiguous, expand, reshape
 from gradwire_engine.ops.expand import view as see
 from gradwire_engine.ops.known import kind
 from gradwire_engine.rule import vjp
@@ -69,7 +69,7 @@ def T(input: Array) -> Array:
 
 
 def _matrix(asked: str, input: Array) -> None:
-    if input.ndim < 2:
+    if input.ndim == 1:
         raise error(
             "invalid_argument",
             f"{asked}: takes matrices, the tensor has {input.ndim} axes",
@@ -86,14 +86,14 @@ def _conjugated(input: Array) -> Array:
 def mT(input: Array) -> Array:
     """Transpose the last two axes."""
     _matrix("mT", input)
-    return transpose(input, input.ndim - 2, input.ndim - 1)
+    return transpose(input, input.ndim - 2, input.ndim - 1) if input.ndim else input
 
 
 @composite(aliases=("adjoint",))
 def mH(input: Array) -> Array:
     """Transpose the last two axes and conjugate."""
     _matrix("mH", input)
-    return _conjugated(transpose(input, input.ndim - 2, input.ndim - 1))
+    return _conjugated(mT(input))
 
 
 @composite()
@@ -190,13 +190,14 @@ def unflatten(input: Array, dim: int, sizes: Ints) -> Array:
             f"the size of dim {dim} of {list(shape)}",
             "their product must be that size; one of them may be -1",
         )
-    return reshape(input, (*shape[:place], *sizes, *shape[place + 1 :]))
+    whole = tuple(shape[place] // known if n == -1 else n for n in sizes)
+    return see(input, (*shape[:place], *whole, *shape[place + 1 :]))
 
 
 @composite()
 def ravel(input: Array) -> Array:
-    """See all elements in one axis; a copy where the layout demands it."""
-    return reshape(input, (-1,))
+    """See all elements in one axis; a copy where they don't lie row by row."""
+    return see(contiguous(input), (-1,))
 
 
 @composite()

@@ -84,7 +84,7 @@ def _walk(input: Any, items: list[Any]) -> Indexed:
 def _sliced(seen: Any, dim: int, item: slice) -> Any:
     start, end, step = _bounds(item)
     size = seen.shape[dim]
-    if step == 1 and (start or 0) in (0, -size) and (end is None or end >= size):
+    if step == 1 and not start and (end is None or end >= size):
         return seen
     return slice_(seen, dim, start, end, step)
 

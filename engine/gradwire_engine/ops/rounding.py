@@ -64,9 +64,9 @@ def frac(xp: Any, input: Array) -> Array:
     return xp.subtract(input, xp.trunc(input))
 
 
-def _refuse_zero(xp: Any, asked: str, divisor: Any) -> None:
+def _refuse_zero(xp: Any, asked: str, input: Any, divisor: Any) -> None:
     """Integers have no infinity to give: torch raises here too."""
-    if _whole(divisor) and not bool(xp.all(xp.asarray(divisor))):
+    if _whole(input) and _whole(divisor) and not bool(xp.all(xp.asarray(divisor))):
         raise error(
             "numerical_error", f"{asked}: an integer was divided by 0", "use a floating dtype"
         )
@@ -89,7 +89,7 @@ def _truncated(xp: Any, input: Array, other: Array) -> Array:
 )
 def rounded_div(xp: Any, input: Array, other: Array, rounding_mode: str) -> Array:
     """The quotient rounded down ("floor") or towards zero ("trunc")."""
-    _refuse_zero(xp, "div", other)
+    _refuse_zero(xp, "div", input, other)
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
     whole = _whole(input) and _whole(other)
@@ -113,7 +113,7 @@ def div_with_rounding(input: Array, other: Array, *, rounding_mode: str | None) 
 @elementwise(aliases=("__floordiv__",), takes=REAL_NUMERIC)
 def floor_divide(xp: Any, input: Array, other: Array) -> Array:
     """The quotient rounded down; it has no derivative."""
-    _refuse_zero(xp, "floor_divide", other)
+    _refuse_zero(xp, "floor_divide", input, other)
     return xp.floor_divide(input, other)
 
 
@@ -135,7 +135,7 @@ def _by_kind(name: str) -> Any:
 )
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The rest of a division, with the sign of the divisor."""
-    _refuse_zero(xp, "remainder", other)
+    _refuse_zero(xp, "remainder", input, other)
     return xp.remainder(input, other)
 
 
@@ -152,5 +152,5 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
 )
 def fmod(xp: Any, input: Array, other: Array) -> Array:
     """The rest of a division, with the sign of the dividend."""
-    _refuse_zero(xp, "fmod", other)
+    _refuse_zero(xp, "fmod", input, other)
     return xp.fmod(input, other)

@@ -76,6 +76,7 @@ def _to(rng: Rng) -> list[Call]:
 SAMPLES: dict[str, Draw] = {
     "clone": alone(),
     "conj": each(alone(), _complex_parts),
+    "resolve_conj": each(alone(), _complex_parts),
     "conj_physical": each(alone(), _complex_parts),
     "positive": alone(),
     "square": alone(),

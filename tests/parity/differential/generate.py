@@ -57,15 +57,25 @@ def _proposed(world: World, kind: str | None) -> Step | None:
         step = KINDS[name].propose(world)
     except RuntimeError:  # it looked at a view that may not be used any more
         return None
-    return None if step is None else replace(step, modes=_modes(world, name))
+    if step is None:
+        return None
+    modes = _modes(world, name)
+    if "inference_mode" in modes:  # a leaf of it that requires grad is of no use to anyone
+        step = replace(step, kwargs=tuple(kv for kv in step.kwargs if kv[0] != "requires_grad"))
+    return replace(step, modes=modes)
 
 
 def _foreign(world: World, step: Step) -> bool:
-    """Forget what has a dtype that gradwire leaves out: complex numbers of two halves."""
-    made = [n for n in step.out if getattr(world.variables.get(n), "dtype", 0) == torch.complex32]
+    """Forget what gradwire leaves out: complex numbers of two halves, ints that require grad."""
+    made = [n for n in world.tensors() if _left_out(world.variables[n])]
     for name in made:
         del world.variables[name]
     return bool(made)
+
+
+def _left_out(x: torch.Tensor) -> bool:
+    whole = not x.is_floating_point() and not x.is_complex()
+    return x.dtype == torch.complex32 or (whole and x.requires_grad)
 
 
 def _modes(world: World, kind: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ several elements are one.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import torch
@@ -19,8 +20,8 @@ def undefined(world: World, step: Step) -> bool:
     if not _writes(step):
         return False
     tensors = [world.variables.get(name) for name in references(step)]
-    target, *others = [x for x in tensors if isinstance(x, torch.Tensor)]
-    if step.form == "set" and "advanced" in step.kind and _repeats(target):
+    target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
+    if _repeats(target) and (step.kind == "assignment by advanced index" or _slides(target)):
         return True
     return any(_shifted(target, other) for other in others)
 
@@ -34,7 +35,12 @@ def _writes(step: Step) -> bool:
 
 
 def _repeats(x: Any) -> bool:
-    return any(n > 1 and not s for n, s in zip(x.shape, x.stride(), strict=True))
+    return len(_places(x)) < x.numel()
+
+
+def _slides(x: Any) -> bool:
+    """Whether places are shown twice by axes of any stride, as unfold does it."""
+    return len(_places(x)) < prod(n for n, s in zip(x.shape, x.stride(), strict=True) if s)
 
 
 def _shifted(a: Any, b: Any) -> bool:

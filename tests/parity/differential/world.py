@@ -110,6 +110,11 @@ class World:
             return self.number()
         return self.any(lambda y: _broadcasts(shape, y.shape)) or self.number()
 
+    def tensor_beside(self, x: Ref) -> Ref:
+        """A tensor that broadcasts with x, or x."""
+        shape = self.get(x).shape
+        return self.any(lambda y: _broadcasts(shape, y.shape)) or x
+
     def same(self, x: Ref) -> Any:
         """A tensor of the same shape and dtype, or a new literal in its place."""
         like = self.get(x)

@@ -147,7 +147,7 @@ def choice(w: World) -> Step | None:
     rest = {
         "clamp": (-1, w.one((1, 0.5, None))),
         "lerp": (w.same(x) or x, 0.25),
-        "addcmul": (w.fellow(x), w.fellow(x)),
+        "addcmul": (w.tensor_beside(x), w.tensor_beside(x)),
     }.get(name, ())
     return method("choice", name, x, *rest, out=w.name())
 

@@ -47,7 +47,9 @@ def _written(w: World, as_kind: str, x: Ref | None) -> Step | None:
     if w.chance(0.3):
         return method(as_kind, w.one(_ALONE), x)
     if w.chance(0.45):
-        return method(as_kind, w.one(_WITH_ANOTHER), x, w.fellow(x))
+        name = w.one(_WITH_ANOTHER)
+        needs = name in ("atan2_", "copy_")
+        return method(as_kind, name, x, w.tensor_beside(x) if needs else w.fellow(x))
     if w.chance(0.4):
         return Step(as_kind, "operator", w.one(_OPERATORS), (x, w.fellow(x)))
     name = w.one(list(_OTHERS))
@@ -71,7 +73,7 @@ _OTHERS: dict[str, Any] = {
     "fill_": lambda w, x: (w.number() if w.chance(0.5) else w.any(lambda t: t.ndim == 0),),
     "clamp_": lambda w, x: (-1, 1),
     "lerp_": lambda w, x: (w.same(x) or x, 0.25),
-    "addcmul_": lambda w, x: (w.fellow(x), w.fellow(x)),
+    "addcmul_": lambda w, x: (w.tensor_beside(x), w.tensor_beside(x)),
     "masked_fill_": _masked,
     "index_add_": lambda w, x: _places(w, x, True),
     "index_copy_": lambda w, x: _places(w, x, True),
