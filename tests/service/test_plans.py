@@ -18,7 +18,6 @@ from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger, Meter, TooMuchHere
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.plans import Planned
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
 from gradwire_service.host.reply import Filled
 from gradwire_service.http.codec import write_reply
@@ -92,6 +91,10 @@ CASES: dict[str, Callable[[float], dict[str, Any]]] = {
         "program": program("z = x.sum()", "z"),
         "inputs": {"x": {"dtype": "int64", "data": [int(a), 2]}},
     },
+    "nothing to differentiate by": lambda a: {
+        "program": program("z = x.sum()", "z"), "inputs": {"x": [a]}, "wrt": [],
+        "grad_outputs": {"z": 2.0},
+    },
     "ops as data": lambda a: {
         "program": {
             "inputs": ["x"], "outputs": ["z"],
@@ -125,14 +128,8 @@ def same(found: Any, wanted: Any) -> None:
         assert found == wanted
 
 
-def planned_for(host: Host) -> list[Planned]:
-    """All plans that a host has."""
-    cases = host.plans.cases()
-    return [p for case in cases for p in case.found.values() if isinstance(p, Planned)]
-
-
-UNPLANNED = {"halves"}
-"""Cases that stay the long way: halves are rounded differently."""
+UNPLANNED = {"halves", "nothing to differentiate by"}
+"""Cases that stay the long way: halves are rounded differently, a cotangent is not read at all."""
 
 
 @pytest.mark.parametrize("route", ["value_and_grad", "evaluate"])
@@ -156,7 +153,7 @@ def test_there_are_plans_where_there_can_be(name: str) -> None:
     host, asked = Host(), [read(ValueAndGradRequest, CASES[name](a)) for a in (0.5, 1.0, 2.0)]
     kinds = [type(host.filled(shared(asked[0], one))) for one in asked]
     assert kinds == [dict, dict, dict if name in UNPLANNED else Filled]
-    assert len(planned_for(host)) == (name not in UNPLANNED)
+    assert len(host.plans.all()) == (name not in UNPLANNED)
 
 
 def shared(first: ValueAndGradRequest, other: ValueAndGradRequest) -> ValueAndGradRequest:
@@ -349,14 +346,19 @@ def test_what_is_large_or_long_gets_no_plan() -> None:
     ops = [{"op": "mul", "args": ["x", [1.0] * 2000], "out": "y"}]
     long = {"inputs": ["x"], "ops": ops, "outputs": ["y"]}
     seasoned(host, {"program": long, "inputs": {"x": 1.0}, "grad_outputs": {"y": [1.0] * 2000}})
-    assert not planned_for(host)
+    assert not host.plans.all()
 
 
 def test_the_number_of_plans_is_bounded() -> None:
     host = Host()
     for number in range(300):
         seasoned(host, {"program": program(f"y = x * {number}", "y"), "inputs": {"x": 1.0}}, 1)
-    assert len(host.plans.cases()) == 256
+    assert len(host.plans) == 256
+    request = seasoned(host, SQUARES(1.0))
+    for size in range(1, 50):
+        for _ in range(3):
+            host.filled(request.model_copy(update={"inputs": {"x": [1.0] * size}}))
+    assert len(host.plans.all()) == 32
 
 
 def test_programs_that_are_alike_are_told_apart(server: Running) -> None:

@@ -21,6 +21,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES, float32
 from gradwire_engine.symbol import SYMBOLIC
+from gradwire_service.host import passing
 from gradwire_service.host.applied import Applied
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
@@ -104,15 +105,15 @@ class Host:
     ) -> Reply | Filled:
         """The same; where there is a plan for it, a template and what fills it."""
         fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
-        again = Repeated(self.plans, request, arrays, fetch)
+        again = Repeated(self.plans, passing.asked(request), arrays, fetch)
         found = again.answer(self.limits, self.ledger, seconds, allowance)
         if found is not None:
             return found
         session = self._passing()
         try:
-            done = Transform(session, request, arrays, fetch)
-            answer = done.run(seconds, allowance)
-            again.learn(done, answer, self._tracing)
+            way = Transform(session, request, arrays, fetch)
+            answer = way.run(seconds, allowance)
+            again.learn(passing.done(way, answer, self._tracing))
             return answer
         finally:
             session.close()

@@ -20,12 +20,14 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.memory import Meter
 from gradwire_service.host.reply import Filled, Template
 
-_MOST = 256
-"""Programs (with their specs) that are kept."""
+_MOST, _SHAPES = 256, 32
+"""Programs that are known at a time, and for how many specs each."""
 _OFTEN = 2
 """How often a program goes the long way before it gets a plan."""
 _LARGEST = 2**20
 """Bytes that a plan may allocate: what is larger gains nothing from having one yet."""
+LARGEST_INPUTS = 2**22
+"""Bytes of inputs and a plan's values together, beyond which no plan is looked for."""
 _CONSTANTS = 2**16
 """Bytes of constants that a plan may keep."""
 _LONG = 2**17
@@ -45,62 +47,87 @@ class Planned(NamedTuple):
 
 
 class Case:
-    """A program with the specs of its inputs: how cotangents are read, and plans by theirs."""
+    """A program with the specs of its inputs: how vectors are read, and plans by their specs."""
 
-    __slots__ = ("dtypes", "found", "owner")
+    __slots__ = ("dtypes", "found")
 
-    def __init__(self, owner: object, dtypes: Mapping[str, DType]) -> None:
-        self.owner = owner  # held, since the key has its address
+    def __init__(self, dtypes: Mapping[Any, DType]) -> None:
         self.dtypes = dtypes
         self.found: dict[Specs, int | Planned | None] = {}
 
-    def plan(self, cotangents: Sequence[Array]) -> int | Planned | None:
-        """The plan for cotangents like these, or how often there was none."""
-        return self.found.get(specs_of(cotangents))
+    def plan(self, vectors: Sequence[Array]) -> int | Planned | None:
+        """The plan for vectors like these, or how often there was none."""
+        return self.found.get(specs_of(vectors))
+
+
+class Known:
+    """What is known of one program and what is asked of it; `ready` where it has a plan."""
+
+    __slots__ = ("cases", "owner", "ready")
+
+    def __init__(self, owner: object) -> None:
+        self.owner = owner  # held, since a key may be its address
+        self.cases: dict[Specs, Case] = {}
+        self.ready = False
 
 
 class Plans:
-    """What was planned, by program and specs."""
+    """What was planned, by program and specs; what was used least lately goes."""
 
     def __init__(self) -> None:
-        self._cases: OrderedDict[Any, Case] = OrderedDict()
+        self._known: OrderedDict[Any, Known] = OrderedDict()
         self.made = self.answered = 0
 
-    def case(self, key: object, arrays: Sequence[Array]) -> Case | None:
-        """What is known of a program for inputs like these."""
-        place = (key, specs_of(arrays))
-        found = self._cases.get(place)
-        if found is not None:
-            self._cases.move_to_end(place)
+    def ready(self, key: object) -> Known | None:
+        """A program that has a plan for some inputs at least."""
+        found = self._known.get(key)
+        if found is None or not found.ready:
+            return None
+        self._known.move_to_end(key)
         return found
 
-    def cases(self) -> list[Case]:
-        """All that is known, what was used last at the end."""
-        return list(self._cases.values())
+    def all(self) -> list[Planned]:
+        """Every plan."""
+        cases = [case for known in self._known.values() for case in known.cases.values()]
+        return [p for case in cases for p in case.found.values() if isinstance(p, Planned)]
+
+    def __len__(self) -> int:
+        """How many programs are known."""
+        return len(self._known)
 
     def learn(
         self,
         key: object,
         owner: object,
         inputs: Sequence[Array],
-        cotangents: Sequence[Array],
-        dtypes: Mapping[str, DType],
+        vectors: Sequence[Array],
+        dtypes: Mapping[Any, DType],
         make: Callable[[], Planned | None],
     ) -> None:
         """A program went well the long way; once it has often enough it gets its plan."""
-        place = (key, specs_of(inputs))
-        case = self._cases.get(place)
-        if case is None:
-            if len(self._cases) >= _MOST:
-                self._cases.popitem(last=False)
-            case = self._cases[place] = Case(owner, dtypes)
-        specs = specs_of(cotangents)
-        seen = case.found.get(specs, 0)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST:
+                self._known.popitem(last=False)
+            known = self._known[key] = Known(owner)
+        found = _case(known, specs_of(inputs), dtypes).found
+        specs = specs_of(vectors)
+        seen = found.get(specs, 0)
         if type(seen) is int and seen + 1 < _OFTEN:
-            case.found[specs] = seen + 1
+            found[specs] = seen + 1
         elif type(seen) is int:
-            made = case.found[specs] = make()
+            made = found[specs] = make()
+            known.ready = known.ready or made is not None
             self.made += made is not None
+
+
+def _case(known: Known, specs: Specs, dtypes: Mapping[Any, DType]) -> Case:
+    found = known.cases.get(specs)
+    if found is None or len(found.found) >= _SHAPES:
+        if len(known.cases) >= _SHAPES:
+            known.cases.pop(next(iter(known.cases)), None)
+        found = known.cases[specs] = Case(dtypes)
+    return found
 
 
 def specs_of(arrays: Sequence[Array]) -> Specs:

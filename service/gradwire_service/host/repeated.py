@@ -2,95 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gradwire_engine.spec import DType, float32
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger, Meter, TooMuchHere
+from gradwire_service.host.memory import Ledger, Meter
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.plans import Planned, Plans, planned, run
-from gradwire_service.host.protocol import (
-    BindStep,
-    EvaluateRequest,
-    GradStep,
-    OpStep,
-    ValueAndGradRequest,
+from gradwire_service.host.plans import (
+    LARGEST_INPUTS,
+    Known,
+    Planned,
+    Plans,
+    planned,
+    run,
+    specs_of,
 )
 from gradwire_service.host.reply import Filled, Reply, Template
-from gradwire_service.host.sessions import Session
-from gradwire_service.host.transforms import Fetch, Transform, names_of, reference
+from gradwire_service.host.transforms import Fetch, reference
 
-_PLAIN = frozenset({OpStep, BindStep, GradStep})
-"""Steps that say all of what they do; others name programs, which can be deleted."""
-
-
-_LONGEST, _MOST = 2**14, 2**10
-"""Characters of source text, and arguments of steps with the elements of literals among them."""
-
-_FEW = 16
-"""Steps of a program that is traced on the event loop, which takes about as many milliseconds."""
-
-_ARGUMENTS = ("args", "kwargs")
+Vectors = Mapping[Any, Any]
+"""Cotangents, tangents and the like, by what tells them apart: each goes with some value."""
 
 _NOWHERE = Origins()
 """What has no nodes needs no marks."""
 
 
+class Asked(NamedTuple):
+    """A request as far as plans care.
+
+    key: the program, and all that is asked of it but for elements; owner: held with what is kept.
+    inputs: literals in the program's order. vectors: literals that are read like other values.
+    """
+
+    key: Hashable
+    owner: object
+    inputs: Sequence[Any]
+    vectors: Vectors
+
+
+class Done(NamedTuple):
+    """A request that went well the long way.
+
+    dtypes: of the values that vectors go with. function: the same on tensors, inputs first, to all
+    that the reply has elements of, in its order.
+    """
+
+    inputs: Sequence[Tensor]
+    vectors: Mapping[Any, Tensor]
+    dtypes: Mapping[Any, DType]
+    reply: Reply
+    function: Callable[..., Sequence[Tensor]]
+
+
 class Repeated:
-    """A request with its key: program, what is asked of it, and which cotangents are given."""
+    """A request, and the plans that it may find its own among."""
 
     def __init__(
-        self, plans: Plans, request: EvaluateRequest, binaries: Mapping[str, Array], fetch: Fetch
+        self, plans: Plans, asked: Asked | None, binaries: Mapping[str, Array], fetch: Fetch
     ) -> None:
-        self._plans, self._request = plans, request
+        self._plans, self._asked = plans, asked
         self._binaries, self._fetch = binaries, fetch
-        self._asked: tuple[Any, ...] = ()
-        self._cotangents: dict[str, Any] = {}
-        if isinstance(request, ValueAndGradRequest):
-            wrt, given = request.wrt, request.grad_outputs
-            self._asked = (wrt if wrt is None else tuple(wrt), None)
-            if given is not None:
-                self._cotangents = {n: v for n, v in given.items() if v is not None}
-                self._asked = (self._asked[0], tuple(given), tuple(self._cotangents))
-        self._key = (id(request.program), self._asked)
 
     def answer(
         self, limits: Limits, ledger: Ledger, seconds: float, allowance: int | None
     ) -> Filled | None:
         """What a plan gives; None where there is none, or where anything is odd."""
-        meter = Meter(tuple, limits.session_bytes, ledger, _NOWHERE)
+        asked = self._asked
+        known = None if asked is None else self._plans.ready(asked.key)
+        if known is None or asked is None:
+            return None
+        meter = Meter(tuple, min(limits.session_bytes, LARGEST_INPUTS), ledger, _NOWHERE)
         meter.begin(seconds, allowance)
         try:
-            return self._answer(meter)
+            return self._answer(asked, known, meter)
         finally:
             meter.forget()
 
-    def _answer(self, meter: Meter) -> Filled | None:
+    def _answer(self, asked: Asked, known: Known, meter: Meter) -> Filled | None:
         try:
-            inputs = self._inputs(meter)
-            case = self._plans.case(self._key, inputs)
+            inputs = [self._array(value, meter, float32) for value in asked.inputs]
+            case = known.cases.get(specs_of(inputs))
             if case is None:
                 return None
-            given = self._cotangents.items()
-            cotangents = [self._array(v, meter, case.dtypes[n]) for n, v in given]
-            found = case.plan(cotangents)
+            given = asked.vectors.items()
+            vectors = [self._array(value, meter, case.dtypes[key]) for key, value in given]
+            found = case.plan(vectors)
         except Exception:  # the long way says what is wrong
             return None
         if type(found) is not Planned:
             return None
-        answer = run(found, [*inputs, *cotangents], meter)
+        answer = run(found, [*inputs, *vectors], meter)
         self._plans.answered += answer is not None
         return answer
-
-    def _inputs(self, meter: Meter) -> list[Array]:
-        given, names = self._request.inputs, names_of(self._request.program)
-        if len(given) != len(names):
-            raise KeyError
-        return [self._array(given[name], meter, float32) for name in names]
 
     def _array(self, value: Any, meter: Meter, dtype: DType) -> Array:
         found = reference(value)
@@ -104,60 +111,15 @@ class Repeated:
             raise ValueError
         return array
 
-    def learn(self, done: Transform, answer: Reply, trying: Callable[[], Session]) -> None:
-        """The long way went well. `trying` gives a session to trace in."""
-        if not all(type(step) in _PLAIN for step in done.program) or not self._short():
+    def learn(self, done: Done | None) -> None:
+        """The long way went well."""
+        asked = self._asked
+        if asked is None or done is None or asked.vectors.keys() != done.vectors.keys():
             return
-        inputs = [leaf.array for leaf in done.leaves.values()]
-        cotangents = [g.array for g in done.cotangents.values()]
+        inputs = [x.array for x in done.inputs]
+        vectors = [done.vectors[key].array for key in asked.vectors]
 
         def make() -> Planned | None:
-            if done.session.meter.allowance is not None and len(done.program) > _FEW:
-                raise TooMuchHere
-            return planned(self._traced(trying()), [*inputs, *cotangents], Template(answer))
+            return planned(done.function, [*inputs, *vectors], Template(done.reply))
 
-        dtypes = {name: output.dtype for name, output in done.outputs.items()}
-        self._plans.learn(self._key, self._request.program, inputs, cotangents, dtypes, make)
-
-    def _short(self) -> bool:
-        """Whether the program is so short that it may be kept."""
-        program = self._request.program
-        if program.source is not None:
-            return len(program.source) <= _LONGEST
-        steps = program.ops or ()
-        return _count([getattr(s, field, None) for s in steps for field in _ARGUMENTS]) <= _MOST
-
-    def _traced(self, session: Session) -> Callable[..., list[Tensor]]:
-        """The program as a function of tensors: inputs, then cotangents, to outputs and grads."""
-
-        def function(*tensors: Tensor) -> list[Tensor]:
-            request = self._with(tensors)
-            try:
-                return list(Transform(session, request, {}, self._fetch).tensors())
-            finally:
-                session.close()
-
-        return function
-
-    def _with(self, tensors: Sequence[Tensor]) -> EvaluateRequest:
-        """The request with tensors in place of literals."""
-        request, left = self._request, iter(tensors)
-        inputs = {name: next(left) for name in names_of(request.program)}
-        changed: dict[str, Any] = {"inputs": inputs}
-        if self._cotangents:
-            given = dict.fromkeys(request.grad_outputs)  # type: ignore[attr-defined]
-            changed["grad_outputs"] = given | {name: next(left) for name in self._cotangents}
-        return request.model_copy(update=changed)
-
-
-def _count(value: Any) -> int:
-    """How many values there are in a JSON value; no further than matters."""
-    pending, count = [value], 0
-    while pending and count <= _MOST:
-        item = pending.pop()
-        count += 1
-        if type(item) is dict:
-            pending.extend(item.values())
-        elif type(item) is list:
-            pending.extend(item[: _MOST + 1])
-    return count
+        self._plans.learn(asked.key, asked.owner, inputs, vectors, done.dtypes, make)
