@@ -18,7 +18,6 @@ from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import local, using
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.overlap import dense
-from gradwire_engine.overlap import dense
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
@@ -241,13 +240,5 @@ def _copied(g: Any, tensor: Tensor) -> Any:
     """A recorded copy of a gradient, named as torch names a leaf's that lies without gaps."""
     made = clone(g)
     if dense(tensor.array):
-        made.rename_node("CopyBackwards")
-    return made
-
-
-def _copied(g: Any, tensor: Tensor) -> Any:
-    """A recorded copy of a gradient, named as torch names a leaf's that lies without gaps."""
-    made = clone(g)
-    if tensor.is_leaf and dense(tensor.array):
         made.rename_node("CopyBackwards")
     return made
