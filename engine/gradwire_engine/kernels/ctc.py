@@ -27,19 +27,14 @@ class States(NamedTuple):
 def states_of(
     xp: Any, targets: Array, inputs: Array, lengths: Array, blank: int, width: int | None = None
 ) -> States:
-    """The states of targets, which are rows of a matrix, or one after the other in a vector.
+    """The states of targets, which are the beginnings of a matrix' rows.
 
     width: for how many classes; None for as many as the longest target has.
     """
     if width is None:
         width = int(lengths.max()) if lengths.size else 0
     columns = xp.arange(width)
-    if targets.ndim == 1:
-        starts = xp.cumsum(lengths) - lengths
-        places = xp.minimum(starts[:, None] + columns, max(targets.shape[0] - 1, 0))
-        rows = targets[places] if targets.size else xp.zeros(places.shape, targets.dtype)
-    else:
-        rows = targets[:, :width]
+    rows = targets[:, :width]
     classes = xp.full((lengths.shape[0], 2 * width + 1), blank, xp.int64)
     classes[:, 1::2] = xp.where(columns < lengths[:, None], rows, blank)
     return States(classes, skips_of(xp, classes, blank), inputs, lengths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.sums_of_windows import Windows, means, means_back
@@ -54,6 +55,8 @@ def _planes(input: Spec, size: Shape) -> Spec:
     ),
     spec=lambda input, found: _planes(input, found),
     public=False,
+    linear=True,
+    batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackward0",
     formula="g over the windows' sizes, spread over the windows",
 )
@@ -74,6 +77,8 @@ def window_means(
     ),
     spec=lambda input, size: _planes(input, size),
     public=False,
+    linear=True,
+    batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackwardBackward0",
     formula="the mean of each window of g",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.samples import convolution, products_of_windows
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels import correlate
 from gradwire_engine.kernels.correlate import Sliding
@@ -36,6 +37,8 @@ def _images_spec(input: Spec, weight: Spec, size: Ints, groups: int) -> Spec:
     ),
     spec=lambda input, weight, found: input.with_(shape=(input.shape[0], weight.shape[0], *found)),
     public=False,
+    linear=("input", "weight"),
+    batch=convolution,
     grad_name="ConvolutionBackward0",
     formula="input: g convolved back with weight; weight: the windows of input times g",
 )
@@ -60,6 +63,8 @@ def convolved(
     ),
     spec=_images_spec,
     public=False,
+    linear=("input", "weight"),
+    batch=convolution,
     grad_name="ConvolutionBackward0",
     formula="input: g convolved with weight; weight: the windows of g times input",
 )
@@ -85,6 +90,8 @@ def convolved_back(
         shape=(other.shape[1], input.shape[1] // groups, *kernel)
     ),
     public=False,
+    linear=("input", "other"),
+    batch=products_of_windows,
     grad_name="ConvolutionBackward0",
     formula="input: other convolved back with g; other: input convolved with g",
 )

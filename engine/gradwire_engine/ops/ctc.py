@@ -11,6 +11,8 @@ from math import inf, nan
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
+from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import ctc
@@ -37,7 +39,7 @@ def _loss_spec(log_probs: Spec, targets: Spec, inputs: Spec, lengths: Spec) -> S
             f"target_lengths {list(lengths.shape)}",
             "give one length of each kind for each sample",
         )
-    if len(targets.shape) not in (1, 2) or (len(targets.shape) == 2 and targets.shape[0] != count):
+    if len(targets.shape) != 2 or targets.shape[0] != count:
         raise error(
             "shape_mismatch",
             f"ctc_loss: {count} samples, targets {list(targets.shape)}",
@@ -57,10 +59,9 @@ def _check_values(log_probs: Array, targets: Array, inputs: Array, lengths: Arra
     """Lengths must fit what they are lengths of; classes must be there."""
     if not inputs.size:
         return
-    room = targets.shape[1] if targets.ndim == 2 else targets.shape[0]
-    used = int(lengths.max()) if targets.ndim == 2 else int(lengths.sum())
     negative = int(inputs.min()) < 0 or int(lengths.min()) < 0
-    if int(inputs.max()) > log_probs.shape[0] or used > room or negative:
+    used = int(lengths.max())
+    if int(inputs.max()) > log_probs.shape[0] or used > targets.shape[1] or negative:
         raise error(
             "invalid_argument",
             f"ctc_loss: input_lengths up to {int(inputs.max())}, target_lengths up to "
@@ -89,6 +90,7 @@ def _check_values(log_probs: Array, targets: Array, inputs: Array, lengths: Arra
     spec=_loss_spec,
     public=False,
     fallible=True,
+    batch=as_samples(log_probs=1),
     grad_name="CtcLossBackward0",
     formula="g (exp(log_probs) - posterior probabilities)",
 )  # fmt: skip
@@ -103,10 +105,35 @@ def sequence_losses(
     return -ctc.likelihood(xp, alpha, states)
 
 
-@primitive(spec=lambda like, lengths: Spec((len(lengths),), int64, ""), public=False)
+@primitive(
+    spec=lambda like, lengths: Spec((len(lengths),), int64, ""),
+    public=False,
+    batch=lambda b: b.fronted(b.again(like=b.front("like"))),
+)
 def lengths_beside(xp: Any, like: Array, lengths: Ints) -> Array:
     """Lengths given as numbers, on another tensor's device."""
     return xp.asarray(list(lengths), xp.int64)
+
+
+@primitive(
+    spec=lambda targets, lengths: Spec((*lengths.shape, targets.shape[-1]), targets.dtype, ""),
+    public=False,
+    fallible=True,
+    batch=leading,
+)
+def target_rows(xp: Any, targets: Array, lengths: Array) -> Array:
+    """Targets that stand one after the other in a vector as rows, with anything behind them."""
+    size = targets.shape[-1]
+    ends = xp.cumsum(lengths, -1)
+    if lengths.size and int(ends.max()) > size:
+        raise error(
+            "invalid_argument",
+            f"ctc_loss: target_lengths add up to {int(ends.max())}, there are {size} targets",
+            "a vector of targets must hold them all",
+        )
+    places = (ends - lengths)[..., None] + xp.arange(size)
+    places = xp.clip(places, 0, max(size - 1, 0)).reshape(*targets.shape[:-1], -1)
+    return xp.take_along_axis(targets, places, -1).reshape(*lengths.shape, size)
 
 
 def _loss(
@@ -136,6 +163,8 @@ def _loss(
         )
     batch = unsqueeze(log_probs, 1) if alone else log_probs
     inputs, lengths = reshape(inputs, (-1,)), reshape(lengths, (-1,))
+    if targets.ndim == 1:
+        targets = target_rows(targets, lengths)
     found = sequence_losses(batch, targets, inputs, lengths, blank, zero_infinity)
     if zero_infinity:
         found = where(found == inf, 0.0, found)

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels import ctc
 from gradwire_engine.kernels.one_pass import one_pass
@@ -33,20 +34,23 @@ def _states(count: int, width: int) -> tuple[int, int]:
 @primitive(
     spec=lambda targets, lengths, width: Spec(_states(lengths.shape[0], width), int64, ""),
     public=False,
+    batch=as_samples(),
 )
 def target_states(xp: Any, targets: Array, lengths: Array, width: int, blank: int) -> Array:
     """The class of each state of each target, for targets of up to `width` classes."""
     return ctc.states_of(xp, targets, lengths, lengths, blank, width).classes
 
 
-@primitive(spec=lambda classes: classes.with_(dtype=bool_), public=False)
+@primitive(spec=lambda classes: classes.with_(dtype=bool_), public=False, batch=as_samples())
 def skipping(xp: Any, classes: Array, blank: int) -> Array:
     """Whether each state is reached from two states before."""
     return ctc.skips_of(xp, classes, blank)
 
 
 @primitive(
-    spec=lambda inputs, width: Spec(_states(inputs.shape[0], width), bool_, ""), public=False
+    spec=lambda inputs, width: Spec(_states(inputs.shape[0], width), bool_, ""),
+    public=False,
+    batch=as_samples(),
 )
 def ending(xp: Any, inputs: Array, lengths: Array, t: int, width: int) -> Array:
     """Whether a path may end in each state at this time."""
@@ -54,7 +58,11 @@ def ending(xp: Any, inputs: Array, lengths: Array, t: int, width: int) -> Array:
     return ends & (inputs - 1 == t)[:, None]
 
 
-@primitive(spec=lambda inputs, times: Spec((times, inputs.size, 1), bool_, ""), public=False)
+@primitive(
+    spec=lambda inputs, times: Spec((times, inputs.size, 1), bool_, ""),
+    public=False,
+    batch=as_samples(out=1),
+)
 def before_end(xp: Any, inputs: Array, times: int) -> Array:
     """Whether a time belongs to each sample."""
     return (xp.arange(times)[:, None] < inputs)[:, :, None]

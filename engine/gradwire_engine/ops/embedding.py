@@ -13,11 +13,13 @@ from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.accumulate import in_range
 from gradwire_engine.ops.arithmetic import mul
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.gather import check_whole, index_select, rows_sum
 from gradwire_engine.ops.known import elements
+from gradwire_engine.ops.norms import vector_norm
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import DType, Spec, int64
+from gradwire_engine.spec import DType, Spec, bool_, int64
 
 
 def _looked_up(input: Spec, weight: Spec) -> Spec:
@@ -114,21 +116,26 @@ def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
     return padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + rows
 
 
-@primitive(spec=lambda weight: weight, public=False, fallible=True)
-def limited_rows(xp: Any, weight: Array, input: Array, max_norm: float, norm_type: float) -> Array:
-    """The weight, but the rows that input names scaled down to a norm where theirs is larger."""
-    in_range("embedding", input, weight.shape[0], dim=0, negative=False)
-    named = xp.zeros(weight.shape[0], bool)
+@primitive(
+    spec=lambda input, rows: Spec((rows,), bool_, ""),
+    public=False,
+    fallible=True,
+)
+def named_rows(xp: Any, input: Array, rows: int) -> Array:
+    """Whether an index names each row."""
+    in_range("embedding", input, rows, dim=0, negative=False)
+    named = xp.zeros(rows, bool)
     named[input.reshape(-1)] = True
-    norms = xp.linalg.norm(weight, norm_type, axis=1)
-    scale = xp.where(named & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
-    return weight * scale.astype(weight.dtype)[:, None]
+    return named
 
 
 def renormed(asked: str, input: Any, weight: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows that input names down to a norm, in the weight itself."""
     with no_grad():
-        write(asked, weight, limited_rows(weight, input, max_norm, norm_type))
+        norms = vector_norm(weight, norm_type, (1,), True)
+        larger = where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
+        named = reshape(named_rows(input, weight.shape[0]), (weight.shape[0], 1))
+        write(asked, weight, weight * where(named, larger, 1.0))
 
 
 @composite(name="nn.functional.embedding")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import div, mul
@@ -27,50 +29,73 @@ def _refused(what: str, hint: str, kind: type[Exception] = ValueError) -> Except
     spec=lambda input: input.with_(dtype=int64),
     public=False,
     fallible=True,
+    batch=leading,
 )
 def bags_of(
     xp: Any, input: Array, offsets: Array | None, width: int, count: int, padding: int | None
 ) -> Array:
     """The bag that each index is in; `count` for what is in none. Without offsets: by width."""
-    places = xp.arange(input.size)
+    size = input.shape[-1]
+    places = xp.broadcast_to(xp.arange(size), input.shape)
     if offsets is None:
         bags = places // max(width, 1)
     else:
-        _check_offsets(offsets, input.size)
-        bags = xp.minimum(xp.searchsorted(offsets, places, side="right") - 1, count)
+        _check_offsets(offsets, size)
+        rows = _numbers(xp, offsets) * (size + 1)  # all examples' offsets in one sorted row
+        flat = (offsets + rows).reshape(-1)
+        found = xp.searchsorted(flat, (places + rows).reshape(-1), side="right")
+        bags = found.reshape(input.shape) - 1 - _numbers(xp, offsets) * offsets.shape[-1]
+        bags = xp.where((bags < 0) | (bags > count), count, bags)
     return bags if padding is None else xp.where(input == padding, count, bags)
 
 
+def _numbers(xp: Any, array: Array) -> Any:
+    """Of vectors one above the other the number of each, as a column; 0 where there is one."""
+    lead = array.shape[:-1]
+    return xp.arange(prod(lead)).reshape(*lead, 1) if lead else 0
+
+
 def _check_offsets(offsets: Array, size: int) -> None:
-    if offsets.size and (int(offsets[0]) != 0 or int(offsets[-1]) > size):
+    if offsets.size and (bool((offsets[..., 0] != 0).any()) or int(offsets[..., -1].max()) > size):
         raise _refused(
-            f"offsets go from {int(offsets[0])} to {int(offsets[-1])}, there are {size} indices",
+            f"offsets go from {int(offsets[..., 0].min())} to {int(offsets[..., -1].max())}, "
+            f"there are {size} indices",
             "the first offset must be 0, the last one at most the number of indices",
             RuntimeError,
         )
 
 
-@primitive(spec=lambda bags, count, dtype: Spec((count, 1), dtype, ""), public=False)
+@primitive(
+    spec=lambda bags, count, dtype: Spec((*bags.shape[:-1], count, 1), dtype, ""),
+    public=False,
+    batch=leading,
+)
 def bag_sizes(xp: Any, bags: Array, count: int, dtype: DType) -> Array:
     """How many indices each bag has, at least 1."""
-    found = xp.bincount(bags, minlength=count + 1)[:count]
-    return xp.maximum(found, 1).reshape(count, 1)
+    lead = bags.shape[:-1]
+    flat = (bags + _numbers(xp, bags) * (count + 1)).reshape(-1)
+    found = xp.bincount(flat, minlength=prod(lead) * (count + 1))
+    return xp.maximum(found.reshape(*lead, count + 1, 1)[..., :count, :], 1)
 
 
 @primitive(
-    spec=lambda rows, count: Spec((count, rows.shape[1]), int64, ""),
+    spec=lambda rows, count: Spec((*rows.shape[:-2], count, rows.shape[-1]), int64, ""),
     public=False,
+    batch=leading,
 )
 def bag_maxima(xp: Any, rows: Array, bags: Array, count: int) -> Array:
     """For each bag and column the first row with the maximum; the number of rows for no bag."""
-    size, width = rows.shape
-    best = xp.full((count + 1, width), -xp.inf, rows.dtype)
-    xp.maximum.at(best, bags, rows)
-    at = xp.arange(size).reshape(size, 1)
-    candidates = xp.where(rows == best[bags], at, size)
-    found = xp.full((count + 1, width), size, xp.int64)
-    xp.minimum.at(found, bags, candidates)
-    return found[:count]
+    size, width = rows.shape[-2:]
+    lead = rows.shape[:-2]
+    flat = (bags + _numbers(xp, bags) * (count + 1)).reshape(-1)
+    shape = (prod(lead) * (count + 1), width)
+    best = xp.full(shape, -xp.inf, rows.dtype)
+    xp.maximum.at(best, flat, rows.reshape(-1, width))
+    at = xp.broadcast_to(xp.arange(size).reshape(size, 1), (*lead, size, 1)).reshape(-1, 1)
+    candidates = xp.where(rows.reshape(-1, width) == best[flat], at, size)
+    found = xp.full(shape, size, xp.int64)
+    xp.minimum.at(found, flat, candidates)
+    return found.reshape(*lead, count + 1, width)[..., :count, :]
 
 
 def _check(

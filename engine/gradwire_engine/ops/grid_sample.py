@@ -164,7 +164,9 @@ def _base_spec(theta: Spec, size: Ints) -> Spec:
     return theta.with_(shape=(prod(size), len(size) + 1))
 
 
-@primitive(spec=_base_spec, public=False)
+@primitive(
+    spec=_base_spec, public=False, batch=lambda b: b.fronted(b.again(theta=b.front("theta")))
+)
 def base_grid(xp: Any, theta: Array, size: Ints, corners: bool) -> Array:
     """The coordinates of an image's places, the last axis' first, and a 1; in theta's dtype."""
     axes = len(size)

@@ -6,6 +6,8 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
+from gradwire_engine.batch.samples import planes_of
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import extremes_of_windows as extremes
@@ -51,6 +53,7 @@ def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
     spec=_pooled,
     outputs=("out", "indices"),
     public=False,
+    batch=leading,
     grad_name=lambda named: f"MaxPool{len(named['kernel'])}DWithIndicesBackward0",
     formula="g at the places of the maxima",
 )
@@ -80,6 +83,7 @@ def windows_max(
     spec=_pooled,
     outputs=("out", "indices"),
     public=False,
+    batch=leading,
     grad_name=lambda named: f"AdaptiveMaxPool{len(named['found'])}DBackward0",
     formula="g at the places of the maxima",
 )
@@ -126,6 +130,8 @@ def _adaptive_max_pool(axes: int, input: Any, output_size: Data) -> tuple[Any, A
     public=False,
     fallible=True,
     exact=True,
+    linear=True,
+    batch=planes_of("shape"),
     grad_name=lambda named: f"MaxUnpool{named['axes']}DBackward0",
     formula="g at the places written",
 )

@@ -9,6 +9,8 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
+from gradwire_engine.batch.samples import planes_of
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.rule import vjp
@@ -36,6 +38,8 @@ def _planes(shape: Shape, axes: int) -> tuple[int, int]:
     spec=lambda input, index: input.with_(shape=index.shape),
     public=False,
     exact=True,
+    linear=True,
+    batch=leading,
     formula="g put back at the places",
 )
 def picked(xp: Any, input: Array, index: Array, axes: int, apart: bool) -> Array:
@@ -48,6 +52,8 @@ def picked(xp: Any, input: Array, index: Array, axes: int, apart: bool) -> Array
     vjp(input=lambda g, index, axes, apart: picked(g, index, axes, apart)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    linear=True,
+    batch=planes_of("shape"),
     formula="g at the places",
 )
 def put_back(xp: Any, input: Array, index: Array, shape: Ints, axes: int, apart: bool) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import along
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels.axis_maps import mapped, mapped_back
 from gradwire_engine.kernels.resizing import terms_of
@@ -24,6 +25,8 @@ def _with_size(input: Spec, axis: int, size: int) -> Spec:
     ),
     spec=lambda input, axis, size: _with_size(input, axis, size),
     public=False,
+    linear=True,
+    batch=along("axis"),
     formula="g mapped back along the axis",
 )
 def along_axis(
@@ -45,6 +48,8 @@ def along_axis(
     ),
     spec=lambda input, axis, size: _with_size(input, axis, size),
     public=False,
+    linear=True,
+    batch=along("axis"),
     formula="g mapped along the axis",
 )
 def along_axis_back(

@@ -9,6 +9,7 @@ from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.axes import permute, transpose
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.exponential import sigmoid
+from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.views import narrow
 from gradwire_engine.signature import axis
 
@@ -72,6 +73,13 @@ def glu(input: Array, dim: int = -1) -> Array:
     """The first half of an axis times the sigmoid of the second."""
     if not input.ndim:
         raise error("shape_mismatch", "glu: the input has no axes", "it halves one")
+    if kind(input) not in "fV":
+        raise error(
+            "dtype_mismatch",
+            f"glu: takes floating tensors, not {input.dtype}",
+            "convert the input",
+            raised=NotImplementedError,
+        )
     place = axis("glu", dim, input.ndim)
     size = input.shape[place]
     if size % 2:

@@ -6,6 +6,8 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import leading
+from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.accumulate import summed_rows
 from gradwire_engine.rule import vjp
@@ -16,6 +18,7 @@ from gradwire_engine.spec import Spec, int64
 @primitive(
     spec=lambda input: input.with_(dtype=int64),
     public=False,
+    batch=leading,
 )
 def cells(xp: Any, input: Array, nearest: bool) -> Array:
     """The element before each place, or the nearest one; of two as near the even one."""
@@ -38,6 +41,7 @@ def _reflected(xp: Any, place: Array, size: int, corners: bool) -> Array:
 @primitive(
     spec=lambda cells: Spec(cells[0].shape, int64, ""),
     public=False,
+    batch=lambda b: b.again(cells=tuple(map(b.fronted, b.operand("cells")))),
 )
 def tap_places(
     xp: Any, cells: Arrays, offsets: Ints, size: Ints, padding: str, corners: bool
@@ -65,6 +69,8 @@ def tap_places(
     spec=lambda input, places: input.with_(shape=(*input.shape[:2], places.shape[1])),
     public=False,
     exact=True,
+    linear=True,
+    batch=as_samples(),
     formula="g added at the places",
 )
 def tapped(xp: Any, input: Array, places: Array) -> Array:
@@ -83,6 +89,8 @@ def tapped(xp: Any, input: Array, places: Array) -> Array:
     vjp(input=lambda g, places: tapped(g, places)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    linear=True,
+    batch=as_samples("shape"),
     formula="g at the places",
 )
 def untapped(xp: Any, input: Array, places: Array, shape: Ints) -> Array:
@@ -100,6 +108,7 @@ def untapped(xp: Any, input: Array, places: Array, shape: Ints) -> Array:
     vjp(input=lambda g: g * 0),
     spec=lambda input: input,
     public=False,
+    batch=leading,
     formula="0",
 )
 def level(xp: Any, input: Array) -> Array:

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.windows import Sizes, add_windows, counts, padded, windows
@@ -32,6 +33,8 @@ def _columns_spec(input: Spec, kernel: Ints, dilation: Ints, padding: Ints, stri
     ),
     spec=_columns_spec,
     public=False,
+    linear=True,
+    batch=as_samples(),
     exact=True,
     grad_name="Im2ColBackward0",
     formula="g added where the windows lie",
@@ -55,6 +58,8 @@ def columns_of(
         shape=(input.shape[0], input.shape[1] // prod(kernel), *size)
     ),
     public=False,
+    linear=True,
+    batch=as_samples(),
     grad_name="Col2ImBackward0",
     formula="the windows of g",
 )
