@@ -7,7 +7,8 @@ gradwire.connect("http://host:8000")        # from here on there; or set GRADWIR
 from __future__ import annotations
 
 import math
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from gradwire import autograd as autograd
 from gradwire import cuda as cuda
@@ -50,15 +51,23 @@ from gradwire.size import device as device
 from gradwire.tensor import Tensor as Tensor
 from gradwire_engine.errors import GradwireError as GradwireError
 
+if TYPE_CHECKING:
+    from gradwire import optim as optim
+
 methods.install()
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
+
+_LATER = ("optim",)
+"""Modules that are imported when they are first asked for."""
 
 _function, _names = functions.serving("gradwire", "")
 
 
 def __getattr__(name: str) -> Any:
-    """An op of the catalogue; or the version, which most programs never ask for."""
+    """An op of the catalogue; or what most programs never ask for: the version, more modules."""
+    if name in _LATER:
+        return import_module(f"gradwire.{name}")
     if name == "__version__":
         from importlib.metadata import version
 
@@ -67,4 +76,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names()})
+    return sorted({*globals(), *_names(), *_LATER})

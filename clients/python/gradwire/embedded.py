@@ -11,7 +11,7 @@ from typing import Any
 from gradwire.transport import Arrays, Received, Step, Values
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import State, local
-from gradwire_service.host import graph, picture
+from gradwire_service.host import graph, optimizers, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.protocol import SessionCreate, SessionPatch, StepsRequest, read
@@ -98,6 +98,17 @@ class Embedded:
         with _host().using(session_id) as session, _own_state():
             data = graph.graph(session, tensor)
         return data if format == "json" else _DRAW[format](data)
+
+    def optimizers(self, session_id: str) -> list[dict[str, Any]]:
+        """The session's optimisers; what they keep of parameters as numbers and Received."""
+        with _host().using(session_id) as session, _own_state():
+            items: list[dict[str, Any]] = optimizers.listed(session)["items"]
+        for item in items:
+            item["state"] = [
+                {n: _received(v, True) if isinstance(v, TensorReply) else v for n, v in s.items()}
+                for s in item["state"]
+            ]
+        return items
 
     def steps(
         self,

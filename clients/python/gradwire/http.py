@@ -71,6 +71,18 @@ class Http:
         reply = self._send("GET", f"/v1/sessions/{session_id}/graph", params=parameters)
         return reply.json() if format == "json" else reply.text
 
+    def optimizers(self, session_id: str) -> list[dict[str, Any]]:
+        """The session's optimisers; what they keep of parameters as numbers and Received."""
+        headers = {"Accept": SAFETENSORS}
+        reply = self._send("GET", f"/v1/sessions/{session_id}/optimizers", headers=headers)
+        found, arrays = _content(reply)
+        for item in found["items"]:
+            item["state"] = [
+                {n: _received(v, arrays) if isinstance(v, dict) else v for n, v in state.items()}
+                for state in item["state"]
+            ]
+        return found["items"]  # type: ignore[no-any-return]
+
     def steps(
         self,
         session_id: str,
@@ -168,14 +180,19 @@ def _pairs(array: np.ndarray) -> np.ndarray:
     return array.reshape(*array.shape, 1).view(np.float64)
 
 
-def _values(reply: httpx.Response) -> Values:
-    if reply.headers.get("content-type", "").startswith(SAFETENSORS):
-        from gradwire_service.host import safetensors
+def _content(reply: httpx.Response) -> tuple[dict[str, Any], Arrays]:
+    """A reply as JSON, and the arrays that came with it."""
+    if not reply.headers.get("content-type", "").startswith(SAFETENSORS):
+        return reply.json(), {}
+    from gradwire_service.host import safetensors
 
-        metadata, arrays = safetensors.read(reply.content)
-        values = loads(metadata["response"])["values"]
-    else:
-        arrays, values = {}, reply.json()["values"]
+    metadata, arrays = safetensors.read(reply.content)
+    return loads(metadata["response"]), arrays
+
+
+def _values(reply: httpx.Response) -> Values:
+    found, arrays = _content(reply)
+    values: dict[str, Any] = found["values"]
     return {name: None if v is None else _received(v, arrays) for name, v in values.items()}
 
 

@@ -70,6 +70,18 @@ class Optimizer:
         changed = [g._replace(settings=checked(self.kind, {**g.settings, **s})) for g, s in pairs]
         assign(self, "groups", tuple(changed))
 
+    def load(self, states: Sequence[Mapping[str, Any]]) -> None:
+        """Take over what was kept of parameters in the same order: numbers, and arrays."""
+        if len(states) != len(self.states):
+            raise error(
+                "invalid_argument",
+                f"{self.kind.name}: state for {len(states)} parameters, it has {len(self.states)}",
+                "give one for each parameter, in order",
+                raised=ValueError,
+            )
+        pairs = zip(self.params, states, strict=True)
+        assign(self, "states", tuple({n: _row(n, v, x) for n, v in s.items()} for x, s in pairs))
+
     def forked(self, copy: Callable[[Tensor], Tensor]) -> Optimizer:
         """The same optimiser for a fork's tensors."""
         made = object.__new__(Optimizer)
@@ -160,6 +172,20 @@ class Optimizer:
         for x, state in zip(self.params, self.states, strict=True):
             xp = backend(x.device).xp
             yield x, {n: shaped(xp, v, x) if is_like(v, x) else v for n, v in state.items()}
+
+
+def _row(name: str, value: Any, x: Tensor) -> Any:
+    """A piece of state as it is kept: a number, or a row with an element for each of x's."""
+    if not isinstance(value, Tensor):
+        return value
+    found = flat(backend(x.device).xp, value)
+    if not is_like(found, x):
+        raise error(
+            "shape_mismatch",
+            f"state: {name} has shape {list(value.shape)}, the parameter {list(x.shape)}",
+            "they must be equal",
+        )
+    return found.copy()
 
 
 def _check_params(kind: str, params: Sequence[Tensor]) -> None:

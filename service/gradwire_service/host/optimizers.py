@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwire_engine import backward as reverse
 from gradwire_engine.errors import error
-from gradwire_engine.journal import put
+from gradwire_engine.journal import drop, put
 from gradwire_engine.mode import enable_grad
 from gradwire_engine.optim import Optimizer, clip_grad_norm
 from gradwire_engine.spec import Spec, dtype_of
@@ -26,28 +26,45 @@ _Groups = list[tuple[list[Tensor], dict[str, Any]]]
 
 
 def optimizer(steps: Steps, step: OptimizerStep) -> None:
-    """Make an optimiser, or change the settings of the one that has these parameters."""
+    """Make an optimiser, or change settings and state of the one that has these parameters."""
     session = _session(steps)
-    own = dict(step.model_extra or {})
-    old = session.optimizers.get(step.optimizer)
-    if old is not None and step.kind in (None, old.kind.name):
-        if step.params is None and step.groups is None:
-            old.set([own] * len(old.groups))
-            return
-        groups = _groups(steps, step, own)
-        if [params for params, _ in groups] == [list(group.params) for group in old.groups]:
-            old.set([settings for _, settings in groups])
-            return
-    if step.kind is None:
-        raise error(
-            "invalid_request",
-            f"optimizer: there is none called {step.optimizer!r} yet, and kind is missing",
-            "say which kind it is, and its params",
-        )
-    put(session.optimizers, step.optimizer, Optimizer(step.kind, _groups(steps, step, own)))
+    found = _same(steps, step, session.optimizers.get(step.optimizer))
+    if found is None:
+        if step.kind is None:
+            raise error(
+                "invalid_request",
+                f"optimizer: there is none called {step.optimizer!r} yet, and kind is missing",
+                "say which kind it is, and its params",
+            )
+        found = Optimizer(step.kind, _groups(steps, step))
+        put(session.optimizers, step.optimizer, found)
+    if step.state is not None:
+        states = [{n: _kept(steps, v) for n, v in state.items()} for state in step.state]
+        found.load(states)
 
 
-def _groups(steps: Steps, step: OptimizerStep, own: dict[str, Any]) -> _Groups:
+def _same(steps: Steps, step: OptimizerStep, old: Optimizer | None) -> Optimizer | None:
+    """The optimiser of this name with new settings; None if it is of another kind or params."""
+    if old is None or step.kind not in (None, old.kind.name):
+        return None
+    if step.params is None and step.groups is None:
+        old.set([step.model_extra or {}] * len(old.groups))
+        return old
+    groups = _groups(steps, step)
+    if [params for params, _ in groups] != [list(group.params) for group in old.groups]:
+        return None
+    old.set([settings for _, settings in groups])
+    return old
+
+
+def _kept(steps: Steps, value: Any) -> Any:
+    """A piece of state: a number, or a tensor that is named or given."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    return steps.reader.operand(value)
+
+
+def _groups(steps: Steps, step: OptimizerStep) -> _Groups:
     """The groups of parameters that a step names, settings of the step under those of a group."""
     if (step.params is None) is (step.groups is None):
         raise error(
@@ -65,7 +82,9 @@ def _groups(steps: Steps, step: OptimizerStep, own: dict[str, Any]) -> _Groups:
                 f"optimizer: groups.{place}: params is missing, or no list of names",
                 '{"params": ["w"], "lr": 0.1}',
             )
-        settings = own | {name: value for name, value in group.items() if name != "params"}
+        settings = (step.model_extra or {}) | {
+            name: value for name, value in group.items() if name != "params"
+        }
         found.append(([steps.session.find(name) for name in names], settings))
     return found
 
@@ -107,6 +126,14 @@ def advance(steps: Steps, step: AdvanceStep) -> None:
     if step.out is not None:
         assert loss is not None
         steps.name_results(program.id, step.out, loss.detach())
+
+
+def forget(steps: Steps, name: str) -> bool:
+    """Let the optimiser of this name go; whether there was one."""
+    optimizers = getattr(steps.session, "optimizers", {})
+    known = name in optimizers
+    drop(optimizers, name)
+    return known
 
 
 def clip(steps: Steps, step: ClipStep) -> None:

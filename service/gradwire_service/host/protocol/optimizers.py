@@ -43,6 +43,12 @@ class OptimizerStep(StepPart):
     params: list[Read] | None = Field(
         None, description="The tensors that it changes.", examples=[["w", "b"]]
     )
+    state: list[dict[str, Any]] | None = Field(
+        None,
+        description="What is kept of each parameter, in their order, as `GET …/optimizers` shows "
+        "it: numbers, and tensors as literals or names. To go on where another one was.",
+        examples=[[{"momentum_buffer": [0.1, 0.2]}]],
+    )
     groups: list[dict[str, Any]] | None = Field(
         None,
         description="In place of params: groups of them, each with settings of its own.",

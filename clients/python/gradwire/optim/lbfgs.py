@@ -1,0 +1,91 @@
+"""L-BFGS: the engine's algorithm, asking the user's closure for losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradwire.creation import tensor
+from gradwire.modes import enable_grad, no_grad
+from gradwire.optim.optimizer import Optimizer
+from gradwire.tensor import Tensor
+from gradwire_engine.optim.lbfgs import lbfgs
+from gradwire_engine.optim.settings import checked, kind_of
+
+Row = np.ndarray
+
+
+class LBFGS(Optimizer):
+    """Limited-memory BFGS; the closure clears gradients, computes the loss and its backward.
+
+    What the closure does is the user's Python, so the steps are taken here, and what is kept of
+    them stays here; over REST a step with a closure program is one request.
+    """
+
+    kind = "lbfgs"
+
+    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(params, *args, **kwargs)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._kept: dict[str, Any] = {}
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Several evaluations of the closure; gives the first loss."""
+        if closure is None:
+            raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
+        group = {k: v for k, v in self.param_groups[0].items() if k != "params"}
+        settings = checked(kind_of(self.kind), group)
+        begin = np.concatenate([_row(p.detach()) for p in self._tensors])
+        walk = lbfgs(np, begin, self._kept, **settings)
+        x, first = next(walk), None
+        while True:
+            if x is not begin:
+                self._put(x)
+            with enable_grad():
+                loss = closure()
+            first = loss if first is None else first
+            g = np.concatenate(
+                [np.zeros_like(_row(p.detach())) if p.grad is None else _row(p.grad.detach())
+                 for p in self._tensors]
+            )  # fmt: skip
+            try:
+                with np.errstate(all="ignore"):
+                    x = walk.send((float(loss), g))
+            except StopIteration as end:
+                self._put(end.value)
+                return first
+
+    def _put(self, row: Row) -> None:
+        """Write one row of all elements into the parameters."""
+        at = 0
+        for param in self._tensors:
+            size = param.numel() * (2 if param.is_complex() else 1)
+            part = row[at : at + size]
+            if param.is_complex():
+                part = part.view(param.dtype.numpy)
+            with no_grad(), param.session.here():
+                param.copy_(tensor(part.reshape(param.shape)))
+            at += size
+
+    def _fetched(self) -> list[dict[str, Any]]:
+        return [dict(self._kept), *({} for _ in self._tensors[1:])]
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Take over settings and what was kept."""
+        self.param_groups[0] |= {
+            name: value for name, value in state_dict["param_groups"][0].items() if name != "params"
+        }
+        self._kept = dict(state_dict["state"].get(0, {}))
+
+
+def _row(x: Tensor) -> Row:
+    array = x.numpy().reshape(-1)
+    if array.dtype.kind == "c":
+        return array.view(array.real.dtype)
+    return array.astype(np.float32) if array.dtype.itemsize == 2 else array
+
+
+__all__ = ["LBFGS"]
