@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradwire_engine.call import Recipe
 from gradwire_engine.errors import error
 from gradwire_engine.mode import local, using
 from gradwire_engine.random import Generator
+from gradwire_engine.recipe import Recipe
 from gradwire_engine.tape import Node, next_seq, target
 from gradwire_engine.tensor import Tensor
 

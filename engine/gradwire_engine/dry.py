@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import phantom_of
-from gradwire_engine.call import Recipe
 from gradwire_engine.reading import (
     Pending,
     Reading,
@@ -18,6 +17,7 @@ from gradwire_engine.reading import (
     saved_values,
     wanted_here,
 )
+from gradwire_engine.recipe import Recipe
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Node
 from gradwire_engine.tensor import Tensor

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire_engine.anomaly import check_nan
-from gradwire_engine.call import Recipe
 from gradwire_engine.errors import error
 from gradwire_engine.mode import local
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
+from gradwire_engine.recipe import Recipe
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import (

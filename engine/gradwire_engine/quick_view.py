@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwire_engine.call import CACHE_SIZE, Call, Recipe
+from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
+from gradwire_engine.recipe import Recipe
 from gradwire_engine.tape import Node, next_seq
 from gradwire_engine.tensor import INFERENCE, Tensor, View
 

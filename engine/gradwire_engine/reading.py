@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import backend, phantom_of
-from gradwire_engine.call import Call, Recipe, Step
+from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
+from gradwire_engine.recipe import Recipe, Step
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC

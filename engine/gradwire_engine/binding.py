@@ -1,0 +1,166 @@
+"""How a call's kernel is bound: attributes and casts before it, its results finished after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradwire_engine.arrays import backend, phantom_like, phantom_of
+from gradwire_engine.errors import error
+from gradwire_engine.kernels.direct import direct
+from gradwire_engine.mode import local
+from gradwire_engine.op import Inferred
+from gradwire_engine.promote import Weak
+from gradwire_engine.random import running
+from gradwire_engine.recipe import Span
+from gradwire_engine.spec import BOOL, INTEGER, DType, Spec, float32
+
+if TYPE_CHECKING:
+    from gradwire_engine.call import Call
+
+BIND: dict[str, Callable[[Call, Callable[..., Any]], Callable[..., Any]]] = {}
+"""What runs in a kernel's place on devices without elements, by device. It gets a function from the
+operands' phantoms to the results'."""
+
+
+def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
+    """What a call runs on arrays: its op's kernel, with all that is the same every time."""
+    op = call.op
+    xp = backend(call.device).xp
+    bind = BIND.get(call.device)
+    if not op.view and bind is not None:
+        return bind(call, _phantoms(call))
+    if call.device == "meta" and not op.view:
+        return _phantoms(call)
+    leading = op.places == tuple(range(len(op.places))) and not any(s.many for s in call.spans)
+    base: Callable[..., Any]
+    kernel: Callable[..., Any] = partial(op.kernel, xp)
+    if op.random:
+        kernel = partial(_with_generator, op.kernel, xp, call.device)
+    if leading:
+        base = partial(kernel, **call.attributes)
+    else:
+        base = partial(_regroup, kernel, call.spans, call.attributes)
+    if op.view:
+        return base if bind is None else bind(call, base)
+    if leading and not op.random and op.family == "elementwise":
+        base = direct(op.kernel, xp, len(call.inputs), call.attributes) or base
+    casts = [
+        _cast(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
+        for s in call.spans
+        for i in range(s.start, s.stop)
+    ]
+    if any(casts):
+        base = partial(_run_cast, base, casts)
+    return Finisher(call, base, xp)
+
+
+def _with_generator(
+    kernel: Callable[..., Any], xp: Any, where: str, /, *operands: Any, **attributes: Any
+) -> Any:
+    return kernel(xp, running(where), *operands, **attributes)
+
+
+def _regroup(
+    kernel: Callable[..., Any], spans: list[Span], attributes: dict[str, Any], *flat: Any
+) -> Any:
+    operands = {s.name: list(flat[s.start : s.stop]) if s.many else flat[s.start] for s in spans}
+    return kernel(**operands, **attributes)
+
+
+def _cast(
+    spec: Spec | Weak | None, compute: DType | None, exact: bool
+) -> Callable[[Any], Any] | None:
+    """How an operand is brought to the dtype that the kernel works in; None: as it is."""
+    if spec is None:
+        return None
+    if isinstance(spec, Weak):
+        if compute is not None and compute.category in (BOOL, INTEGER):
+            return partial(_wrapped_int, dtype=compute.numpy)
+        return None
+    wanted = spec.dtype if compute is None else compute
+    if wanted.half and not exact:
+        wanted = float32
+    return None if wanted is spec.dtype else partial(_astype, dtype=wanted.numpy)
+
+
+def _astype(array: Any, dtype: np.dtype) -> Any:
+    return array.astype(dtype)
+
+
+def _wrapped_int(value: Any, dtype: np.dtype) -> Any:
+    """A Python int in an integer dtype, wrapping around as torch does."""
+    if dtype.kind == "b":
+        return bool(value)
+    bits = dtype.itemsize * 8
+    value = int(value) & ((1 << bits) - 1)
+    if dtype.kind == "i" and value >> (bits - 1):
+        value -= 1 << bits
+    return dtype.type(value)
+
+
+def _run_cast(base: Callable[..., Any], casts: list[Any], *arrays: Any) -> Any:
+    return base(*[a if cast is None else cast(a) for a, cast in zip(arrays, casts, strict=True)])
+
+
+def _phantoms(call: Call) -> Callable[..., Any]:
+    if call.op.data_dependent:
+        raise error(
+            "data_dependent_shape",
+            f"{call.op.name}: the result's shape depends on data, which is not known here",
+        )
+    found = tuple(map(phantom_of, call.outputs))
+    fallible = call.op.fallible
+    if callable(fallible):
+        fallible = fallible(call.inputs)
+    kept = call.single and call.op.family == "elementwise" and len(call.outputs[0].shape) > 1
+
+    def give(*arrays: Any) -> Any:
+        if fallible:
+            local.state.fallible = True
+        if kept and not all(a.flags.c_contiguous for a in arrays if hasattr(a, "flags")):
+            return phantom_like(call.outputs[0], arrays)
+        return found[0] if call.single else found
+
+    return give
+
+
+class Finisher:
+    """Runs a kernel and brings its results to the specs inferred: arrays, dtype, row-major.
+
+    A kernel whose first result needed nothing is called directly from then on: for the same specs
+    the array library gives the same dtype again.
+    """
+
+    __slots__ = ("base", "call", "dtypes", "xp")
+
+    def __init__(self, call: Call, base: Callable[..., Any], xp: Any) -> None:
+        self.call, self.base, self.xp = call, base, xp
+        self.dtypes = [spec.dtype.numpy for spec in call.outputs]
+
+    def __call__(self, *arrays: Any) -> Any:
+        result = self.base(*arrays)
+        call = self.call
+        if not call.single:
+            return tuple(map(self._finish, result, self.dtypes))
+        finished = self._finish(result, self.dtypes[0])
+        if finished is result and call.outputs[0].shape:
+            call.run = self.base if call.op.family == "elementwise" else self._checked
+        return finished
+
+    def _checked(self, *arrays: Any) -> Any:
+        """The same once a result was well: only its order in memory may still differ."""
+        result = self.base(*arrays)
+        return result if result.flags.c_contiguous else self._finish(result, self.dtypes[0])
+
+    def _finish(self, result: Any, dtype: np.dtype) -> Any:
+        if getattr(result, "dtype", None) != dtype or not hasattr(result, "flags"):
+            result = self.xp.asarray(result).astype(dtype)
+        if not result.shape:
+            return self.xp.asarray(result)
+        if self.call.op.family != "elementwise" and not result.flags.c_contiguous:
+            return self.xp.ascontiguousarray(result)
+        return result

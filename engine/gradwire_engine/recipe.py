@@ -1,0 +1,120 @@
+"""What a node keeps of a call: which operands and results to save, and which rules to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gradwire_engine.rule import Rule
+from gradwire_engine.spec import Spec
+
+if TYPE_CHECKING:
+    from gradwire_engine.call import Call
+
+
+class Span:
+    """Where an operand stands among the flat operands of a call."""
+
+    __slots__ = ("many", "name", "start", "stop")
+
+    def __init__(self, name: str, start: int, stop: int, many: bool) -> None:
+        self.name, self.start, self.stop, self.many = name, start, stop, many
+
+
+class Recipe:
+    """How a node of this call is made and walked.
+
+    saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
+    """
+
+    __slots__ = ("call", "gradient_bytes", "half", "needs", "plain", "saved", "simple", "steps")
+
+    def __init__(self, call: Call, needs: tuple[bool, ...]) -> None:
+        self.call, self.needs = call, needs
+        rules = call.op.rules
+        by_name = {span.name: span for span in call.spans}
+        wanted = [
+            rule
+            for rule in rules.all()
+            if rule is rules.joint
+            or any(needs[by_name[rule.operand].start : by_name[rule.operand].stop])
+        ]
+        places: dict[str, list[int]] = {}
+        for rule in wanted:
+            for name in rule.saved:
+                if name in by_name:
+                    places[name] = list(range(by_name[name].start, by_name[name].stop))
+                else:
+                    places[name] = [~call.op.outputs.index(name)]
+        self.saved: tuple[int, ...] = tuple(p for found in places.values() for p in found)
+        index = {place: i for i, place in enumerate(self.saved)}
+        self.steps = tuple(self._step(rule, by_name, places, index) for rule in wanted)
+        specs = [s for s in call.inputs if isinstance(s, Spec)]
+        self.gradient_bytes = sum(
+            spec.nbytes
+            for spec, needed in zip(call.inputs, needs, strict=True)
+            if needed and isinstance(spec, Spec)
+        )
+        self.half = not call.op.exact and any(s.dtype.half for s in (*specs, *call.outputs))
+        self.plain = call.single and not self.half and all(s.plain for s in self.steps)
+        self.simple = self.plain and len(self.steps) == 1 and len(self.saved) <= 1
+
+    def _step(
+        self,
+        rule: Rule,
+        by_name: dict[str, Span],
+        places: dict[str, list[int]],
+        index: dict[int, int],
+    ) -> Step:
+        statics = {name: self.call.static(name, self.needs) for name in rule.static}
+        function = partial(rule.function, **statics) if statics else rule.function
+        arguments: list[int | slice] = []
+        for name in rule.saved:
+            found = [index[p] for p in places[name]]
+            many = name in by_name and by_name[name].many
+            arguments.append(
+                slice(found[0], found[-1] + 1) if many and found else slice(0) if many else found[0]
+            )
+        span = None if rule.operand == "joint" else by_name[rule.operand]
+        targets = range(len(self.needs)) if span is None else range(span.start, span.stop)
+        several = span is None or span.many
+        first = self.call.inputs[targets[0]] if targets else None
+        spec = None if several else first
+        return Step(function, rule.cotangents, tuple(arguments), tuple(targets), several, spec)
+
+
+class Step:
+    """One rule of a recipe, with its static parameters bound.
+
+    plain: takes the only cotangent and single values, gives one operand's gradient; that operand
+    stands at `target` and its gradient has to have this shape and dtype.
+    """
+
+    __slots__ = (
+        "arguments", "cotangents", "dtype", "function", "plain", "several", "shape", "target",
+        "targets",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        cotangents: tuple[int, ...],
+        arguments: tuple[int | slice, ...],
+        targets: tuple[int, ...],
+        several: bool,
+        spec: Spec | None,
+    ) -> None:
+        self.function = function
+        self.cotangents = cotangents
+        self.arguments = arguments
+        self.targets = targets
+        self.several = several
+        self.plain = (
+            isinstance(spec, Spec)
+            and cotangents == (0,)
+            and not any(isinstance(place, slice) for place in arguments)
+        )
+        self.target = targets[0] if targets else -1
+        self.shape = spec.shape if isinstance(spec, Spec) else ()
+        self.dtype = spec.dtype.numpy if isinstance(spec, Spec) else None
