@@ -87,6 +87,7 @@ class Primitive(Overload):
     linear: True, where the op is linear in all operands that have rules, taken together (cat); or
     the operands in each of which it is linear with the others fixed (a product). symmetric: the
     derivative is its own transpose. Both are for forward mode, which works without: tangents.py.
+    holomorphic: of an elementwise op, false where a complex operand is conjugated on the way.
     by_strides: what a view shows depends on how the tensor lies in memory.
     batch: the rule for operands with a batch axis, where the family's does not fit: see batch.py.
     """
@@ -113,6 +114,7 @@ class Primitive(Overload):
         domain: tuple[float, float] = (-3.0, 3.0),
         linear: bool | tuple[str, ...] = False,
         symmetric: bool = False,
+        holomorphic: bool = True,
         by_strides: bool = False,
         batch: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -128,6 +130,7 @@ class Primitive(Overload):
         self.fallible = fallible
         self.many, self.takes, self.domain = many, takes, domain
         self.linear, self.symmetric, self.by_strides = linear, symmetric, by_strides
+        self.holomorphic = holomorphic
         self.batch = batch
         self.result = _result_type(name, outputs)
         self._grad_name = grad_name or grad_fn_name(name)

@@ -13,6 +13,7 @@ from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.mode import using
 from gradwire_engine.random import Generator
+from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 
@@ -77,8 +78,8 @@ def host(tensor: Tensor) -> Host:
 
 
 def tensors_in(result: Any) -> list[Tensor]:
-    """All tensors of a result, nested or not."""
-    if isinstance(result, Tensor):
+    """All tensors of a result, nested or not, and what wraps one."""
+    if type(result) in VALUE_TYPES:
         return [result]
     if isinstance(result, (list, tuple)):
         return [t for item in result for t in tensors_in(item)]

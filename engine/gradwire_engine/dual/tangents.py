@@ -120,7 +120,8 @@ def _diagonal(call: Call, out: Spec) -> bool:
     specs = [spec for spec in call.inputs if isinstance(spec, Spec)]
     if not (call.op.fuses and call.single):
         return False
-    return out.dtype.is_complex == any(spec.dtype.is_complex for spec in specs)
+    turned = any(spec.dtype.is_complex for spec in specs)
+    return out.dtype.is_complex == turned and (call.op.holomorphic or not turned)
 
 
 def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spec) -> Any:

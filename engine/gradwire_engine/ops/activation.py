@@ -48,6 +48,7 @@ def relu(xp: Any, input: Array) -> Array:
         input=lambda g: zero_of(g),
     ),
     name="threshold_backward",
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept
@@ -74,6 +75,7 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
         input=lambda g: zero_of(g),
     ),
     name="hardtanh_backward",
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept
@@ -89,6 +91,7 @@ def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: N
         input=lambda g: zero_of(g),
     ),
     name="hardshrink_backward",
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept
@@ -168,6 +171,7 @@ def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
         slope=lambda g, grad_output, input: where(input > 0, 0, g * grad_output),
     ),
     name="leaky_relu_backward",
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept

@@ -55,6 +55,7 @@ def _elu(xp: Any, input: Array, alpha: float, scale: float, inner: float) -> Arr
             g * grad_output * exp(input * inner) * (alpha * scale * inner * inner),
         ),
     ),
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept

@@ -186,6 +186,7 @@ def sigmoid(xp: Any, input: Array) -> Array:
         grad_output=lambda g, output: sigmoid_backward(g, conj(output)),
         output=lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2),
     ),
+    holomorphic=False,
     public=False,
 )
 @swept

@@ -52,6 +52,7 @@ def _silu_bend(x: Any) -> Any:
         grad_output=lambda g, input: silu_backward(g, conj(input)),
         input=lambda g, grad_output, input: conj(g) * grad_output * conj(_silu_bend(input)),
     ),
+    holomorphic=False,
     public=False,
 )
 @swept
@@ -100,6 +101,7 @@ def softplus(xp: Any, input: Array, beta: float = 1, threshold: float = 20) -> A
             input * beta > threshold, 0, g * grad_output * beta * _bell(input * beta)
         ),
     ),
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept
@@ -183,6 +185,7 @@ def _mish_bend(x: Any) -> Any:
         grad_output=lambda g, input: mish_backward(g, input),
         input=lambda g, grad_output, input: g * grad_output * _mish_bend(input),
     ),
+    takes=FLOAT_ONLY,
     public=False,
 )
 @swept

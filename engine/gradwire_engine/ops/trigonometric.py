@@ -156,6 +156,7 @@ def tanh(xp: Any, input: Array) -> Array:
         grad_output=lambda g, output: tanh_backward(g, conj(output)),
         output=lambda g, grad_output, output: conj(g) * grad_output * conj(output * -2),
     ),
+    holomorphic=False,
     public=False,
 )
 @swept
