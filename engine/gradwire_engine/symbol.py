@@ -61,10 +61,12 @@ class Entry(NamedTuple):
 class Trace:
     """What was written down so far; a context in which symbols can be made on this thread.
 
-    constants: values that are known, by place: arrays, numbers and None.
+    constants: values that are known, by place: arrays, numbers and None. draws: whether calls that
+    draw random numbers are written down too, to be counted: passes take equal calls for the same.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, draws: bool = False) -> None:
+        self.draws = draws
         self.entries: list[Entry] = []
         self.constants: dict[int, Any] = {}
         self.count = 0
@@ -118,11 +120,12 @@ def running() -> Trace:
 def _bind(call: Call, lay_out: Callable[..., Any]) -> Callable[..., Any]:
     """What stands in the place of a kernel: it writes the call down."""
     running()
-    if call.op.random:
-        raise UntraceableError(f"{call.op.name} draws random numbers")
+    random = call.op.random
 
     def write_down(*operands: Any) -> Any:
         trace = running()
+        if random and not trace.draws:
+            raise UntraceableError(f"{call.op.name} draws random numbers")
         places = tuple(map(trace.operand, operands))
         laid_out = lay_out(*[o.phantom if type(o) is Symbol else o for o in operands])
         several: Sequence[Any] = (laid_out,) if call.single else laid_out

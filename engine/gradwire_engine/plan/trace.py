@@ -12,13 +12,16 @@ from gradwire_engine.symbol import SYMBOLIC, Entry, Symbol, Trace, UntraceableEr
 from gradwire_engine.tensor import Tensor
 
 
-def trace(function: Callable[..., Sequence[Tensor]], specs: Sequence[Spec]) -> Graph:
+def trace(
+    function: Callable[..., Sequence[Tensor]], specs: Sequence[Spec], *, draws: bool = False
+) -> Graph:
     """The graph of a function for inputs of these specs; their device doesn't matter.
 
     The function may do whatever ops, walks back and transforms do. Raises UntraceableError, or what
     the function raises, where that takes elements, draws random numbers or runs a trace itself.
+    draws: write random calls down too, in a graph that is to be looked at and not to be run.
     """
-    with Trace() as found, using(device=SYMBOLIC):
+    with Trace(draws=draws) as found, using(device=SYMBOLIC):
         inputs = [_input(found, spec) for spec in specs]
         outputs = tuple(map(_place, function(*inputs)))
     places = tuple(map(_place, inputs))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradwire_engine.errors import error
@@ -13,6 +13,7 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Reader
 from gradwire_service.host.derivatives import Ask, Wanted, derive, listed
 from gradwire_service.host.elements import Array
+from gradwire_service.host.forecast import forecast
 from gradwire_service.host.programs import Program
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import modes
@@ -42,10 +43,12 @@ class Applied:
         """Do it; `seconds` and `allowance` as for `run.run`."""
         self.session.meter.begin(seconds, allowance)
         with modes(self.session):
+            if transform == "plan":
+                self._check_names()
+                return forecast(self.program, self.request.inputs, self.session.meter)
             values = self._inputs()
-            special = _SPECIAL.get(transform)
-            if special is not None:
-                return special(self, values)
+            if transform == "evaluate":
+                return self._outputs(self.program(*values))
             ask = Ask(self.program, values, Wanted.of(self.request), self._read)
             found = derive(transform, ask)
             answer = self._outputs(found.outputs)
@@ -54,6 +57,12 @@ class Applied:
 
     def _inputs(self) -> list[Tensor]:
         """The program's inputs in its order, entered into the session so that they are counted."""
+        self._check_names()
+        for name in self.program.inputs:
+            self.session.bind(name, self._tensor(self.request.inputs[name]))
+        return [self.session.tensors[name] for name in self.program.inputs]
+
+    def _check_names(self) -> None:
         given, names = self.request.inputs, self.program.inputs
         if sorted(names) != sorted(given):
             raise error(
@@ -61,9 +70,6 @@ class Applied:
                 f"inputs: the program takes {listed(names)}; given are {listed(given)}",
                 "give each input of the program once, and no other",
             )
-        for name in names:
-            self.session.bind(name, self._tensor(given[name]))
-        return [self.session.tensors[name] for name in names]
 
     def _tensor(self, value: Any) -> Tensor:
         found = reference(value)
@@ -84,9 +90,6 @@ class Applied:
         named = zip(self.program.outputs, outputs, strict=True)
         return {"outputs": {name: shown(name, output) for name, output in named}}
 
-    def _evaluate(self, values: list[Tensor]) -> Reply:
-        return self._outputs(self.program(*values))
-
 
 def _shown(parts: Mapping[str, Any]) -> Reply:
     return {
@@ -97,6 +100,3 @@ def _shown(parts: Mapping[str, Any]) -> Reply:
         else shown(name, part)
         for name, part in parts.items()
     }
-
-
-_SPECIAL: dict[str, Callable[[Applied, list[Tensor]], Reply]] = {"evaluate": Applied._evaluate}

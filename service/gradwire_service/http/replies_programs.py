@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gradwire_service.http.replies import EvaluateReply, Part, TensorReply
+from gradwire_service.http.replies import EvaluateReply, OutputSpec, Part, TensorReply
 
 _ID = "p_55c0d0efb33845e019a5f47984548ab5"
 _INPUT: dict[str, Any] = {"name": "x", "dtype": None, "shape": [None, 3]}
@@ -124,3 +124,43 @@ class HessianReply(EvaluateReply):
         description="By two inputs; of the shape of the first, then of the second.",
         examples=[{"x": {"x": _tensor("x", [3, 3], _SQUARE)}}],
     )
+
+
+class RegionReply(Part):
+    """A part of a program that runs as one: for now a single op."""
+
+    ops: list[str] = Field(description="Its ops.", examples=[["pow"]])
+    outputs: list[OutputSpec] = Field(
+        description="What it gives.", examples=[[{"dtype": "float32", "shape": [3]}]]
+    )
+    flops: int = Field(description="Its floating-point operations.", examples=[3])
+    bytes_moved: int = Field(description="Bytes that it reads and writes.", examples=[24])
+
+
+class PlanReply(Part):
+    """What a program will take, by shapes alone."""
+
+    outputs: dict[str, OutputSpec] = Field(
+        description="Dtype and shape of each output.",
+        examples=[{"z": {"dtype": "float32", "shape": []}}],
+    )
+    flops: int = Field(
+        description="Floating-point operations of the forward run: two for a multiplication with "
+        "its addition, one for an elementwise function, none for what moves elements.",
+        examples=[6],
+    )
+    bytes_moved: int = Field(description="Bytes read and written.", examples=[40])
+    peak_bytes: int = Field(
+        description="Bytes held at most at one time, inputs among them.", examples=[28]
+    )
+    regions: list[RegionReply] = Field(
+        description="Its parts, in order.",
+        examples=[
+            [
+                {
+                    "ops": ["pow"], "outputs": [{"dtype": "float32", "shape": [3]}], "flops": 3,
+                    "bytes_moved": 24,
+                }
+            ]
+        ],
+    )  # fmt: skip

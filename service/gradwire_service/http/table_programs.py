@@ -22,13 +22,15 @@ _REPLIES = {
     "vhp": "VhpReply",
     "jacobian": "JacobianReply",
     "hessian": "HessianReply",
+    "plan": "PlanReply",
 }
 _BESIDE: dict[str, dict[str, Any]] = {
     "jvp": {"tangents": {"x": [1, 0, 0]}},
     "hvp": {"vector": {"x": [1, 0, 0]}},
     "vhp": {"vector": {"x": [1, 0, 0]}},
+    "plan": {"inputs": {"x": {"dtype": "float32", "shape": [3]}}},
 }
-"""What examples have beside inputs."""
+"""What examples have beside inputs, or in their place."""
 
 
 def program_routes() -> list[Route]:

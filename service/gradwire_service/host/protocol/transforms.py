@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from gradwire_service.host.elements import MAX_AXES
 from gradwire_service.host.protocol.calls import Strategy
 from gradwire_service.host.protocol.names import DTypeName, LiteralOrSession, Written
 from gradwire_service.host.protocol.requests import (
@@ -109,7 +110,9 @@ class InputSpec(Part):
     """What an input will be."""
 
     dtype: DTypeName = Field("float32", description="Its dtype.", examples=["float32"])
-    shape: list[Size] = Field(description="Its shape.", examples=[[32, 784]])
+    shape: list[Size] = Field(
+        description="Its shape.", examples=[[32, 784]], max_length=MAX_AXES
+    )
 
 
 class PlanInputs(Part):
@@ -170,5 +173,6 @@ TRANSFORMS: Mapping[str, Bodies] = {
     "vhp": Bodies(VectorInputs, VectorRequest),
     "jacobian": Bodies(JacobianInputs, JacobianRequest),
     "hessian": Bodies(JacobianInputs, JacobianRequest),
+    "plan": Bodies(PlanInputs, PlanRequest),
 }
 """Each transform with its bodies."""

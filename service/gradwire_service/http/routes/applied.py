@@ -22,6 +22,7 @@ ABOUT = {
     "hvp": "The hessian of a scalar output times a vector.",
     "vhp": "A vector times the hessian of a scalar output.",
     "jacobian": "The derivative of each element of each output by each element of each input.",
+    "plan": "What a program will take for inputs of given shapes; nothing is run.",
     "hessian": "The second derivatives of a scalar output, for each pair of inputs.",
 }
 """What each transform does, in a sentence."""
