@@ -47,7 +47,7 @@ class _Copies:
         self.made: dict[int, Any] = {}
         self.attachments: dict[int, Attachment] = {}
         self.waiting: list[tuple[Any, Any]] = []
-        self.held: list[Any] = []  # leaves met by a weak reference: alive until all is done
+        self.held: list[Any] = []  # cells met by a weak reference: alive until all is done
 
     def of(self, cell: Any) -> Any:
         """The copy of a cell; what is no cell is its own."""
@@ -74,14 +74,13 @@ class _Copies:
             old, new = waiting.pop()
             _FILL[type(old)](self, old, new)
 
-    def weak(self, reference: ref[Tensor]) -> ref[Tensor]:
+    def weak(self, reference: ref[Any]) -> ref[Any]:
         """A weak reference to the copy of what another one refers to; a dead one stays dead."""
-        tensor = reference()
-        if tensor is None:
+        cell = reference()
+        if cell is None:
             return reference
-        copy: Tensor = self.of(tensor)
-        self.held.append(tensor)
-        return ref(copy)
+        self.held.append(cell)
+        return ref(self.of(cell))
 
 
 def _tensor(copies: _Copies, old: Tensor, new: Tensor) -> None:
@@ -121,7 +120,7 @@ def _extra(copies: _Copies, old: Extra, new: Extra) -> None:
 
 
 def _handle(copies: _Copies, old: Handle, new: Handle) -> None:
-    new.extra, new.attachment = copies.of(old.extra), copies.attachment(old.attachment)
+    new.extra, new.attachment = copies.weak(old.extra), copies.attachment(old.attachment)
 
 
 def _packed(copies: _Copies, old: Packed, new: Packed) -> None:

@@ -7,6 +7,7 @@ is the program, with what is known of the function that it belongs to.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gradwire_engine.call import Call, Recipe, Span, Step
@@ -67,15 +68,15 @@ class FunctionRecipe(Recipe):
         self.call, self.needs, self.saved = call, rule.needs, saved
         outputs, targets = range(len(call.outputs)), range(len(call.inputs))
         arguments = tuple(range(len(saved)))
-        function: Any = rule
-        self.steps = (Step(function, tuple(outputs), arguments, tuple(targets), True, None),)
+        self.steps = (Step(rule, tuple(outputs), arguments, tuple(targets), True, None),)
         self.gradient_bytes = sum(
             spec.nbytes for spec, need in zip(call.inputs, rule.needs, strict=True) if need
         )
         self.half = self.plain = self.simple = False
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rule:
     """The backward program as a node's rule.
 
     needs: which of the tensor arguments want a gradient. arguments, outputs: which are tensors.

@@ -133,7 +133,7 @@ class Attachment(NamedTuple):
 class Extra:
     """What few nodes and leaves have: another name, and attachments in the order they came."""
 
-    __slots__ = ("attached", "label")
+    __slots__ = ("__weakref__", "attached", "label")
 
     def __init__(self) -> None:
         self.label: str | None = None
@@ -147,17 +147,19 @@ class Extra:
 
 
 class Handle:
-    """Takes a hook away again."""
+    """Takes a hook away again, as long as what it hangs at is there."""
 
     __slots__ = ("attachment", "extra")
 
     def __init__(self, extra: Extra, attachment: Attachment) -> None:
-        self.extra, self.attachment = extra, attachment
+        self.extra, self.attachment = ref(extra), attachment
 
     def remove(self) -> None:
         """Remove the hook; once more does nothing."""
-        kept = tuple(a for a in self.extra.attached if a is not self.attachment)
-        assign(self.extra, "attached", kept)
+        extra = self.extra()
+        if extra is not None:
+            kept = tuple(a for a in extra.attached if a is not self.attachment)
+            assign(extra, "attached", kept)
 
 
 class Output:

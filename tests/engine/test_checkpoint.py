@@ -14,7 +14,8 @@ from gradwire_engine.backward import backward, grad
 from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.fork import fork
-from gradwire_engine.function import Function, Made, apply
+from gradwire_engine.function import Made, apply
+from gradwire_engine.function_rule import Function
 from gradwire_engine.hooks import register_hook
 from gradwire_engine.mode import local, no_grad, using
 from gradwire_engine.random import Generator

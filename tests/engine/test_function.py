@@ -13,7 +13,8 @@ from tests.engine.programs import Python
 from gradwire_engine.backward import backward, grad
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.fork import fork
-from gradwire_engine.function import Function, Made, apply
+from gradwire_engine.function import Made, apply
+from gradwire_engine.function_rule import Function
 from gradwire_engine.mode import inference_mode, local, no_grad
 from gradwire_engine.tensor import Tensor
 

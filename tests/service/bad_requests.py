@@ -178,7 +178,8 @@ def shapes_of_requests() -> Iterator[Bad]:
     yield bad("grad_mode a bool", *request, {"steps": [], "grad_mode": False})
     yield bad("atomic a string", *request, {"steps": [], "atomic": "yes"})
     yield bad("atomic a number", *request, {"steps": [], "atomic": 1})
-    yield bad("anomaly", *request, {"steps": [], "anomaly": True})
+    yield bad("anomaly", *request, {"steps": [], "anomaly": "on"})
+    yield bad("anomaly of another kind", *request, {"steps": [], "anomaly": {"inf": True}})
     yield bad("return what isn't there", "tensor_not_found", 404, {"steps": [], "return": ["no"]})
     yield bad(
         "return a gradient of what isn't there", "tensor_not_found", 404,
@@ -205,11 +206,12 @@ def step_words() -> Iterator[Bad]:
     for name, value in {
         "a string": "add", "a number": 1, "null": None, "a list": [], "empty": {},
         "an unknown word": {"tensr": "x", "value": 1},
-        "hook": {"hook": "x", "program": "p_1"},
-        "unhook": {"unhook": "h"},
-        "optimizer": {"optimizer": "o", "kind": "sgd", "params": ["x"]},
-        "step": {"step": "o"},
-        "clip_grad_norm": {"clip_grad_norm": ["x"], "max_norm": 1},
+        "hook": {"hook": "x"},
+        "hook of another kind": {"hook": "x", "program": "p_1", "kind": "leaf"},
+        "unhook": {"unhook": 1},
+        "optimizer": {"optimizer": 1},
+        "step": {"step": 1},
+        "clip_grad_norm": {"clip_grad_norm": ["x"]},
         "bind": {"bind": "x", "out": "q"},
     }.items():  # fmt: skip
         yield step(f"step: {name}", *request, value)
@@ -677,7 +679,8 @@ def sessions() -> Iterator[Bad]:
         "create: too much memory", "limit_exceeded", 413, {"memory_limit_bytes": 2**50}, **make
     )
     yield bad("create: durable", *request, {"durable": True}, **make)
-    yield bad("create: detect_anomaly", *request, {"detect_anomaly": True}, **make)
+    yield bad("create: detect_anomaly", *request, {"detect_anomaly": "yes"}, **make)
+    yield bad("patch: detect_anomaly", *request, {"detect_anomaly": 1}, **change)
     yield bad("patch: an unknown field", *request, {"seed": 1}, **change)
     yield bad("patch: ttl too long", "limit_exceeded", 413, {"ttl_seconds": 1e12}, **change)
     yield bad("patch: ttl good, memory bad", *request,

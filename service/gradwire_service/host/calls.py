@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.vmap import vmap
+from gradwire_service.host.custom import custom
 from gradwire_service.host.derivatives import Ask, Wanted, derive
+from gradwire_service.host.inside import Inside, located
 from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep, VmapStep
 from gradwire_service.host.scope import Callee
 
@@ -21,7 +23,12 @@ def call(steps: Steps, step: CallStep) -> None:
     program = steps.session.program(step.call)
     values = operands(steps, program, step)
     steps.session.origins.mark(steps.index, step.out)
-    outputs = inside(program, *values)
+    if step.backward is not None:
+        outputs = custom(program, steps.session.program(step.backward), step, values)
+    elif step.checkpoint:
+        outputs = checkpoint(Inside(program), values)
+    else:
+        outputs = Inside(program)(*values)
     steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
 
 
@@ -31,7 +38,7 @@ def over_batch(steps: Steps, step: VmapStep) -> None:
     values = operands(steps, program, step)
     steps.session.origins.mark(steps.index, step.out)
     in_dims, out_dims = _dims(step.in_dims), _dims(step.out_dims)
-    batched = vmap(partial(inside, program), in_dims, out_dims, step.randomness)
+    batched = vmap(Inside(program), in_dims, out_dims, step.randomness)
     outputs = batched(*values)
     steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
 
@@ -68,21 +75,3 @@ def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:
             raised=TypeError,
         )
     return [steps.reader.operand(value) for value in step.args]
-
-
-def inside(program: Callee, *values: Any) -> tuple[Any, ...]:
-    """Run a program; what goes wrong in it says in which of its steps."""
-    try:
-        return program(*values)
-    except GradwireError as problem:
-        raise located(problem, program) from problem.__cause__
-
-
-def located(problem: GradwireError, program: Callee) -> GradwireError:
-    """The same error, which says in which step of which program it was."""
-    if problem.step is not None:
-        problem.detail = f"program {program.id}, step {problem.step}: {problem.detail}"
-        hint = "" if problem.hint is None else f"\n  hint: {problem.hint}"
-        problem.args = (problem.detail + hint,)
-        problem.step = None
-    return problem

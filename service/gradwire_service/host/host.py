@@ -229,6 +229,8 @@ class Host:
             session.dtype = DTYPES[asked.dtype]
         if "ttl_seconds" in given:
             session.ttl = asked.ttl_seconds or self.limits.ttl_seconds
+        if asked.detect_anomaly is not None:
+            session.anomaly = asked.detect_anomaly
         if "memory_limit_bytes" in given:
             session.meter.limit = asked.memory_limit_bytes or self.limits.session_bytes
 

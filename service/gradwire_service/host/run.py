@@ -10,7 +10,7 @@ import numpy as np
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import transaction
 from gradwire_engine.mode import GRAD_MODES, local
-from gradwire_service.host import source
+from gradwire_service.host import running, source
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
     BackwardRequest,
@@ -21,6 +21,7 @@ from gradwire_service.host.protocol import (
     StepsRequest,
     limit_steps,
 )
+from gradwire_service.host.protocol.hooks import Anomaly
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session, shown
 from gradwire_service.host.steps import Steps
@@ -31,10 +32,16 @@ RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
 class modes:
     """This thread in the modes of a session: grad mode, default dtype, meter, random numbers."""
 
-    __slots__ = ("_before", "_errors", "_inner", "_session")
+    __slots__ = ("_anomaly", "_before", "_errors", "_inner", "_running", "_session")
 
-    def __init__(self, session: Session, grad_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        grad_mode: str | None = None,
+        anomaly: bool | Anomaly | None = None,
+    ) -> None:
         self._session = session
+        self._anomaly = session.anomaly if anomaly is None else anomaly
         self._errors = np.errstate(all="ignore")
         self._inner = None if grad_mode is None else GRAD_MODES[grad_mode]()
 
@@ -42,8 +49,12 @@ class modes:
         state, session = local.state, self._session
         self._before = (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
-            state.default_dtype,
+            state.default_dtype, state.anomaly, state.check_nan,
         )  # fmt: skip
+        self._running = running.enter(session)
+        anomaly = self._anomaly
+        state.anomaly = anomaly is not False
+        state.check_nan = anomaly.check_nan if isinstance(anomaly, Anomaly) else anomaly
         state.grad, state.inference = True, False
         state.meter, state.generator = session.meter, session.generator
         state.origin, state.device = session.origins.where, session.device
@@ -57,10 +68,11 @@ class modes:
         if self._inner is not None:
             self._inner.__exit__(*exc)
         self._errors.__exit__(*exc)
+        running.enter(self._running)
         state = local.state
         (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
-            dtype,
+            dtype, state.anomaly, state.check_nan,
         ) = self._before  # fmt: skip
         if state.default_dtype is not dtype:
             state.set_default_dtype(dtype)
@@ -81,7 +93,7 @@ def run(
     meter = session.meter
     meter.begin(seconds, allowance)
     try:
-        with modes(session, request.grad_mode):
+        with modes(session, request.grad_mode, request.anomaly):
             return _answer(Steps(session, arrays), request)
     finally:
         meter.settle()

@@ -15,19 +15,23 @@ from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host import calls, source
+from gradwire_service.host import calls, hooks, optimizers, source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
+    AdvanceStep,
     BackwardFields,
     BackwardStep,
     BindStep,
     CallStep,
+    ClipStep,
     DetachStep,
     FreeStep,
     GradFields,
     GradStep,
+    HookStep,
     OpStep,
+    OptimizerStep,
     RequiresGradStep,
     RetainGradStep,
     SeedStep,
@@ -35,6 +39,7 @@ from gradwire_service.host.protocol import (
     StepPart,
     TensorStep,
     TransformStep,
+    UnhookStep,
     VmapStep,
     ZeroGradStep,
     from_source,
@@ -295,7 +300,7 @@ class Steps:
 
     def free(self, step: FreeStep) -> None:
         for name in step.free:
-            if name not in self.session.tensors:
+            if name not in self.session.tensors and not optimizers.forget(self, name):
                 raise self.session.missing(name)
             self.session.unbind(name)
 
@@ -341,6 +346,11 @@ _DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     FreeStep: Steps.free,
     BindStep: Steps.another_name,
     CallStep: calls.call,
+    OptimizerStep: optimizers.optimizer,
+    AdvanceStep: optimizers.advance,
+    ClipStep: optimizers.clip,
     TransformStep: calls.transform,
     VmapStep: calls.over_batch,
+    HookStep: hooks.hook,
+    UnhookStep: hooks.unhook,
 }

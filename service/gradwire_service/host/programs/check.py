@@ -103,6 +103,8 @@ class Check:
         elif isinstance(step, CallStep | VmapStep):
             key = step.call if isinstance(step, CallStep) else step.vmap
             self._name(step.out, len(self._call(step, key).outputs), key)
+            if isinstance(step, CallStep) and step.backward is not None:
+                self._backward(step.backward)
         elif isinstance(step, TransformStep):
             self._transform(step)
 
@@ -172,6 +174,13 @@ class Check:
         self.size += program.size
         self.depth = max(self.depth, program.depth + 1)
         return program
+
+    def _backward(self, key: str) -> None:
+        """Note the backward program of a custom function, which runs on the way back."""
+        program = self.calls.get(key) or self._find(key)
+        self.calls[key] = program
+        self.size += program.size
+        self.depth = max(self.depth, program.depth + 1)
 
     def _transform(self, step: TransformStep) -> None:
         program = self._call(step, step.call)

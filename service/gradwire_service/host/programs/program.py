@@ -105,5 +105,22 @@ class Program:
             if frames is not None:
                 frames.pop()
 
+    def also(self, names: Sequence[str]) -> Program:
+        """The same program with these of its names as further outputs."""
+        if not names:
+            return self
+        return Program(
+            self.id,
+            self.entries,
+            self.steps,
+            [*self.outputs, *names],
+            lines=self.lines,
+            calls=self.calls,
+            leaves=self.leaves,
+            size=self.size,
+            depth=self.depth,
+            nbytes=self.nbytes,
+        )
+
     def __repr__(self) -> str:
         return f"<program {self.id}>"

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from gradwire_engine.errors import error
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
+from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
 from gradwire_service.host.protocol.problems import problem
 from gradwire_service.host.protocol.requests import (
     BackwardRequest,
@@ -49,11 +51,13 @@ from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 
 __all__ = [
     "STEPS",
+    "AdvanceStep",
     "BackwardFields",
     "BackwardRequest",
     "BackwardStep",
     "BindStep",
     "CallStep",
+    "ClipStep",
     "DetachStep",
     "EvaluateRequest",
     "FreeStep",
@@ -61,8 +65,10 @@ __all__ = [
     "GradMode",
     "GradRequest",
     "GradStep",
+    "HookStep",
     "OpStep",
     "OpsRequest",
+    "OptimizerStep",
     "Program",
     "ProgramInput",
     "RequiresGradStep",
@@ -77,6 +83,7 @@ __all__ = [
     "TensorBody",
     "TensorStep",
     "TransformStep",
+    "UnhookStep",
     "ValueAndGradRequest",
     "VmapStep",
     "ZeroGradStep",

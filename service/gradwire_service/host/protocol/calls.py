@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Self
 from typing import Literal as OneOf
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gradwire_service.host.protocol.names import LiteralOrName, NotYet, Out, Written
+from gradwire_service.host.protocol.names import LiteralOrName, Out, Written
 from gradwire_service.host.protocol.step import StepPart
 
 Strategy = OneOf["forward-mode", "reverse-mode"]
@@ -17,16 +17,6 @@ DERIVATIVES = ("value_and_grad", "vjp", "jvp", "hvp", "vhp", "jacobian", "hessia
 Derivative = OneOf["value_and_grad", "vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"]
 ProgramId = Annotated[str, Field(min_length=1, max_length=64)]
 _ID = "p_0f4c2ba1d7e95836a1b2c3d4e5f60718"
-
-
-def _absent(value: object) -> object:
-    if value is not None:
-        raise PydanticCustomError("not_yet", "is not available yet; leave it out")
-    return value
-
-
-Later = Annotated[Any, AfterValidator(_absent)]
-"""A field of the contract that a later version serves: only null is taken."""
 
 
 class CallPart(StepPart):
@@ -50,25 +40,72 @@ class CallStep(CallPart):
 
     word = "call"
     call: ProgramId = Field(description="The program's id.", examples=[_ID])
-    checkpoint: NotYet = Field(
-        False, description="Not available yet: only false is taken.", examples=[False]
+    checkpoint: bool = Field(
+        False,
+        description="Save the arguments only, and run the program again on the way back, from the "
+        "same random state.",
+        examples=[True],
     )
-    backward: Later = Field(
-        None, description="Not available yet: only null is taken.", examples=[None]
+    backward: ProgramId | None = Field(
+        None,
+        description="Make it a custom function: this program gets the saved tensors and then the "
+        "gradients of the outputs, and gives one gradient for each argument.",
+        examples=[_ID],
     )
-    save: Later = Field(None, description="Not available yet: only null is taken.", examples=[None])
-    non_differentiable: Later = Field(
-        None, description="Not available yet: only null is taken.", examples=[None]
+    null: list[Written] | None = Field(
+        None,
+        description="With backward: the arguments, by the program's input names, that get no "
+        "gradient; the backward program gives none for these.",
+        examples=[["n"]],
     )
-    dirty: Later = Field(
-        None, description="Not available yet: only null is taken.", examples=[None]
+    name: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")] | None = Field(
+        None,
+        description="With backward: what errors and the graph call it; Custom by default.",
+        examples=["Square"],
     )
-    materialize_grads: Later = Field(
-        None, description="Not available yet: only null is taken.", examples=[None]
+    save: list[Written] | None = Field(
+        None,
+        description="With backward: names of the forward program that the backward gets.",
+        examples=[["x"]],
     )
-    once_differentiable: Later = Field(
-        None, description="Not available yet: only null is taken.", examples=[None]
+    non_differentiable: list[Written] | None = Field(
+        None, description="With backward: outputs that never require grad.", examples=[["index"]]
     )
+    dirty: list[Written] | None = Field(
+        None,
+        description="With backward: inputs that the program writes in place and gives back.",
+        examples=[["x"]],
+    )
+    materialize_grads: bool | None = Field(
+        None,
+        description="With backward: zeros for outputs without gradient (the default), else null.",
+        examples=[False],
+    )
+    once_differentiable: bool | None = Field(
+        None,
+        description="With backward: its results can't be differentiated again.",
+        examples=[True],
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.backward is None:
+            for field in _WITH_BACKWARD:
+                if getattr(self, field) is not None:
+                    raise PydanticCustomError(
+                        "call", "{field} goes with backward only", {"field": field}
+                    )
+        elif self.checkpoint:
+            raise PydanticCustomError(
+                "call", "checkpoint doesn't go with backward: call the function in a program"
+            )
+        return self
+
+
+_WITH_BACKWARD = (
+    "null", "name", "save", "non_differentiable", "dirty", "materialize_grads",
+    "once_differentiable",
+)  # fmt: skip
 
 
 class VmapStep(CallPart):

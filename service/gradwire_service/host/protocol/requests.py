@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.hooks import AnomalyMode
 from gradwire_service.host.protocol.names import (
     DTypeName,
     FloatName,
@@ -58,8 +59,10 @@ class SessionCreate(Part):
     durable: NotYet = Field(
         False, description="Not available yet: only false is taken.", examples=[False]
     )
-    detect_anomaly: NotYet = Field(
-        False, description="Not available yet: only false is taken.", examples=[False]
+    detect_anomaly: bool = Field(
+        False,
+        description="Have walks search what each node gives for NaN, and name the node.",
+        examples=[True],
     )
 
 
@@ -80,8 +83,10 @@ class SessionPatch(Part):
     memory_limit_bytes: Bytes | None = Field(
         None, description="Bytes it may hold at most.", examples=[1_000_000_000]
     )
-    detect_anomaly: NotYet = Field(
-        False, description="Not available yet: only false is taken.", examples=[False]
+    detect_anomaly: bool | None = Field(
+        None,
+        description="Whether walks search what each node gives for NaN.",
+        examples=[True],
     )
 
 
@@ -97,14 +102,17 @@ class Reply(Part):
     grad_mode: GradMode | None = Field(
         None, description="The grad mode of the request.", examples=["no_grad"]
     )
+    anomaly: AnomalyMode | None = Field(
+        None,
+        description="Whether its walks search what each node gives for NaN; by default as the "
+        "session's detect_anomaly.",
+        examples=[True, {"check_nan": False}],
+    )
 
 
 class Run(Reply):
     """How a request of several steps runs."""
 
-    anomaly: NotYet = Field(
-        False, description="Not available yet: only false is taken.", examples=[False]
-    )
     atomic: bool = Field(
         True,
         description="All or nothing; false keeps the steps before one that fails.",

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
     Literal,
@@ -18,6 +19,7 @@ from gradwire_service.host.protocol.names import (
     Seed,
     Written,
 )
+from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
 from gradwire_service.host.protocol.step import GradMode, StepPart
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 
@@ -144,7 +146,9 @@ class FreeStep(StepPart):
     """Forget names; a tensor lives on as long as the graph needs it."""
 
     word = "free"
-    free: list[Written] = Field(description="The names to forget.", examples=[["h", "loss"]])
+    free: list[Written] = Field(
+        description="The names to forget, of tensors and optimisers.", examples=[["h", "loss"]]
+    )
 
 
 class BindStep(StepPart):
@@ -160,18 +164,20 @@ STEPS: Mapping[str, type[StepPart]] = {
     for kind in (
         TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
         RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep, CallStep, TransformStep,
-        VmapStep,
+        OptimizerStep, AdvanceStep, ClipStep,
+        VmapStep, HookStep, UnhookStep,
     )
 }  # fmt: skip
 
-NOT_YET = (
-    "hook", "unhook", "optimizer", "step", "clip_grad_norm",
-)  # fmt: skip
+NOT_YET: tuple[str, ...] = ()
 """Words of the contract whose steps are not available yet."""
 
 # A word may also be another step's field (`call` has `backward`, a tensor has `requires_grad`), so
 # those that are no one's field come first.
-_FIRST = ("tensor", "op", *NOT_YET, "transform", "vmap", "call")
+_FIRST = (
+    "tensor", "op", *NOT_YET, "optimizer", "step", "clip_grad_norm", "transform", "vmap", "call",
+    "hook", "unhook",
+)  # fmt: skip
 _ORDER = (*_FIRST, *(word for word in STEPS if word not in _FIRST))
 
 
@@ -204,7 +210,12 @@ Step = Annotated[
     | Annotated[FreeStep, Tag("free")]
     | Annotated[CallStep, Tag("call")]
     | Annotated[TransformStep, Tag("transform")]
-    | Annotated[VmapStep, Tag("vmap")],
+    | Annotated[VmapStep, Tag("vmap")]
+    | Annotated[HookStep, Tag("hook")]
+    | Annotated[UnhookStep, Tag("unhook")]
+    | Annotated[OptimizerStep, Tag("optimizer")]
+    | Annotated[AdvanceStep, Tag("step")]
+    | Annotated[ClipStep, Tag("clip_grad_norm")],
     Discriminator(_served),
 ]
 """Any step a client may post."""

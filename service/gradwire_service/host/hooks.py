@@ -1,0 +1,144 @@
+"""Hooks of a session: programs, or names for what arrives, at tensors and nodes of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradwire_engine import hooks as engine
+from gradwire_engine.errors import error
+from gradwire_engine.journal import drop, put
+from gradwire_engine.tape import Handle, Program
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host.inside import Inside
+from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
+from gradwire_service.host.running import session_of_this_thread
+from gradwire_service.host.scope import Callee
+
+if TYPE_CHECKING:
+    from gradwire_service.host.steps import Steps
+
+
+class Hook(NamedTuple):
+    """What hangs in the graph. A fork has it too: the session that runs is asked for when it does.
+
+    takes: which of the values that come the name `out` is for.
+    """
+
+    id: str
+    program: Callee | None
+    observes: bool
+    out: str | None
+    takes: int
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        values = self._with_gradient(values)
+        if self.out is not None:
+            session = session_of_this_thread()
+            arrived = values[self.takes]
+            if arrived is None:
+                session.unbind(self.out)
+            else:
+                session.bind(self.out, arrived.detach() if not arrived.requires_grad else arrived)
+        if self.program is None or (values[0] is None and len(values) == 1):
+            return ()
+        found = Inside(self.program)(*values)
+        return () if self.observes else found
+
+    def _with_gradient(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A leaf with its gradient, where the hook waited for that to be accumulated."""
+        return (values[0], values[0].grad) if self.takes == _LEAF else values
+
+
+_LEAF = 1
+_REGISTER: dict[str, Callable[[Tensor, Program], Handle]] = {
+    "tensor": engine.register_hook,
+    "post_accumulate": engine.register_post_accumulate_grad_hook,
+    "node": lambda tensor, program: _node(tensor).register_hook(program),
+    "node_before": lambda tensor, program: _node(tensor).register_prehook(program),
+}
+
+
+def _node(tensor: Tensor) -> Any:
+    return engine.get_gradient_edge(tensor).node
+
+
+def hook(steps: Steps, step: HookStep) -> None:
+    """Register a hook; its id must be free."""
+    session: Any = steps.session
+    tensor = session.find(step.hook)
+    if step.id is not None and step.id in session.hooks:
+        raise error(
+            "invalid_argument",
+            f"hook: there is a hook {step.id!r} already",
+            "unhook it first, or choose another id",
+        )
+    program = None if step.program is None else session.program(step.program)
+    takes = _takes(step, tensor)
+    if program is not None:
+        _check_inputs(step, program, tensor)
+    made = Hook(step.id or step.program or step.out or "", program, step.observes, step.out, takes)
+    _make_room(session)
+    key = step.id or f"#{len(session.hooks)}"
+    while key in session.hooks:
+        key += "#"
+    put(session.hooks, key, _REGISTER[step.kind](tensor, made))
+
+
+def _takes(step: HookStep, tensor: Tensor) -> int:
+    if step.kind == "post_accumulate":
+        return _LEAF
+    return len(_node(tensor).edges) if step.kind == "node" and tensor.requires_grad else 0
+
+
+def _check_inputs(step: HookStep, program: Callee, tensor: Tensor) -> None:
+    """Refuse a program that can't take what it will be given."""
+    wanted = _wanted(step, tensor)
+    if len(program.inputs) != wanted:
+        raise error(
+            "invalid_argument",
+            f"hook: a {step.kind} hook here gives its program {wanted} inputs, "
+            f"{program.id} takes {len(program.inputs)} ({', '.join(program.inputs)})",
+            "write the program for these gradients",
+        )
+
+
+def _wanted(step: HookStep, tensor: Tensor) -> int:
+    if step.kind in ("tensor", "post_accumulate"):
+        return 1 if step.kind == "tensor" else 2
+    node = _node(tensor)
+    results = len(node.recipe.call.outputs) if hasattr(node, "recipe") else 1
+    return results + (len(node.edges) if step.kind == "node" else 0)
+
+
+def _make_room(session: Any) -> None:
+    """Forget hooks whose graph is gone; past the limit of names there is no room for more."""
+    limit = session.limits.names
+    if len(session.hooks) >= limit:
+        for key, handle in list(session.hooks.items()):
+            if handle.extra() is None:
+                drop(session.hooks, key)
+    if len(session.hooks) >= limit:
+        raise error(
+            "limit_exceeded",
+            f"the session has {len(session.hooks)} hooks, and the limit is {limit}",
+            "unhook those that are no longer needed",
+        )
+
+
+def unhook(steps: Steps, step: UnhookStep) -> None:
+    """Take a hook away by its id."""
+    session: Any = steps.session
+    handle = session.hooks.get(step.unhook)
+    if handle is None:
+        raise error(
+            "not_found",
+            f"unhook: there is no hook {step.unhook!r}",
+            _known([key for key in session.hooks if key[0] != "#"]),
+        )
+    handle.remove()
+    drop(session.hooks, step.unhook)
+
+
+def _known(names: Sequence[str]) -> str:
+    return f"there are {', '.join(names[:10])}" if names else "give a hook an id where it is made"

@@ -1,0 +1,71 @@
+"""Steps that register hooks and take them away, and the field that asks for anomaly mode."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+from typing import Literal as OneOf
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from gradwire_service.host.protocol.names import Written
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.walks import Part
+
+HookId = Annotated[str, Field(min_length=1, max_length=128)]
+HookKind = OneOf["tensor", "post_accumulate", "node", "node_before"]
+"""Whose hook: a tensor's, a leaf's after its gradient was accumulated, the node's that made it."""
+
+
+class HookStep(StepPart):
+    """See a gradient in every walk from now on, and replace it if a program says so."""
+
+    word = "hook"
+    hook: Written = Field(description="The tensor, or the result of the node.", examples=["h"])
+    program: str | None = Field(
+        None,
+        description="A program from the gradient to its replacement; it may also give nothing "
+        "back: with `observes` its outputs don't count. A post_accumulate hook's program takes the "
+        "leaf and its gradient; a node hook's takes the gradients of the operands and then of the "
+        "results; a node_before hook's those of the results.",
+        examples=["p_0f4c2ba1d7e95836a1b2c3d4e5f60718"],
+        min_length=1,
+        max_length=64,
+    )
+    observes: bool = Field(
+        False, description="Whether the program's outputs replace nothing.", examples=[True]
+    )
+    kind: HookKind = Field("tensor", description="What the hook is of.", examples=["node"])
+    out: Written | None = Field(
+        None,
+        description="A name for what arrived, as the hooks before this one left it; of "
+        "post_accumulate the accumulated gradient, of a node hook its first result's gradient.",
+        examples=["g_h"],
+    )
+    id: HookId | None = Field(
+        None, description="A name for the hook, by which unhook finds it.", examples=["clip"]
+    )
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Self:
+        if self.program is None and self.out is None:
+            raise PydanticCustomError("hook", "a hook needs a program, or a name in out, or both")
+        return self
+
+
+class UnhookStep(StepPart):
+    """Take a hook away."""
+
+    word = "unhook"
+    unhook: HookId = Field(description="The hook's id.", examples=["clip"])
+
+
+class Anomaly(Part):
+    """How anomaly mode looks at a walk."""
+
+    check_nan: bool = Field(
+        True, description="Whether the gradients of each node are searched.", examples=[False]
+    )
+
+
+AnomalyMode = bool | Anomaly
