@@ -63,8 +63,8 @@ def grad(
         options = {"retain_graph": retain_graph, "create_graph": create_graph}
         if is_grads_batched:
             options["is_grads_batched"] = True
-        found = GRADS[type(highest)](highest.level, outputs, inputs, grad_outputs, **options)
-        return _completed(found, inputs, allowed, materialize_grads, names)
+        parts = GRADS[type(highest)](highest.level, outputs, inputs, grad_outputs, **options)
+        return _completed(parts, inputs, allowed, materialize_grads, names)
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     rows = _rows(outputs, grad_outputs) if is_grads_batched else None
     keep = create_graph if retain_graph is None else retain_graph

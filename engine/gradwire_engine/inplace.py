@@ -95,11 +95,11 @@ def _forgetting(name: str, held: Tensor, value: Tensor, other: Any) -> Tensor:
     return found
 
 
-def content(target: Tensor) -> Tensor:
+def content(target: Any) -> Any:
     """What a tensor holds now, in a cell of its own that no later write reaches."""
     if type(target) is not Tensor:
         both = getattr(target, "throughout", target.within)  # of a dual number the tangent too
-        return both(content)  # type: ignore[no-any-return]
+        return both(content)
     view = target.view
     edge = target.edge if local.state.grad else None
     if view is None:
@@ -152,7 +152,7 @@ def _check_history(name: str, tensor: Tensor) -> None:
 def write(name: str, target: Tensor, value: Tensor) -> Tensor:
     """Make `value` the content and the history of `target`, and of all that shares its storage."""
     if type(target) is not Tensor:
-        return WRITE[type(target)](name, target, value)
+        return WRITE[type(target)](name, target, value)  # type: ignore[no-any-return]
     while type(value) is not Tensor and not local.state.grad and hasattr(value, "primal"):
         value = value.primal  # no_grad keeps a tangent out as it does a history
     if type(value) is not Tensor:

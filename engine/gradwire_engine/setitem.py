@@ -85,7 +85,7 @@ def _is_mask(input: Tensor, index: Any) -> bool:
 
 def _overwritten(target: Tensor) -> Tensor:
     """A target all of whose elements go: of a view the base's history says so already."""
-    found = content(target)
+    found: Tensor = content(target)
     if type(target) is Tensor and target.view is not None and target.view.base is not None:
         found._edge = None
     return found
