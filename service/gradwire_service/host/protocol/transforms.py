@@ -110,9 +110,7 @@ class InputSpec(Part):
     """What an input will be."""
 
     dtype: DTypeName = Field("float32", description="Its dtype.", examples=["float32"])
-    shape: list[Size] = Field(
-        description="Its shape.", examples=[[32, 784]], max_length=MAX_AXES
-    )
+    shape: list[Size] = Field(description="Its shape.", examples=[[32, 784]], max_length=MAX_AXES)
 
 
 class PlanInputs(Part):
