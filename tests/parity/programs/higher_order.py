@@ -106,3 +106,28 @@ def newton(torch, see):
         with torch.no_grad():
             x -= g / h
     see(x=x, g=g.detach(), h=h)
+
+
+def batched_cotangents(torch, see):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    y = torch.tanh(x @ w) * w
+    rows = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, -1.0]])
+    grad = torch.autograd.grad
+    see(grads=grad(y, [x, w], rows, retain_graph=True, is_grads_batched=True))
+    (g,) = grad(y, [w], [rows], create_graph=True, is_grads_batched=True)
+    see(recorded=g, again=grad(g.sum(), [x, w], retain_graph=True))
+    u = torch.ones(3, requires_grad=True)
+    options = {"retain_graph": True, "is_grads_batched": True}
+    see(unused=grad(y, [w, u], rows, allow_unused=True, **options))
+    see(zeros=grad(y, [w, u], rows, materialize_grads=True, **options))
+    both = grad([y, (x * x).sum()], [x], [rows, torch.tensor([1.0, 2.0, 3.0])], **options)
+    see(of_two_outputs=both)
+    see.error(
+        no_rows=lambda: grad(y, [w], rows[0], **options),
+        too_long=lambda: grad(y, [w], torch.ones(3, 4), **options),
+        none_given=lambda: grad(y, [w], **options),
+        scalar=lambda: grad(y.sum(), [w], **options),
+        not_used=lambda: grad(y, [u], rows, **options),
+        unlike=lambda: grad([y, y], [w], [rows, rows[:2]], **options),
+    )
