@@ -193,7 +193,11 @@ def test_grad_steps_under_transforms(server: Running) -> None:
     ]
     key = stored(server, inputs=["x"], ops=ops, outputs=["g"])
     inputs = {"x": f64([1.0, 2.0])}
-    close(call(server, "evaluate", key, inputs=inputs)["outputs"]["g"], [3.0, 12.0])
+    inline = {"inputs": ["x"], "ops": ops, "outputs": ["g"]}
+    for program in (key, inline):
+        found = call(server, "evaluate", program, inputs=inputs)
+        close(found["outputs"]["g"], [3.0, 12.0])
+        assert not found["outputs"]["g"]["requires_grad"]
     found = call(server, "jacobian", key, inputs=inputs, strategy="reverse-mode")
     close(found["jacobian"]["g"]["x"], [[6.0, 0.0], [0.0, 12.0]])
     found = call(server, "jvp", key, inputs=inputs, tangents={"x": f64([1.0, 10.0])})
@@ -348,3 +352,17 @@ def test_grad_steps_under_vmap(server: Running, session: Client) -> None:
     key = stored(server, inputs=["x"], ops=ops, outputs=["g"])
     session.steps({"vmap": key, "args": [[1.0, 2.0]], "out": "g"})
     assert session.data("g") == [3.0, 12.0]
+
+
+def test_inline_programs_call_stored_ones(server: Running) -> None:
+    """Over and over, so that what is kept of them for the next time is used as well."""
+    inner = source(server, "z = (x * x * rand(3).ceil()).sum()")
+    ops = [{"call": inner, "args": ["x"], "out": "z"}]
+    program = {"inputs": ["x"], "ops": ops, "outputs": ["z"]}
+    for k in range(5):
+        inputs = {"x": f64([1.0, 2.0, float(k)])}
+        found = call(server, "value_and_grad", program, inputs=inputs)
+        close(found["grads"]["x"], [2.0, 4.0, 2.0 * k])
+        close(call(server, "evaluate", program, inputs=inputs)["outputs"]["z"], 5.0 + k * k)
+    server.client.delete(f"/v1/programs/{inner}")
+    assert ask(server, "evaluate", program, inputs=inputs).json()["code"] == "program_not_found"

@@ -28,7 +28,12 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
 from gradwire_service.host.plans import Plans
 from gradwire_service.host.programs import Program, Programs, build
-from gradwire_service.host.protocol import EvaluateRequest, SessionCreate, SessionPatch
+from gradwire_service.host.protocol import (
+    EvaluateRequest,
+    GradStep,
+    SessionCreate,
+    SessionPatch,
+)
 from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.repeated import Repeated
 from gradwire_service.host.reply import Filled, Reply
@@ -109,6 +114,11 @@ class Host:
         found = again.answer(self.limits, self.ledger, seconds, allowance)
         if found is not None:
             return found
+        if type(request) is EvaluateRequest and _has_grad_steps(request.program):
+            # Its inputs require no grad: a program makes variables of its own of them.
+            return self.apply(
+                "evaluate", request.program, request, arrays, fetch, allowance, seconds
+            )
         session = self._passing()
         try:
             way = Transform(session, request, arrays, fetch)
@@ -308,6 +318,10 @@ class Host:
                 f"memory_limit_bytes is {nbytes}, and the limit is {self.limits.session_bytes}",
                 "ask for less",
             )
+
+
+def _has_grad_steps(program: Model) -> bool:
+    return any(type(step) is GradStep for step in program.ops or ())
 
 
 def _offered() -> list[str]:
