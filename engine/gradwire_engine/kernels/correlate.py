@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, windows
 
-LIMIT = 1 << 24
-"""Bytes of the columns that are made at a time: they bound what a convolution takes beside its
-operands and its result, and are read again before they leave the cache."""
+LIMIT = 1 << 20
+"""Bytes of the columns that are made at a time, always in the same memory: they are read again
+before they leave the cache, and bound what a convolution takes beside operands and result."""
 
 
 class Sliding(NamedTuple):
@@ -68,9 +68,13 @@ def images(
 
 def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how: Sliding) -> None:
     places, found = out.shape[1] * prod(kernel), y.shape[2:]
+    memory: Any = None
     for samples, rows in blocks(y.shape[0], found[0], _row_bytes(places, found, y.itemsize), LIMIT):
         part = y[samples, :, rows]
-        columns = xp.matmul(matrix, _rows(part, how.groups))
+        given = _rows(part, how.groups)
+        shape = (how.groups, places // how.groups, given.shape[2])
+        memory = xp.empty(prod(shape), y.dtype) if memory is None else memory
+        columns = xp.matmul(matrix, given, out=memory[: prod(shape)].reshape(shape))
         columns = columns.reshape(out.shape[1], *kernel, part.shape[0], *part.shape[2:])
         columns = xp.moveaxis(columns, 1 + len(kernel), 0)
         before = how.padding[0] - rows.start * how.stride[0]  # of the first of these windows
@@ -96,19 +100,26 @@ def _pointwise(kernel: Sizes, how: Sliding) -> bool:
 def _columns(
     xp: Any, x: Array, kernel: Sizes, found: Sizes, how: Sliding
 ) -> Iterator[tuple[Array, slice, slice]]:
-    """Blocks of windows as matrices (groups, places in a window, windows).
+    """Blocks of windows as matrices (groups, places in a window, windows), one after the other.
 
-    With them the samples and the rows of windows that they are.
+    With them the samples and the rows of windows that they are. Their memory is used again.
     """
     axes, places = len(kernel), x.shape[1] * prod(kernel)
-    seen = windows(xp, padded(xp, x, how.padding, how.padding), kernel, how.stride, how.dilation)
-    seen = seen[(..., *(slice(n) for n in found))]  # more may fit than are wanted
-    seen = xp.moveaxis(seen, 0, 1 + axes)  # (C, places, N, windows)
-    whole = (slice(None),) * (1 + axes)
+    memory = seen = None
+    current: Any = None
     for samples, rows in blocks(x.shape[0], found[0], _row_bytes(places, found, x.itemsize), LIMIT):
-        part = seen[(*whole, samples, rows)]
-        wide = prod(part.shape[1 + axes :])
-        yield part.reshape(how.groups, places // how.groups, wide), samples, rows
+        if samples != current:
+            plane = padded(xp, x[samples], how.padding, how.padding)
+            seen = windows(xp, plane, kernel, how.stride, how.dilation)
+            seen = seen[(..., *(slice(n) for n in found))]  # more may fit than are wanted
+            seen = xp.moveaxis(seen, 0, 1 + axes)  # (C, places, N, windows)
+            current = samples
+        assert seen is not None
+        part = seen[(*(slice(None),) * (2 + axes), rows)]
+        memory = xp.empty(part.size, x.dtype) if memory is None else memory
+        columns = memory[: part.size]
+        columns.reshape(part.shape)[...] = part
+        yield columns.reshape(how.groups, places // how.groups, -1), samples, rows
 
 
 def _row_bytes(places: int, found: Sizes, itemsize: int) -> int:
