@@ -18,6 +18,7 @@ from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger, Meter, TooMuchHere
 from gradwire_service.host.origins import Origins
+from gradwire_service.host.plans import Plans
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
 from gradwire_service.host.reply import Filled
 from gradwire_service.http.codec import write_reply
@@ -159,6 +160,78 @@ def test_there_are_plans_where_there_can_be(name: str) -> None:
 def shared(first: ValueAndGradRequest, other: ValueAndGradRequest) -> ValueAndGradRequest:
     """The other request with the first one's program, as the HTTP door gives it."""
     return other.model_copy(update={"program": first.program})
+
+
+CUBES = program("y = torch.sin(x * w)\nz = (y ** 3).sum()", "z", inputs=("x", "w"))
+TRANSFORMS: dict[str, Callable[[float], dict[str, Any]]] = {
+    "evaluate": lambda a: {},
+    "value_and_grad": lambda a: {"wrt": ["w"], "grad_outputs": {"z": a}},
+    "vjp": lambda a: {"cotangents": {"z": a}},
+    "jvp": lambda a: {"tangents": {"x": [a, 0, 1]}},
+    "hvp": lambda a: {"vector": {"x": [a, 0, 1]}},
+    "vhp": lambda a: {"vector": {"w": [a, 0, 1], "x": [1, 2, a]}},
+    "jacobian": lambda a: {"wrt": ["x"], "strategy": "forward-mode"},
+    "hessian": lambda a: {"wrt": ["x", "w"]},
+}
+BATCHES = {
+    "vjp": lambda a: {"cotangents": {"z": [a, 1, 2]}, "batched": True},
+    "jvp": lambda a: {"tangents": {"x": [[a, 0, 1], [0, 1, 0]]}, "batched": True},
+}
+ASKED = [*TRANSFORMS.items(), *BATCHES.items()]
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "inline"])
+@pytest.mark.parametrize(("name", "beside"), ASKED)
+def test_transforms_are_answered_as_at_first(
+    name: str, beside: Callable[[float], dict[str, Any]], stored: bool
+) -> None:
+    def body(a: float) -> dict[str, Any]:
+        return {"inputs": {"x": [a, 0.5, 0.1], "w": [1, 2, a]}} | beside(a)
+
+    def post(server: Running, a: float) -> dict[str, Any]:
+        if not stored:
+            return posted(server, f"/v1/{name}", body(a) | {"program": CUBES})
+        key = posted(server, "/v1/programs", CUBES)["id"]
+        return posted(server, f"/v1/programs/{key}/{name}", body(a))
+
+    points = (0.5, 1.0, 1.5, 2.0, -3.0)
+    with running() as one:
+        found = [post(one, a) for a in points]
+        assert one.service.host.plans.made == 1
+        assert one.service.host.plans.answered == 3
+        for a, reply in zip(points, found, strict=True):
+            one.service.host.plans = Plans()
+            same(reply, post(one, a))
+            assert not one.service.host.plans.answered
+
+
+def posted(server: Running, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    reply = server.client.post(path, json=body)
+    assert reply.is_success, reply.text
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"wrt": ["y"]},
+        {"strategy": "sideways"},
+        {"inputs": {"x": [1.0], "w": "one"}},
+        {"inputs": {"x": [1.0]}},
+        {"surprise": 1},
+    ],
+    ids=str,
+)
+def test_odd_transforms_are_refused_as_at_first(server: Running, change: dict[str, Any]) -> None:
+    body = {"program": CUBES, "inputs": {"x": [0.5], "w": [2.0]}, "wrt": ["x"]}
+    for _ in range(4):
+        posted(server, "/v1/hessian", body)
+    later = server.client.post("/v1/hessian", json=body | change)
+    with running() as fresh:
+        first = fresh.client.post("/v1/hessian", json=body | change)
+    assert later.status_code == first.status_code >= 400
+    assert later.json() | {"request_id": ""} == first.json() | {"request_id": ""}
 
 
 SQUARES = CASES["a sum of squares"]

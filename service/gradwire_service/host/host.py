@@ -21,8 +21,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES, float32
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_service.host import passing
-from gradwire_service.host.applied import Applied
+from gradwire_service.host import applying, passing
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
@@ -139,13 +138,33 @@ class Host:
         seconds: float | None = None,
     ) -> Reply:
         """A transform of a stored program or of an inline one, in one call."""
+        found = self.filled_apply(transform, program, request, arrays, fetch, allowance, seconds)
+        return found.reply() if type(found) is Filled else found
+
+    def filled_apply(
+        self,
+        transform: str,
+        program: Program | Model,
+        request: Any,
+        arrays: Mapping[str, Array] = _NONE,
+        fetch: Fetch | None = None,
+        allowance: int | None = None,
+        seconds: float | None = None,
+    ) -> Reply | Filled:
+        """The same; where there is a plan for it, a template and what fills it."""
+        fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
+        again = Repeated(self.plans, applying.asked(transform, program, request), arrays, fetch)
+        found = again.answer(self.limits, self.ledger, seconds, allowance)
+        if found is not None:
+            return found
         if not isinstance(program, Program):
             program = build(program, arrays, self.programs.find, self.limits)
         session = self._passing()
         try:
-            return Applied(session, program, request, arrays, fetch or self.fetch).run(
-                transform, seconds or self.limits.seconds, allowance
-            )
+            way = applying.Watched(session, program, request, arrays, fetch)
+            answer = way.run(transform, seconds, allowance)
+            again.learn(way.done(transform, answer, self._tracing))
+            return answer
         finally:
             session.close()
 

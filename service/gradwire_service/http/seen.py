@@ -10,14 +10,19 @@ from collections.abc import Hashable
 from copy import copy
 from typing import Any, TypeGuard
 
-from gradwire_service.host.protocol import EvaluateRequest
+from gradwire_service.host.applying import FIELDS, PLANNED
+from gradwire_service.host.protocol.transforms import TRANSFORMS
 
 _LONGEST, _MOST = 2**14, 256
 """Characters of a text that is kept, and how many are."""
 
 
-_LITERALS = ("inputs", "grad_outputs")
+_LITERALS = ("inputs", *FIELDS)
 """What may differ between requests that are alike."""
+_MAY_DIFFER = frozenset({"program", *_LITERALS})
+_NAMED = (dict, type(None))
+_KINDS = frozenset(TRANSFORMS[name].inline for name in PLANNED)
+"""Requests whose literals are read as they are."""
 
 
 class Seen:
@@ -64,22 +69,29 @@ def _keep(found: dict[Hashable, Any], key: Hashable, request: Any) -> None:
 
 def _frame(kind: type[Any], value: dict[str, Any]) -> Hashable:
     """All of a request to run source text but its literals; None where it is anything else."""
-    program, wrt = value.get("program"), value.get("wrt")
+    program = value.get("program")
     if not (
-        issubclass(kind, EvaluateRequest)
+        kind in _KINDS
         and type(program) is dict
         and len(program) == 3
         and type(source := program.get("source")) is str
         and len(source) <= _LONGEST
         and _names(inputs := program.get("inputs"))
         and _names(outputs := program.get("outputs"))
-        and (wrt is None or _names(wrt))
-        and type(value.get("inputs")) is dict
-        and type(value.get("grad_outputs")) in (dict, type(None))
+        and all(type(value[field]) in _NAMED for field in _LITERALS if field in value)
     ):
         return None
-    by = None if wrt is None else tuple(wrt)
-    return (kind, frozenset(value), source, tuple(inputs), tuple(outputs), by)
+    rest = [_plain(value[field]) for field in sorted(value.keys() - _MAY_DIFFER)]
+    if None in rest:
+        return None
+    return (kind, frozenset(value), source, tuple(inputs), tuple(outputs), tuple(rest))
+
+
+def _plain(value: object) -> Hashable:
+    """A flag, a word or a list of names; None for anything else."""
+    if value is None or type(value) in (bool, str):
+        return (type(value), value)
+    return tuple(value) if _names(value) else None
 
 
 def _names(value: object) -> TypeGuard[list[str]]:

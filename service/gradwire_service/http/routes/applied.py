@@ -67,7 +67,7 @@ async def _answer(
     host, seconds = call.service.host, call.seconds()
 
     def work(allowance: int | None = None) -> Any:
-        return host.apply(
+        return host.filled_apply(
             transform,
             request.program if program is None else program,
             request,
