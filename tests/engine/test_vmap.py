@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.engine.calls import leaf, numbers, op, plain, write
 
+from gradwire_engine import func
 from gradwire_engine.backward import backward, grad
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.errors import GradwireError
@@ -191,6 +192,36 @@ def test_a_gradient_of_gradients_of_examples() -> None:
     per_example = vmap(inner, in_dims=(None, 0))(w, x)
     (g,) = grad([op("sum", per_example)], [w])
     assert numbers(g) == [6 * (1 + 64), 6 * (8 + 125), 6 * (27 + 216)]
+
+
+def cubes(a: Any) -> Any:
+    return op("sum", a * a * a)
+
+
+def test_maps_and_forward_mode_go_into_each_other() -> None:
+    x, t = plain(ROWS), plain([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    values, slopes = vmap(lambda a, b: func.jvp(cubes, (a,), (b,)))(x, t)
+    assert numbers(values) == [36.0, 405.0]
+    assert numbers(slopes) == [30.0, 75.0]
+    values, slopes = func.jvp(vmap(cubes), (x,), (t,))
+    assert numbers(values) == [36.0, 405.0]
+    assert numbers(slopes) == [30.0, 75.0]
+
+
+def test_second_derivatives_of_examples_by_both_modes() -> None:
+    x, t = plain(ROWS), plain([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    wanted = [[6.0, 0.0, 18.0], [0.0, 30.0, 0.0]]  # 6 a b
+
+    def forward_over_reverse(a: Any, b: Any) -> Any:
+        return func.jvp(func.grad(cubes), (a,), (b,))[1]
+
+    def reverse_over_forward(a: Any, b: Any) -> Any:
+        return func.grad(lambda c: func.jvp(cubes, (c,), (b,))[1])(a)
+
+    assert numbers(vmap(forward_over_reverse)(x, t)) == wanted
+    assert numbers(vmap(reverse_over_forward)(x, t)) == wanted
+    rows = vmap(lambda b: vmap(forward_over_reverse, in_dims=(0, None))(x, b))(t)
+    assert numbers(rows)[0] == [[6.0, 0.0, 18.0], [24.0, 0.0, 36.0]]
 
 
 def test_backward_is_refused_inside_a_map() -> None:

@@ -14,10 +14,12 @@ from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.accumulate import in_range
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.gather import check_whole, index_select, rows_sum
 from gradwire_engine.ops.known import elements
 from gradwire_engine.ops.norms import vector_norm
+from gradwire_engine.ops.scatter import scatter_at
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import DType, Spec, bool_, int64
 
@@ -120,6 +122,7 @@ def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
     spec=lambda input, rows: Spec((rows,), bool_, ""),
     public=False,
     fallible=True,
+    batch=parts(lambda input, rows: _named_in_each(input, rows)),
 )
 def named_rows(xp: Any, input: Array, rows: int) -> Array:
     """Whether an index names each row."""
@@ -127,6 +130,11 @@ def named_rows(xp: Any, input: Array, rows: int) -> Array:
     named = xp.zeros(rows, bool)
     named[input.reshape(-1)] = True
     return named
+
+
+def _named_in_each(input: Any, rows: int) -> Any:
+    nowhere = full((rows,), False, dtype=bool_, device=input.device)
+    return scatter_at(nowhere, 0, reshape(input, (-1,)), True)
 
 
 def renormed(asked: str, input: Any, weight: Any, max_norm: float, norm_type: float) -> None:
