@@ -16,6 +16,7 @@ from gradwire_engine.tape import (
     RETAIN,
     AccumulateGrad,
     Attachment,
+    Bound,
     Extra,
     Handle,
     Node,
@@ -63,7 +64,7 @@ class _Copies:
         """The copy of an attachment, the same one each time: handles find theirs by identity."""
         found = self.attachments.get(id(old))
         if found is None:
-            what = self.weak(old.what) if old.kind == RETAIN else old.what
+            what = self.weak(old.what) if old.kind == RETAIN else self.of(old.what)
             found = self.attachments[id(old)] = old._replace(what=what)
         return found
 
@@ -119,6 +120,11 @@ def _extra(copies: _Copies, old: Extra, new: Extra) -> None:
     new.attached = tuple([copies.attachment(item) for item in old.attached])
 
 
+def _bound(copies: _Copies, old: Bound, new: Bound) -> None:
+    new.program = old.program
+    new.values = tuple([copies.of(value) for value in old.values])
+
+
 def _handle(copies: _Copies, old: Handle, new: Handle) -> None:
     new.extra, new.attachment = copies.weak(old.extra), copies.attachment(old.attachment)
 
@@ -149,6 +155,7 @@ _FILL: dict[type, Callable[[_Copies, Any, Any], None]] = {
     View: _view,
     Node: _node,
     Extra: _extra,
+    Bound: _bound,
     Handle: _handle,
     Packed: _packed,
     Region: _region,

@@ -37,6 +37,23 @@ class Program(Protocol):
     def __call__(self, *values: Any) -> tuple[Any, ...]: ...
 
 
+class Bound:
+    """A program with its last values given: tensors that it uses beside what comes."""
+
+    __slots__ = ("program", "values")
+
+    def __init__(self, program: Program, values: tuple[Any, ...]) -> None:
+        self.program, self.values = program, values
+
+    @property
+    def id(self) -> str:
+        """The program's."""
+        return self.program.id
+
+    def __call__(self, *given: Any) -> tuple[Any, ...]:
+        return self.program(*given, *self.values)
+
+
 class Hooked:
     """What nodes and leaves' edges have in common: attachments."""
 

@@ -15,6 +15,7 @@ from gradwire_engine.errors import GradwireError
 from gradwire_engine.fork import _FILL, _Copies, fork
 from gradwire_engine.hooks import register_hook
 from gradwire_engine.mode import no_grad
+from gradwire_engine.tape import Bound
 from gradwire_engine.tensor import Tensor
 
 pytestmark = pytest.mark.usefixtures("each_library")
@@ -62,7 +63,7 @@ def test_every_slot_of_every_kind_of_cell_is_copied() -> None:
     copies = _Copies()
     for tensor in one.values():
         copies.of(tensor)
-    copies.of(register_hook(one["x"], Log().note()))
+    copies.of(register_hook(one["x"], Bound(Log().note(), (one["w"],))))
     copies.finish()
     kinds = {type(cell) for cell in copies.made.values()}
     assert kinds == set(_FILL)

@@ -19,7 +19,7 @@ from gradwire_engine.hooks import (
 )
 from gradwire_engine.journal import transaction
 from gradwire_engine.mode import local, no_grad
-from gradwire_engine.tape import Handle
+from gradwire_engine.tape import Bound, Handle
 from gradwire_engine.tensor import Tensor
 
 pytestmark = pytest.mark.usefixtures("each_library")
@@ -403,6 +403,16 @@ def test_wrong_results_of_a_nodes_hook(give: Callable[..., Any], words: str) -> 
         backward([total(z)])
     assert words in caught.value.detail
     assert x.grad is None
+
+
+def test_a_program_with_tensors_of_its_own_has_those_of_its_side_of_a_fork() -> None:
+    x, _, z = chain()
+    scale = plain([10, 100])
+    register_hook(x, Bound(Python(lambda g, k: op("mul", g, k)), (scale,)))
+    tensors = fork_all({"x": x, "z": z, "scale": scale})[0]
+    write("mul_", tensors["scale"], 2)
+    assert numbers(grad([z], [x])[0]) == [60, 600]
+    assert numbers(grad([tensors["z"]], [tensors["x"]])[0]) == [120, 1200]
 
 
 # gradient edges

@@ -82,6 +82,26 @@ def test_a_post_accumulate_program_takes_a_step(server: Running) -> None:
     assert talk.values(*steps, returns="x seen x.grad") == [[-2, -1], [6, 6], [6, 6]]
 
 
+def test_tensors_that_a_program_uses_beside_the_gradient(server: Running) -> None:
+    talk = Talk(server)
+    scaled = program(server, "out = g * k", "g k")
+    step = program(server, "w -= g * rate\nout = w", "w g rate")
+    steps = [
+        LEAF,
+        {"tensor": "k", "value": [10.0, 100.0]},
+        DOUBLE,
+        {"hook": "h", "program": scaled, "args": ["k"]},
+        {"hook": "x", "kind": "post_accumulate", "program": step, "args": [0.5]},
+        {"free": ["k"]},
+        *TOTAL,
+        BACK,
+    ]
+    assert talk.values(*steps, returns="x.grad x") == [[60, 600], [-29, -298]]
+    held = talk.client.get(f"/v1/sessions/{talk.id}").json()["bytes"]["values"]
+    assert held >= 8 * 4 + 4  # x, h, y, k of two float32 each, z
+    assert "takes 2" in talk.refused("invalid_argument", {"hook": "h", "program": scaled})
+
+
 def test_hooks_of_nodes(server: Running) -> None:
     talk = Talk(server)
     after = program(server, "out = a + g\nb2 = g * 1", "a b g", "out b2")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire_engine import hooks as engine
 from gradwire_engine.errors import error
 from gradwire_engine.journal import drop, put
-from gradwire_engine.tape import Handle, Program
+from gradwire_engine.tape import Bound, Handle, Program
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
@@ -32,25 +32,23 @@ class Hook(NamedTuple):
     takes: int
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        values = self._with_gradient(values)
+        if self.takes == _LEAF:  # a leaf, which had to wait for its gradient
+            values = (values[0], values[0].grad, *values[1:])
         if self.out is not None:
             session = session_of_this_thread()
-            arrived = values[self.takes]
+            arrived = values[1 if self.takes == _LEAF else self.takes]
             if arrived is None:
                 session.unbind(self.out)
             else:
-                session.bind(self.out, arrived.detach() if not arrived.requires_grad else arrived)
-        if self.program is None or (values[0] is None and len(values) == 1):
+                session.bind(self.out, arrived if arrived.requires_grad else arrived.detach())
+        if self.program is None or (self.takes == 0 and values[0] is None):
             return ()
         found = Inside(self.program)(*values)
         return () if self.observes else found
 
-    def _with_gradient(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A leaf with its gradient, where the hook waited for that to be accumulated."""
-        return (values[0], values[0].grad) if self.takes == _LEAF else values
 
-
-_LEAF = 1
+_LEAF = -1
+"""In place of a number: the hook is of a leaf, and what comes is the leaf itself."""
 _REGISTER: dict[str, Callable[[Tensor, Program], Handle]] = {
     "tensor": engine.register_hook,
     "post_accumulate": engine.register_post_accumulate_grad_hook,
@@ -77,7 +75,12 @@ def hook(steps: Steps, step: HookStep) -> None:
     takes = _takes(step, tensor)
     if program is not None:
         _check_inputs(step, program, tensor)
-    made = Hook(step.id or step.program or step.out or "", program, step.observes, step.out, takes)
+    own = tuple([steps.reader.operand(value) for value in step.args])
+    made: Program = Hook(
+        step.id or step.program or step.out or "", program, step.observes, step.out, takes
+    )
+    if own:
+        made = Bound(made, own)
     _make_room(session)
     key = step.id or f"#{len(session.hooks)}"
     while key in session.hooks:
@@ -93,7 +96,7 @@ def _takes(step: HookStep, tensor: Tensor) -> int:
 
 def _check_inputs(step: HookStep, program: Callee, tensor: Tensor) -> None:
     """Refuse a program that can't take what it will be given."""
-    wanted = _wanted(step, tensor)
+    wanted = _wanted(step, tensor) + len(step.args)
     if len(program.inputs) != wanted:
         raise error(
             "invalid_argument",
@@ -142,3 +145,11 @@ def unhook(steps: Steps, step: UnhookStep) -> None:
 
 def _known(names: Sequence[str]) -> str:
     return f"there are {', '.join(names[:10])}" if names else "give a hook an id where it is made"
+
+
+def held(handles: Iterable[Handle]) -> Iterator[Tensor]:
+    """The tensors that programs of hooks use, as long as what they hang at is there."""
+    for handle in handles:
+        what = handle.attachment.what
+        if type(what) is Bound and handle.extra() is not None:
+            yield from what.values

@@ -18,6 +18,7 @@ from gradwire_engine.random import Generator
 from gradwire_engine.spec import DType
 from gradwire_engine.tape import Handle
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.hooks import held as held_by_hooks
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger, Meter
 from gradwire_service.host.optimizers import held
@@ -135,7 +136,9 @@ class Session:
 
     def held(self) -> Iterator[Tensor]:
         """What the session keeps alive: named tensors, and what optimisers hold."""
-        return chain(self.tensors.values(), held(self.optimizers))
+        return chain(
+            self.tensors.values(), held(self.optimizers), held_by_hooks(self.hooks.values())
+        )
 
     # names
 
@@ -222,15 +225,17 @@ class Session:
 
 def shown(name: str | None, tensor: Tensor, *, data: bool = True) -> TensorReply:
     """A tensor as a reply shows it; `data` says whether its elements are wanted."""
-    edge: Any = tensor.edge
-    node = None if edge is None else tensor.grad_fn
+    try:
+        node, leaf = tensor.grad_fn, tensor.is_leaf
+    except GradwireError:  # a view whose history is lost with a write to its base: still elements
+        node, leaf = None, False
     return TensorReply(
         name,
         tensor.spec.dtype,
         tensor.spec.shape,
         tensor.spec.device,
         tensor.requires_grad,
-        node is None,
+        leaf,
         None if node is None else node.name(),
         tensor.storage.version,
         tensor.numpy() if data else None,

@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gradwire_service.host.protocol.names import Written
+from gradwire_service.host.protocol.names import LiteralOrName, Written
 from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.walks import Part
 
@@ -32,6 +32,12 @@ class HookStep(StepPart):
         min_length=1,
         max_length=64,
     )
+    args: list[LiteralOrName] = Field(
+        default_factory=list,
+        description="Further inputs of the program, after the gradients: names of tensors, or "
+        "literals. They are the tensors of now, held as long as the hook.",
+        examples=[["w"]],
+    )
     observes: bool = Field(
         False, description="Whether the program's outputs replace nothing.", examples=[True]
     )
@@ -50,6 +56,8 @@ class HookStep(StepPart):
     def _does_something(self) -> Self:
         if self.program is None and self.out is None:
             raise PydanticCustomError("hook", "a hook needs a program, or a name in out, or both")
+        if self.program is None and self.args:
+            raise PydanticCustomError("hook", "args are for a program")
         return self
 
 
