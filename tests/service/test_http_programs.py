@@ -248,12 +248,37 @@ def test_a_run_is_metered(server: Running) -> None:
 
 
 def test_what_a_running_program_holds_counts(server: Running) -> None:
-    text = "\n".join(f"y{k} = x.expand(100, 1000) + {k}" for k in range(20)) + "\nz = y0.sum()"
-    key = source(server, text)
+    made = "\n".join(f"y{k} = x.expand(100, 1000) + {k}" for k in range(20))
+    key = source(server, f"{made}\nz = stack([{', '.join(f'y{k}' for k in range(20))}]).sum()")
     session = server.session(memory_limit_bytes=4_000_000)
     session.steps({"tensor": "x", "value": 1.0})
     problem = session.refused({"call": key, "args": ["x"], "out": "z"})
     assert (problem["code"], problem["step"]) == ("memory_limit", 0)
+
+
+def test_what_a_running_program_no_longer_needs_is_given_back(server: Running) -> None:
+    """Twenty results of 400 kB each, of which two are needed at a time."""
+    lines = ["y = x.expand(100, 1000) + 0"] + ["a, b = split(y, 50)", "y = cat([b, a]) + 1"] * 20
+    key = source(server, "\n".join(lines) + "\nz = y.sum()")
+    session = server.session(memory_limit_bytes=4_000_000)
+    session.steps({"tensor": "x", "value": 1.0}, {"call": key, "args": ["x"], "out": "z"})
+    assert session.data("z") == 2_100_000.0
+
+
+def test_several_results_live_until_the_last_is_used(server: Running, session: Client) -> None:
+    ops = [
+        {"op": "split", "args": ["x", 1], "out": "p"},
+        {"op": "mul", "args": ["p.0", 2], "out": "a"},
+        {"op": "mul", "args": ["p.1", 3], "out": "b"},
+        {"op": "cat", "args": [["a", "p.2", "b"]], "out": "c"},
+    ]
+    key = stored(server, inputs=["x"], ops=ops, outputs=["c", "p.0"])
+    nested = source(server, "z = cat(x.split(1))[0] + x.max(0)[0] + x.max(0)[1]")
+    session.steps({"tensor": "x", "value": [1.0, 2.0, 4.0]})
+    session.steps({"call": key, "args": ["x"], "out": ["c", "p"]})
+    session.steps({"call": nested, "args": ["x"], "out": "z"})
+    assert (session.data("c"), session.data("p")) == ([2.0, 4.0, 6.0], [1.0])
+    assert session.data("z") == 1.0 + 4.0 + 2.0
 
 
 @pytest.mark.parametrize("seconds", ["0.05"])

@@ -104,7 +104,7 @@ class Watched(Applied):
 
         Its function raises TooMuchHere on the event loop: a derivative's trace may be long.
         """
-        if self.program.nbytes > _LONGEST:
+        if transform not in PLANNED or self.program.nbytes > _LONGEST:
             return None
         inline = self.session.meter.allowance is not None
 

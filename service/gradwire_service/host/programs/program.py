@@ -14,6 +14,7 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host.elements import Array
 from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.frame import Frame
+from gradwire_service.host.programs.lifetimes import forget, lifetimes
 from gradwire_service.host.protocol import StepPart
 from gradwire_service.host.run import do
 from gradwire_service.host.scope import Callee
@@ -27,12 +28,12 @@ class Program:
 
     lines: for each step its line of source text, if that is where it comes from.
     calls: the programs that it calls, by id. size: steps of a run, those of callees included.
-    leaves: inputs that its own grad steps differentiate by.
+    leaves: inputs that its own grad steps differentiate by. ending: names to forget, by step.
     """
 
     __slots__ = (
-        "calls", "depth", "entries", "id", "inputs", "leaves", "lines", "nbytes", "outputs",
-        "size", "steps",
+        "calls", "depth", "ending", "entries", "id", "inputs", "leaves", "lines", "nbytes",
+        "outputs", "size", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +55,7 @@ class Program:
         self.inputs = tuple(entry.name for entry in entries)
         self.steps, self.outputs, self.lines = tuple(steps), tuple(outputs), tuple(lines)
         self.calls, self.leaves = calls, leaves
+        self.ending = lifetimes(steps, outputs)
         self.size, self.depth, self.nbytes = size, depth, nbytes
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
@@ -100,6 +102,7 @@ class Program:
         try:
             for index, step in enumerate(self.steps):
                 do(steps, index, step)
+                forget(self.ending[index], frame.tensors)
             return tuple([frame.find(name) for name in self.outputs])
         finally:
             if frames is not None:
