@@ -89,7 +89,7 @@ class Primitive(Overload):
     derivative is its own transpose. Both are for forward mode, which works without: tangents.py.
     holomorphic: of an elementwise op, false where a complex operand is conjugated on the way.
     by_strides: what a view shows depends on how the tensor lies in memory.
-    batch: the rule for operands with a batch axis, where the family's does not fit: see batch.py.
+    batch: the rule for operands with a batch axis, where the family's does not fit: batch/rules.py.
     """
 
     def __init__(
@@ -253,12 +253,13 @@ def value_apply(
 
 def value_level(args: Sequence[Any], places: tuple[int, ...]) -> int:
     """The highest level among operands; 0 where no transform wraps any."""
-    return max(
-        item.level
-        for place in places
-        for item in (args[place] if type(args[place]) in (list, tuple) else (args[place],))
-        if type(item) in APPLY
-    )
+    highest = 0
+    for place in places:
+        arg = args[place]
+        for item in arg if type(arg) in (list, tuple) else (arg,):
+            if type(item) in APPLY and item.level > highest:
+                highest = item.level
+    return highest
 
 
 def _namespace(op: Primitive, args: Sequence[Any]) -> Any:
