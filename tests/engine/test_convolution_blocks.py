@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from gradwire_engine.kernels import correlate
+from gradwire_engine.kernels import correlate, depthwise
 from gradwire_engine.kernels.correlate import Sliding
 from gradwire_engine.kernels.windows import counts
 
@@ -16,14 +15,17 @@ SHAPES = [
     ((3, 4, 9, 7), (6, 2, 3, 2), Sliding((1, 1), (1, 0), (1, 2), 2)),
     ((2, 3, 8, 8), (4, 3, 3, 3), Sliding((2, 3), (1, 2), (2, 1), 1)),
     ((2, 4, 7, 6), (8, 1, 3, 2), Sliding((1, 2), (2, 1), (1, 1), 4)),
+    ((3, 4, 7, 6), (4, 1, 3, 2), Sliding((1, 2), (2, 1), (1, 2), 4)),
     ((2, 1, 5, 4, 6), (2, 1, 2, 3, 2), Sliding((2, 1, 1), (1, 1, 0), (1, 1, 2), 1)),
 ]
 
 
 @pytest.fixture(params=[64, 1 << 10, 1 << 12])
-def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(correlate, "LIMIT", request.param)
-    yield request.param
+    monkeypatch.setattr(depthwise, "LIMIT", request.param)
+    value: int = request.param
+    return value
 
 
 def three(x_shape: tuple[int, ...], w_shape: tuple[int, ...], how: Sliding) -> list[np.ndarray]:
@@ -44,8 +46,18 @@ def test_blocks_of_any_size_give_the_same(
     case: tuple[tuple[int, ...], tuple[int, ...], Sliding], limit: int
 ) -> None:
     small = three(*case)
-    correlate.LIMIT = 1 << 30
+    correlate.LIMIT = depthwise.LIMIT = 1 << 30
     for a, b in zip(small, three(*case), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_channels_by_themselves_are_what_products_of_matrices_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = SHAPES[3]
+    direct = three(*case)
+    monkeypatch.setattr(depthwise, "suits", lambda *given: False)
+    for a, b in zip(direct, three(*case), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels import depthwise
 from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, windows
 
 LIMIT = 1 << 20
@@ -37,6 +38,8 @@ def results(
     if _pointwise(kernel, how) and prod(found) >= 64:
         image = x.reshape(x.shape[0], how.groups, weight.shape[1], prod(found))
         out = xp.matmul(matrix, image).reshape(shape)
+    elif depthwise.suits(weight.shape, found, how):
+        out = depthwise.results(xp, x, weight, found, how)
     else:
         out = xp.empty(shape, x.dtype)
         for columns, samples, rows in _columns(xp, x, kernel, found, how):
@@ -58,6 +61,8 @@ def images(
     if _pointwise(kernel, how) and prod(size) >= 64 and y.shape[2:] == size:
         rows = y.reshape(y.shape[0], how.groups, matrix.shape[-1], prod(size))
         out = xp.matmul(matrix, rows).reshape(shape)
+    elif depthwise.suits(weight.shape, y.shape[2:], how):
+        out = depthwise.images(xp, y, weight, size, how)
     else:
         out = xp.zeros(shape, y.dtype)
         _add_images(xp, out, y, matrix, kernel, how)
@@ -86,6 +91,8 @@ def weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
     """w: for each place in the window the sum over samples and windows of y times x there."""
     groups, channels = how.groups, x.shape[1] // how.groups
     shape = (y.shape[1], channels, *kernel)
+    if depthwise.suits(shape, y.shape[2:], how):
+        return depthwise.weights(xp, x, y, kernel, how)
     total = xp.zeros((groups, y.shape[1] // groups, prod(shape[1:])), x.dtype)
     for columns, samples, rows in _columns(xp, x, kernel, y.shape[2:], how):
         total += xp.matmul(_rows(y[samples, :, rows], groups), columns.swapaxes(-1, -2))

@@ -202,7 +202,7 @@ def affine_grid(theta: Array, size: Ints, align_corners: bool | None = None) -> 
             "shape_mismatch",
             f"affine_grid: theta is {list(theta.shape)}, size {list(size)}",
             f"theta must be (N, {axes}, {axes + 1})",
-            raised=ValueError,
+            raised=RuntimeError if theta.shape[1:] == (axes, axes + 1) else ValueError,
         )
     if min(size) < 1:
         raise error(

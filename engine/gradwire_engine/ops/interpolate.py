@@ -48,7 +48,11 @@ def _check(input: Any, mode: str, corners: bool | None, antialias: bool) -> int:
     if antialias and mode not in ("bilinear", "bicubic"):
         raise _refused(f"antialias with mode {mode!r}", "only bilinear and bicubic have it")
     if 0 in input.shape[1:]:
-        raise error("shape_mismatch", f"interpolate: the input is {list(input.shape)}")
+        raise error(
+            "shape_mismatch",
+            f"interpolate: the input is {list(input.shape)}",
+            "only the batch may be empty",
+        )
     whole = mode in ("nearest", "nearest-exact")
     if kind(input) not in ("fVu" if whole else "fV"):
         raise error(
@@ -88,7 +92,11 @@ def _sizes(
         found = tuple(floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True))
         steps = (None,) * axes if again else tuple(map(float, factors))
     if min(found) < 1:
-        raise error("shape_mismatch", f"interpolate: the result would be of size {list(found)}")
+        raise error(
+            "shape_mismatch",
+            f"interpolate: the result would be of size {list(found)}",
+            "all sizes must be at least 1",
+        )
     return found, steps
 
 

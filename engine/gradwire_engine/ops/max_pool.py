@@ -157,7 +157,11 @@ def _max_unpool(
     asked = f"max_unpool{axes}d"
     has_planes(asked, input, axes)
     if indices.dtype not in (int64, int64.numpy):
-        raise error("dtype_mismatch", f"{asked}: the indices are {indices.dtype}, not int64")
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: the indices are {indices.dtype}, not int64",
+            "give the indices that max_pool returned",
+        )
     if indices.shape != input.shape:
         raise error(
             "shape_mismatch",
@@ -172,7 +176,11 @@ def _max_unpool(
     )
     size = usual if output_size is None else _wanted(asked, output_size, usual, stride)
     if min(size) < 1:
-        raise error("shape_mismatch", f"{asked}: the result would be of size {list(size)}")
+        raise error(
+            "shape_mismatch",
+            f"{asked}: the result would be of size {list(size)}",
+            "take a larger kernel_size, or pad less",
+        )
     lead = tuple(input.shape[:-axes])
     if axes > 1:
         return unpooled(input, indices, (*lead, *size), axes)
