@@ -18,6 +18,8 @@ from gradwire import linalg as linalg
 from gradwire import nn as nn
 from gradwire import special as special
 from gradwire import testing as testing
+from gradwire.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from gradwire.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from gradwire.autograd import enable_grad as enable_grad
 from gradwire.autograd import inference_mode as inference_mode
 from gradwire.autograd import is_grad_enabled as is_grad_enabled

@@ -74,6 +74,8 @@ class Session:
         self._pending = Pending()
         self._forgotten: deque[str] = deque()
         self._unusable: GradwireError | None = None
+        self._anomaly = False  # what the host knows of anomaly mode
+        self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
         self.journal = Journal()
 
     # recording
@@ -125,7 +127,10 @@ class Session:
             if len(self._forgotten) >= FREE_AFTER:
                 self._record_free()
             at = len(self.journal.entries) if mark is None else mark
-            self._pending.add(step, users_line(), at, made, arrays or {})
+            line = users_line()
+            if state.anomaly:
+                self._lines |= {t._name: line for t in made if t is not None}
+            self._pending.add(step, line, at, made, arrays or {})
             if len(self._pending.steps) >= MAX_STEPS or self._pending.nbytes >= MAX_BYTES:
                 self.flush()
 
@@ -149,6 +154,7 @@ class Session:
             if not pending.steps and not returns:
                 return {}
             try:
+                self._tell_anomaly()
                 found = self.transport.steps(self.id, pending.steps, returns, pending.arrays, data)
             except GradwireError as problem:
                 self._failed(problem, pending)
@@ -159,10 +165,24 @@ class Session:
             self.journal.entries.clear()
             return found
 
+    def _tell_anomaly(self) -> None:
+        """The host looks for NaN where the program does; what it looks at is sent at once."""
+        state = local.state
+        wanted = state.anomaly and state.check_nan
+        if wanted is not self._anomaly:
+            self.transport.change(self.id, {"detect_anomaly": wanted})
+            self._anomaly = wanted
+        if not state.anomaly:
+            self._lines.clear()
+
     def _failed(self, problem: GradwireError, pending: Pending) -> None:
         """Bring mirrors back to where the host is; what came after the failed step is lost."""
         if problem.code in _FINAL:
             self._unusable = problem
+        if problem.code == "nan_gradient":
+            name = problem.detail.rpartition("tensor ")[2]
+            if name in self._lines:
+                problem.add_note(f"that was recorded at {self._lines[name]}")
         first = pending.first_not_done(problem)
         if first < len(pending.marks):
             self.journal.rollback(pending.marks[first])
