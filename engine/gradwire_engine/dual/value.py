@@ -51,6 +51,10 @@ class Dual:
         """The value's elements alone, for what is decided by them."""
         return self.primal.array
 
+    def numpy(self) -> Any:
+        """The same as a NumPy array."""
+        return self.primal.numpy()
+
     @property
     def requires_grad(self) -> bool:
         """Whether reverse mode has something to do below this value."""
