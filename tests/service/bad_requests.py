@@ -209,6 +209,7 @@ def step_words() -> Iterator[Bad]:
         "hook": {"hook": "x"},
         "hook of another kind": {"hook": "x", "program": "p_1", "kind": "leaf"},
         "unhook": {"unhook": 1},
+        "edge": {"edge": "x"},
         "optimizer": {"optimizer": 1},
         "step": {"step": 1},
         "clip_grad_norm": {"clip_grad_norm": ["x"]},

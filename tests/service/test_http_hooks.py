@@ -174,6 +174,31 @@ def test_refusals_of_hooks(server: Running) -> None:
     talk.refused("requires_no_grad", constant, {"hook": "c", "kind": "node", "program": ten})
 
 
+# edges
+
+
+def test_an_edge_outlives_an_in_place_op(server: Running) -> None:
+    talk = Talk(server)
+    steps = [
+        LEAF,
+        DOUBLE,
+        {"edge": "h", "out": "e"},
+        {"op": "mul_", "args": ["h", 5]},
+        {"op": "sum", "args": ["h"], "out": "z"},
+        {"edge": "z", "out": "ez"},
+        {"grad": {"outputs": ["ez"], "inputs": ["e", "h", "x"]}, "out": ["a", "b", "c"]},
+    ]
+    assert talk.values(*steps, returns="a b c") == [[5, 5], [1, 1], [10, 10]]
+    talk.refused("requires_no_grad", {"tensor": "k", "value": 1.0}, {"edge": "k", "out": "ek"})
+
+
+def test_an_edge_of_a_leaf_stands_for_the_leaf(server: Running) -> None:
+    talk = Talk(server)
+    back = {"backward": {"tensors": ["z"], "inputs": ["e"]}}
+    steps = [LEAF, {"edge": "x", "out": "e"}, DOUBLE, *TOTAL, back]
+    assert talk.values(*steps, returns="x.grad e.grad") == [[6, 6], None]
+
+
 # anomaly
 
 

@@ -61,6 +61,7 @@ STEPS: list[dict[str, Any]] = [
     {"free": ["y"]},
     {"hook": "h", "program": "p_1", "kind": "node", "observes": True, "out": "g", "id": "a"},
     {"unhook": "a"},
+    {"edge": "h", "out": "e"},
     {"call": "p_1", "args": ["x"], "checkpoint": True, "out": "y"},
     {"call": "p_1", "args": ["x"], "backward": "p_2", "save": ["x"], "null": ["n"], "name": "F",
      "non_differentiable": ["i"], "dirty": ["x"], "materialize_grads": False,

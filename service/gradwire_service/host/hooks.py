@@ -11,7 +11,7 @@ from gradwire_engine.journal import drop, put
 from gradwire_engine.tape import Bound, Handle, Program
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.inside import Inside
-from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
+from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.running import session_of_this_thread
 from gradwire_service.host.scope import Callee
 
@@ -127,6 +127,13 @@ def _make_room(session: Any) -> None:
             f"the session has {len(session.hooks)} hooks, and the limit is {limit}",
             "unhook those that are no longer needed",
         )
+
+
+def edge(steps: Steps, step: EdgeStep) -> None:
+    """Give the present history of a tensor a name of its own."""
+    tensor = steps.session.find(step.edge)
+    engine.get_gradient_edge(tensor)
+    steps.bind(step.out, tensor.alias(tensor.edge))
 
 
 def unhook(steps: Steps, step: UnhookStep) -> None:

@@ -26,6 +26,7 @@ from gradwire_service.host.protocol import (
     CallStep,
     ClipStep,
     DetachStep,
+    EdgeStep,
     FreeStep,
     GradFields,
     GradStep,
@@ -353,4 +354,5 @@ _DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     VmapStep: calls.over_batch,
     HookStep: hooks.hook,
     UnhookStep: hooks.unhook,
+    EdgeStep: hooks.edge,
 }

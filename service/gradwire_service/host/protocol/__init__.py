@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from gradwire_engine.errors import error
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
-from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
+from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
 from gradwire_service.host.protocol.problems import problem
 from gradwire_service.host.protocol.requests import (
@@ -59,6 +59,7 @@ __all__ = [
     "CallStep",
     "ClipStep",
     "DetachStep",
+    "EdgeStep",
     "EvaluateRequest",
     "FreeStep",
     "GradFields",

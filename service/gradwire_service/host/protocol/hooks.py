@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gradwire_service.host.protocol.names import LiteralOrName, Written
+from gradwire_service.host.protocol.names import LiteralOrName, Read, Written
 from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.walks import Part
 
@@ -59,6 +59,18 @@ class HookStep(StepPart):
         if self.program is None and self.args:
             raise PydanticCustomError("hook", "args are for a program")
         return self
+
+
+class EdgeStep(StepPart):
+    """Name the place in the graph where gradients of a tensor arrive now."""
+
+    word = "edge"
+    edge: Read = Field(description="The tensor.", examples=["h"])
+    out: Written = Field(
+        description="A name for the place: for outputs and inputs of grad and backward, also after "
+        "the tensor was written in place.",
+        examples=["e"],
+    )
 
 
 class UnhookStep(StepPart):

@@ -18,7 +18,6 @@ from gradwire_service.host.protocol.requests import (
     StepsRequest,
 )
 from gradwire_service.host.protocol.steps import (
-    NOT_YET,
     STEPS,
     BackwardStep,
     GradStep,
@@ -108,8 +107,6 @@ def _hint(place: Place, found: ErrorDetails) -> str | None:
 def _explain_word(place: Place, step: object) -> tuple[str, str]:
     word = word_of(step)
     known = ", ".join(STEPS)
-    if word in NOT_YET:
-        return f"{place.path}: {word} steps are not available yet", f"there are: {known}"
     if word is not None:
         return (
             f"{place.path}: a {word} step can't stand here",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
-from gradwire_service.host.protocol.hooks import HookStep, UnhookStep
+from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
     Literal,
@@ -165,18 +165,15 @@ STEPS: Mapping[str, type[StepPart]] = {
         TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
         RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep, CallStep, TransformStep,
         OptimizerStep, AdvanceStep, ClipStep,
-        VmapStep, HookStep, UnhookStep,
+        VmapStep, HookStep, UnhookStep, EdgeStep,
     )
 }  # fmt: skip
-
-NOT_YET: tuple[str, ...] = ()
-"""Words of the contract whose steps are not available yet."""
 
 # A word may also be another step's field (`call` has `backward`, a tensor has `requires_grad`), so
 # those that are no one's field come first.
 _FIRST = (
-    "tensor", "op", *NOT_YET, "optimizer", "step", "clip_grad_norm", "transform", "vmap", "call",
-    "hook", "unhook",
+    "tensor", "op", "optimizer", "step", "clip_grad_norm", "transform", "vmap", "call",
+    "hook", "unhook", "edge",
 )  # fmt: skip
 _ORDER = (*_FIRST, *(word for word in STEPS if word not in _FIRST))
 
@@ -213,6 +210,7 @@ Step = Annotated[
     | Annotated[VmapStep, Tag("vmap")]
     | Annotated[HookStep, Tag("hook")]
     | Annotated[UnhookStep, Tag("unhook")]
+    | Annotated[EdgeStep, Tag("edge")]
     | Annotated[OptimizerStep, Tag("optimizer")]
     | Annotated[AdvanceStep, Tag("step")]
     | Annotated[ClipStep, Tag("clip_grad_norm")],
