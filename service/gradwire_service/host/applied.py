@@ -11,7 +11,7 @@ from typing import Any
 from gradwire_engine.errors import error
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Reader
-from gradwire_service.host.derivatives import Ask, Wanted, derive, listed
+from gradwire_service.host.derivatives import Ask, Wanted, check, derive, listed
 from gradwire_service.host.elements import Array
 from gradwire_service.host.forecast import forecast
 from gradwire_service.host.programs import Program
@@ -19,6 +19,9 @@ from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import modes
 from gradwire_service.host.sessions import Session, shown
 from gradwire_service.host.transforms import Fetch, reference
+
+CHECKS = ("gradcheck", "gradgradcheck")
+"""Transforms that compare with differences, and are in float64 where nothing else is said."""
 
 PARTS = {"value_and_grad": "grads"}
 """What the derivative is called in the reply, where not as the transform."""
@@ -50,6 +53,9 @@ class Applied:
             if transform == "evaluate":
                 return self._outputs(self.program(*values))
             ask = Ask(self.program, values, Wanted.of(self.request), self._read)
+            if transform in CHECKS:
+                said = self.request
+                return check(transform, ask, said.eps, said.atol, said.rtol)
             found = derive(transform, ask)
             answer = self._outputs(found.outputs)
             answer[PARTS.get(transform, transform)] = _shown(found.parts)

@@ -19,9 +19,10 @@ from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
-from gradwire_engine.spec import DTYPES, float32
+from gradwire_engine.spec import DTYPES, float32, float64
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_service.host import applying, passing
+from gradwire_service.host.applied import CHECKS
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
@@ -160,6 +161,8 @@ class Host:
         if not isinstance(program, Program):
             program = build(program, arrays, self.programs.find, self.limits)
         session = self._passing()
+        if transform in CHECKS:
+            session.dtype = float64
         try:
             way = applying.Watched(session, program, request, arrays, fetch)
             answer = way.run(transform, seconds, allowance)

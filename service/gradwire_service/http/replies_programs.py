@@ -164,3 +164,51 @@ class PlanReply(Part):
             ]
         ],
     )  # fmt: skip
+
+
+_WORST: dict[str, Any] = {
+    "input": "x", "output": "z", "index": {"output": [], "input": [2]},
+    "numerical": 6.000000000838668, "analytical": 6.0,
+}  # fmt: skip
+
+
+class PlaceReply(Part):
+    """Which element, by an index for each axis."""
+
+    output: list[int] = Field(description="Of the output.", examples=[[]])
+    input: list[int] = Field(description="Of the input.", examples=[[2]])
+
+
+class WorstReply(Part):
+    """The entry of a jacobian that is furthest from its difference."""
+
+    input: str = Field(
+        description="The input; of second derivatives also `the cotangent of` an output.",
+        examples=["x"],
+    )
+    output: str = Field(
+        description="The output; of second derivatives `the gradient of` an input.",
+        examples=["z"],
+    )
+    index: PlaceReply = Field(description="Which elements.", examples=[_WORST["index"]])
+    numerical: Any = Field(
+        description="By differences; a complex number is [re, im].", examples=[6.000000000838668]
+    )
+    analytical: Any = Field(description="By the rules.", examples=[6.0])
+
+
+class GradcheckReply(Part):
+    """Whether derivatives agree with central differences."""
+
+    ok: bool = Field(description="Whether all entries are within tolerance.", examples=[True])
+    worst: WorstReply | None = Field(
+        description="The entry closest to failing, or failing most; null where there is none.",
+        examples=[_WORST],
+    )
+    reason: str | None = Field(
+        description="What is wrong beside entries: a program that gives something else each time.",
+        examples=[None],
+    )
+    warnings: list[str] = Field(
+        description="Inputs whose dtype is too coarse for differences.", examples=[[]]
+    )

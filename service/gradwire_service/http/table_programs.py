@@ -23,6 +23,8 @@ _REPLIES = {
     "jacobian": "JacobianReply",
     "hessian": "HessianReply",
     "plan": "PlanReply",
+    "gradcheck": "GradcheckReply",
+    "gradgradcheck": "GradcheckReply",
 }
 _BESIDE: dict[str, dict[str, Any]] = {
     "jvp": {"tangents": {"x": [1, 0, 0]}},

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradwire_service.host.derivatives.ask import Ask, Found, Wanted, listed
+from gradwire_service.host.derivatives.checks import check
 from gradwire_service.host.derivatives.products import jvp, value_and_grad, vjp
 from gradwire_service.host.derivatives.second import hessian, product
 from gradwire_service.host.derivatives.whole import jacobian
 
-__all__ = ["Ask", "Found", "Wanted", "derive", "listed"]
+__all__ = ["Ask", "Found", "Wanted", "check", "derive", "listed"]
 
 _DERIVE: dict[str, Callable[[Ask], Found]] = {
     "value_and_grad": value_and_grad,

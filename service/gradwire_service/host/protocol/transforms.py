@@ -172,5 +172,7 @@ TRANSFORMS: Mapping[str, Bodies] = {
     "jacobian": Bodies(JacobianInputs, JacobianRequest),
     "hessian": Bodies(JacobianInputs, JacobianRequest),
     "plan": Bodies(PlanInputs, PlanRequest),
+    "gradcheck": Bodies(GradcheckInputs, GradcheckRequest),
+    "gradgradcheck": Bodies(GradcheckInputs, GradcheckRequest),
 }
 """Each transform with its bodies."""

@@ -23,6 +23,8 @@ ABOUT = {
     "vhp": "A vector times the hessian of a scalar output.",
     "jacobian": "The derivative of each element of each output by each element of each input.",
     "plan": "What a program will take for inputs of given shapes; nothing is run.",
+    "gradcheck": "Compare the derivatives of a program with central differences.",
+    "gradgradcheck": "Compare the second derivatives of a program with central differences.",
     "hessian": "The second derivatives of a scalar output, for each pair of inputs.",
 }
 """What each transform does, in a sentence."""

@@ -1,0 +1,120 @@
+"""gradcheck and gradgradcheck of a program: its derivatives beside central differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwire_engine.consistency import SEED, check_repeats, random
+from gradwire_engine.differences import Tested, by_columns, by_rows, like
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.levels import leaf
+from gradwire_engine.mismatch import Tolerance, where
+from gradwire_engine.pullback import Pullback
+from gradwire_engine.spec import complex128, float64
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host.derivatives.ask import Ask
+from gradwire_service.host.derivatives.products import differentiable
+from gradwire_service.host.reply import Reply, plain
+
+
+class Named(NamedTuple):
+    """A function to check: its arguments with their names, and the names of its results."""
+
+    function: Callable[..., Sequence[Any]]
+    arguments: Sequence[Tensor]
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+
+
+def check(transform: str, ask: Ask, eps: float, atol: float, rtol: float) -> Reply:
+    """Whether the derivative agrees with differences of step eps, and where it does least.
+
+    An entry passes if |analytical - numerical| <= atol + rtol |numerical|.
+    """
+    if not ask.wrt:
+        raise error(
+            "requires_no_grad",
+            f"{transform}: none of the inputs is floating or complex",
+            "there is nothing to differentiate by",
+        )
+    warnings = [
+        f"{ask.program.inputs[place]} is {ask.inputs[place].dtype.name}; differences of such "
+        "numbers are too coarse, use float64 or complex128"
+        for place in ask.wrt
+        if ask.inputs[place].dtype not in (float64, complex128)
+    ]
+    named = _first(ask)
+    try:
+        check_repeats(Tested(named.function, named.arguments), 0.0)
+        if transform == "gradgradcheck":
+            named = _second(ask, named)
+        reply = _compared(named, eps, Tolerance(atol, rtol))
+    except GradwireError as problem:
+        if problem.code != "invalid_gradient":
+            raise
+        reply = {"ok": False, "worst": None, "reason": problem.detail}
+    return reply | {"warnings": warnings}
+
+
+def _first(ask: Ask) -> Named:
+    """The program, by the inputs to differentiate by, as a function of all of them."""
+    values = [leaf(x) if i in ask.wrt else x.detach() for i, x in enumerate(ask.inputs)]
+    outputs = ask.program(*values)
+    pairs = zip(ask.program.outputs, outputs, strict=True)
+    names = [name for name, y in pairs if y.dtype.differentiable]
+    return Named(lambda *xs: differentiable(ask)(*xs)[0], values, ask.program.inputs, names)
+
+
+def _second(ask: Ask, first: Named) -> Named:
+    """Its gradient, as a function of the inputs and of cotangents, which are drawn here."""
+    count, rng = len(first.arguments), np.random.default_rng(SEED)
+    drawn = [leaf(like(y, random(rng, y.numpy()))) for y in first.function(*first.arguments)]
+
+    def gradient(*args: Any) -> Sequence[Any]:
+        made = Pullback("gradgradcheck", lambda *xs: tuple(first.function(*xs)), args[:count],
+                        ask.wrt)  # fmt: skip
+        return made.pull(args[count:])
+
+    return Named(
+        gradient,
+        [*first.arguments, *drawn],
+        [*first.inputs, *(f"the cotangent of {name}" for name in first.outputs)],
+        [f"the gradient of {ask.program.inputs[place]}" for place in ask.wrt],
+    )
+
+
+def _compared(named: Named, eps: float, tolerance: Tolerance) -> Reply:
+    """Every entry of every Jacobian, by the rules and by differences; the worst of them."""
+    tested = Tested(named.function, named.arguments)
+    rows = by_rows(tested)
+    worst, most = None, -np.inf
+    for number, place in enumerate(tested.places):
+        differences = by_columns(tested, number, tested.differences(eps))
+        for index, numerical in enumerate(differences):
+            analytical = rows[index][number]
+            beyond = tolerance.exceeded(analytical, numerical)
+            if not beyond.size or beyond.max() <= most:
+                continue
+            most, at = beyond.max(), np.unravel_index(int(beyond.argmax()), beyond.shape)
+            output = tested.run(tested.leaves())[index]
+            worst = {
+                "input": named.inputs[place],
+                "output": named.outputs[index],
+                "index": {
+                    "output": where(output.shape, int(at[0])),
+                    "input": where(tested.points[number].shape, int(at[2])),
+                },
+                "numerical": _number(numerical[at]),
+                "analytical": _number(analytical[at]),
+            }
+    return {"ok": bool(most <= 0), "worst": worst, "reason": None}
+
+
+def _number(value: Any) -> Reply:
+    found = complex(value)
+    if np.iscomplexobj(value):
+        return [plain(found.real), plain(found.imag)]
+    return plain(found.real)
