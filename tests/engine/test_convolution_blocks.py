@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from gradwire_engine.kernels import correlate, depthwise
+from gradwire_engine.kernels import correlate
 from gradwire_engine.kernels.correlate import Sliding
 from gradwire_engine.kernels.windows import counts
 
@@ -23,7 +23,6 @@ SHAPES = [
 @pytest.fixture(params=[64, 1 << 10, 1 << 12])
 def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(correlate, "LIMIT", request.param)
-    monkeypatch.setattr(depthwise, "LIMIT", request.param)
     value: int = request.param
     return value
 
@@ -46,18 +45,16 @@ def test_blocks_of_any_size_give_the_same(
     case: tuple[tuple[int, ...], tuple[int, ...], Sliding], limit: int
 ) -> None:
     small = three(*case)
-    correlate.LIMIT = depthwise.LIMIT = 1 << 30
+    correlate.LIMIT = 1 << 30
     for a, b in zip(small, three(*case), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
-def test_channels_by_themselves_are_what_products_of_matrices_give(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    case = SHAPES[3]
-    direct = three(*case)
-    monkeypatch.setattr(depthwise, "suits", lambda *given: False)
-    for a, b in zip(direct, three(*case), strict=True):
+def test_both_ways_back_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = SHAPES[0]
+    turned = three(*case)
+    monkeypatch.setattr(correlate, "_turns", lambda *given: False)
+    for a, b in zip(turned, three(*case), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 

@@ -183,7 +183,7 @@ def test_what_torch_refuses_is_refused_with_its_class(name: str, call: Call) -> 
 def test_rows_beyond_a_norm_are_scaled_in_the_weight_itself(norm_type: float) -> None:
     index, table = np.array([[0, 1], [1, 3]]), draw(5, 3)
     theirs_table, ours_table = torch.tensor(table), on("cpu", table)
-    options = {"max_norm": 1.0, "norm_type": norm_type}
+    options: dict[str, Any] = {"max_norm": 1.0, "norm_type": norm_type}
     wanted = F.embedding(torch.tensor(index), theirs_table, **options)
     found = resolve("nn.functional.embedding")(on("cpu", index), ours_table, **options)
     equal(found, wanted)

@@ -11,8 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels import depthwise
-from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, windows
+from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, reach, windows
 
 LIMIT = 1 << 20
 """Bytes of the columns that are made at a time, always in the same memory: they are read again
@@ -38,8 +37,6 @@ def results(
     if _pointwise(kernel, how) and prod(found) >= 64:
         image = x.reshape(x.shape[0], how.groups, weight.shape[1], prod(found))
         out = xp.matmul(matrix, image).reshape(shape)
-    elif depthwise.suits(weight.shape, found, how):
-        out = depthwise.results(xp, x, weight, found, how)
     else:
         out = xp.empty(shape, x.dtype)
         for columns, samples, rows in _columns(xp, x, kernel, found, how):
@@ -61,14 +58,35 @@ def images(
     if _pointwise(kernel, how) and prod(size) >= 64 and y.shape[2:] == size:
         rows = y.reshape(y.shape[0], how.groups, matrix.shape[-1], prod(size))
         out = xp.matmul(matrix, rows).reshape(shape)
-    elif depthwise.suits(weight.shape, y.shape[2:], how):
-        out = depthwise.images(xp, y, weight, size, how)
+    elif _turns(weight.shape, how):
+        return _turned(xp, y, weight, bias, size, how)
     else:
         out = xp.zeros(shape, y.dtype)
         _add_images(xp, out, y, matrix, kernel, how)
     if bias is not None:
         out += bias.reshape(-1, *[1] * len(kernel))
     return out
+
+
+def _turns(weight: Sizes, how: Sliding) -> bool:
+    """Whether y's windows, as columns, are less work than what each y adds to its window."""
+    spans = [reach(k, d) - 1 for k, d in zip(weight[2:], how.dilation, strict=True)]
+    inside = all(p <= span for p, span in zip(how.padding, spans, strict=True))
+    return inside and set(how.stride) == {1} and weight[0] // how.groups <= 2 * weight[1]
+
+
+def _turned(
+    xp: Any, y: Array, weight: Array, bias: Array | None, size: Sizes, how: Sliding
+) -> Array:
+    """x as a convolution of y, with the weight's channels exchanged and its places reversed."""
+    kernel = weight.shape[2:]
+    back = (slice(None),) * 3 + (slice(None, None, -1),) * len(kernel)
+    split = weight.reshape(how.groups, weight.shape[0] // how.groups, *weight.shape[1:])
+    turned = xp.ascontiguousarray(split[back].swapaxes(1, 2))
+    turned = turned.reshape(how.groups * weight.shape[1], split.shape[1], *kernel)
+    spans = (reach(k, d) - 1 for k, d in zip(kernel, how.dilation, strict=True))
+    padding = tuple(span - p for span, p in zip(spans, how.padding, strict=True))
+    return results(xp, y, turned, bias, size, how._replace(padding=padding))
 
 
 def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how: Sliding) -> None:
@@ -91,8 +109,6 @@ def weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
     """w: for each place in the window the sum over samples and windows of y times x there."""
     groups, channels = how.groups, x.shape[1] // how.groups
     shape = (y.shape[1], channels, *kernel)
-    if depthwise.suits(shape, y.shape[2:], how):
-        return depthwise.weights(xp, x, y, kernel, how)
     total = xp.zeros((groups, y.shape[1] // groups, prod(shape[1:])), x.dtype)
     for columns, samples, rows in _columns(xp, x, kernel, y.shape[2:], how):
         total += xp.matmul(_rows(y[samples, :, rows], groups), columns.swapaxes(-1, -2))
