@@ -26,7 +26,7 @@ LAYERS = (
     ("op",),
     ("ops", "tensor", "tape"),
     ("backward", "hooks"),
-    ("forward", "vmap", "functional", "function", "checkpoint", "gradcheck", "optim"),
+    ("forward", "vmap", "func", "functional", "function", "checkpoint", "gradcheck", "optim"),
     ("plan",),
 )
 

@@ -30,6 +30,7 @@ def _flips(input: Spec, dims: Ints) -> Spec:
     exact=True,
     formula="g flipped",
     batch=along("dims"),
+    linear=True,
 )
 def flip(xp: Any, input: Array, dims: Ints) -> Array:
     """Turn the order of elements round along some axes."""
@@ -85,6 +86,7 @@ def _rolled(b: Any) -> Any:
     exact=True,
     formula="g rolled back",
     batch=_rolled,
+    linear=True,
 )
 def roll(xp: Any, input: Array, shifts: Ints, dims: Ints | None = None) -> Array:
     """Shift elements along axes; those that leave at one end come in at the other."""
@@ -113,6 +115,7 @@ def _turned(input: Spec, k: int, dims: Ints) -> Spec:
     exact=True,
     formula="g turned back",
     batch=along("dims"),
+    linear=True,
 )
 def rot90(xp: Any, input: Array, k: int = 1, dims: Ints = (0, 1)) -> Array:
     """Turn the plane of two axes by k quarter turns, from the first towards the second."""
@@ -136,6 +139,7 @@ def _matrices(asked: str, input: Spec) -> Spec:
     exact=True,
     formula="g on and below the diagonal",
     batch=leading,
+    linear=True,
 )
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """The matrix on and below a diagonal; zeros above."""
@@ -149,6 +153,7 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     exact=True,
     formula="g on and above the diagonal",
     batch=leading,
+    linear=True,
 )
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """The matrix on and above a diagonal; zeros below."""
@@ -184,6 +189,7 @@ def _unrepeated(g: Any, repeats: Ints, shape: Shape) -> Any:
     batch=lambda b: b.again(
         input=b.behind(b.operand("input"), len(b["repeats"])), repeats=(1, *b["repeats"])
     ),
+    linear=True,
 )
 def repeat(xp: Any, input: Array, repeats: Ints) -> Array:
     """Copies of the whole tensor side by side, so many along each axis."""

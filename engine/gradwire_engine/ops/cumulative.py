@@ -43,6 +43,7 @@ def reverse_cumsum(g: Any, dim: int) -> Any:
     family="along",
     inplace=True,
     formula="at each place the sum of g from there on",
+    linear=True,
 )
 def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Array:
     """Running sums along an axis."""

@@ -158,6 +158,7 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
     public=False,
     formula="g",
     batch=leading,
+    linear=True,
 )
 def contiguous_copy(xp: Any, input: Array) -> Array:
     """Copy a tensor into row-major order."""

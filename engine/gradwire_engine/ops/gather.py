@@ -75,6 +75,7 @@ def widened(index: Any, dim: int, shape: Shape) -> Any:
         parts(lambda input, dim, index: gather(input, dim, widened(index, dim, input.shape))),
         "index",
     ),
+    linear=True,
 )
 def index_select(xp: Any, input: Array, dim: Dim, index: Array) -> Array:
     """The slices of an axis that a vector of indices names."""
@@ -152,6 +153,7 @@ def corner(shape: Shape, *, without: int | None = None) -> tuple[slice, ...]:
     exact=True,
     formula="g added at the gathered places of zeros",
     batch=along("dim"),
+    linear=True,
 )
 def gather(xp: Any, input: Array, dim: Dim, index: Array, *, sparse_grad: bool = False) -> Array:
     """Elements of an axis, picked for each place by an index tensor of the same axes."""
@@ -180,6 +182,7 @@ def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     public=False,
     formula="the gathered elements of g",
     batch=along("dim", sized="shape"),
+    linear=True,
 )
 def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
     """Zeros of a shape with the input's elements added where an index tensor says."""
@@ -225,6 +228,7 @@ def _summed_one_by_one(input: Any, index: Any, shape: Shape) -> Any:
     exact=True,
     formula="g added at the places taken of zeros",
     batch=by_vector(leading, parts(_taken_one_by_one), "input"),
+    linear=True,
 )
 def take(xp: Any, input: Array, index: Array) -> Array:
     """Elements by their place in row-major order; negative places count from the end."""

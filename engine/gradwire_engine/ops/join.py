@@ -217,6 +217,7 @@ def _blocks_apart(tensors: Any) -> Any:
     exact=True,
     formula="each tensor: its block of g",
     batch=parts(lambda tensors: _blocks_apart(tensors)),
+    linear=True,
 )
 def block_diag(xp: Any, tensors: Arrays) -> Array:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""

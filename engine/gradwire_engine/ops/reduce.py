@@ -43,6 +43,7 @@ def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
     takes=INEXACT,
     grad_name=lambda named: f"MeanBackward{int(named['dim'] is not None)}",
     formula="g / n, expanded over the folded axes",
+    linear=True,
 )
 def mean(
     xp: Any,

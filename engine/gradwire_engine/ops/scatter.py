@@ -102,6 +102,7 @@ def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Arr
     fallible=True,
     formula="input: g; src: g at the places written",
     batch=along("dim"),
+    linear=True,
 )
 def scatter_add(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Array:
     """Add src along an axis where an index tensor says; places may repeat."""
@@ -205,6 +206,7 @@ def _times(g: Any, alpha: Number) -> Any:
         parts(lambda input, dim, index, source: _rows_put(scatter_at, input, dim, index, source)),
         "index",
     ),
+    linear=True,
 )
 def index_copy(xp: Any, input: Array, dim: Dim, index: Array, source: Array) -> Array:
     """Put slices of source in place of the slices of an axis that a vector names."""

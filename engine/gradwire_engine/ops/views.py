@@ -62,6 +62,7 @@ def _zeros_in_each(b: Any) -> Any:
     public=False,
     formula="the part of g",
     batch=_placed_in_each,
+    linear=True,
 )
 def placed(xp: Any, input: Array, shape: Ints, part: str, where: Data) -> Array:
     """Zeros of a shape, but for the part that a view shows, which is the input."""
@@ -100,6 +101,7 @@ def _named(part: str, where: Data) -> dict[str, Any]:
     grad_name=lambda named: f"{named['part'].title().replace('_', '')}ScatterBackward0",
     formula="input: g with the part set to 0; src: the part of g",
     batch=_replaced_in_each,
+    linear=True,
 )
 def replaced(xp: Any, input: Array, src: Array, part: str, where: Data) -> Array:
     """The input with the part that a view shows replaced by src."""
