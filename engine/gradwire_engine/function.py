@@ -43,10 +43,9 @@ def apply(forward: Callable[..., Made], args: Sequence[Any]) -> list[Any]:
     """
     if any(type(a) in VALUE_TYPES and type(a) is not Tensor for a in args):
         raise error(
-            "untraceable",
+            "invalid_argument",
             "a custom function has no rule for the values of a transform (vmap, forward mode)",
             "use it outside of the transform, or write it in ops",
-            raised=NotImplementedError,
         )
     with transaction():
         edges = [a.edge for a in args if type(a) is Tensor]

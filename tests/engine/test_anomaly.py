@@ -55,6 +55,13 @@ def test_the_step_that_built_it_is_named() -> None:
         assert "step 3, tensor h" in caught(lambda: walk_back(y)).detail
 
 
+def test_batched_cotangents() -> None:
+    x = leaf([0.0, 1.0])
+    y = op("mul", op("sqrt", x), 0)
+    with detect_anomaly():
+        caught(lambda: grad([y], [x], [plain([[1, 0], [0, 1]])], is_grads_batched=True))
+
+
 def test_infinities_are_no_anomaly() -> None:
     x = leaf([0.0])
     with detect_anomaly():

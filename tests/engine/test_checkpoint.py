@@ -21,6 +21,7 @@ from gradwire_engine.mode import local, no_grad, using
 from gradwire_engine.random import Generator
 from gradwire_engine.tape import Node
 from gradwire_engine.tensor import Tensor
+from gradwire_engine.vmap import vmap
 
 pytestmark = pytest.mark.usefixtures("each_library")
 
@@ -167,6 +168,20 @@ def test_create_graph() -> None:
         return slopes(total, x, w)
 
     assert second(layers) == second(lambda *args: checkpoint(layers, args))
+
+
+def test_batched_cotangents_and_vmap() -> None:
+    x = leaf([1.0, 2.0])
+    program = lambda x: (op("exp", op("mul", x, x)),)  # noqa: E731
+    rows = plain([[1, 0], [0, 1]])
+    found = [
+        numbers(grad([y], [x], [rows], is_grads_batched=True)[0])
+        for (y,) in (program(x), checkpoint(program, (x,)))
+    ]
+    assert found[0] == found[1]
+    over = leaf([[1.0, 2.0], [3.0, 4.0]])
+    y = vmap(lambda row: checkpoint(program, (row,))[0])(over)
+    assert slopes(y, over) == slopes(program(over)[0], over)
 
 
 def test_only_what_is_asked_for() -> None:

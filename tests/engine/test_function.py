@@ -17,6 +17,7 @@ from gradwire_engine.function import Made, apply
 from gradwire_engine.function_rule import Function
 from gradwire_engine.mode import inference_mode, local, no_grad
 from gradwire_engine.tensor import Tensor
+from gradwire_engine.vmap import vmap
 
 pytestmark = pytest.mark.usefixtures("each_library")
 
@@ -352,6 +353,18 @@ def test_without_create_graph_it_is_like_any_other() -> None:
 
 
 # around it
+
+
+def test_it_is_refused_inside_vmap() -> None:
+    refused("invalid_argument", lambda: vmap(squared)(leaf([[1, 2], [3, 4]])), "transform")
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_batched_cotangents(create_graph: bool) -> None:
+    x = leaf([1, 2])
+    rows = plain([[1, 0], [0, 1], [2, 2]])
+    (g,) = grad([squared(x)], [x], [rows], is_grads_batched=True, create_graph=create_graph)
+    assert numbers(g) == [[2, 0], [0, 4], [4, 8]]
 
 
 def test_a_fork_walks_it_too() -> None:

@@ -214,6 +214,23 @@ def test_a_transaction_undoes_registering_and_removing() -> None:
     assert log == [("kept", [3, 3])]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_batched_walks_see_one_row_at_a_time(create_graph: bool) -> None:
+    x = leaf([1, 2])
+    h = op("mul", x, 2)
+    own = Python(lambda g: op("mul", g, total(g)))
+    register_hook(h, own)
+    register_hook(x, own)
+    assert h.grad_fn is not None
+    h.grad_fn.register_hook(Python(lambda a, b, g: (op("add", a, total(g)), b)))
+    rows = plain([[1, 0], [0, 2]])
+    y = op("mul", h, 3)
+    each = [op("select", rows, 0, i) for i in range(2)]
+    found = [numbers(grad([y], [x], [row], retain_graph=True)[0]) for row in each]
+    (g,) = grad([y], [x], [rows], is_grads_batched=True, create_graph=create_graph)
+    assert numbers(g) == found
+
+
 # in place and views
 
 
