@@ -239,6 +239,18 @@ def test_count_and_bytes_are_bounded(serve: Callable[..., Running]) -> None:
     assert server.service.host.ledger.held == held
 
 
+def test_what_a_request_grows_to_is_bounded(serve: Callable[..., Running]) -> None:
+    server = serve(Limits(request_size=100))
+    key = source(server, "z = x + 1\n" * 30)
+    session = server.session()
+    session.steps({"tensor": "x", "value": 1.0})
+    call = {"call": key, "args": ["x"], "out": "x"}
+    session.steps(call, call, call)
+    problem = session.refused(call, call, call, call)
+    assert (problem["code"], problem["step"]) == ("limit_exceeded", 3)
+    assert session.data("x") == 1.0 + 3
+
+
 def test_a_run_is_metered(server: Running) -> None:
     key = source(server, "z = x.expand(1000, 1000) + 1\nz = z.sum()")
     session = server.session(memory_limit_bytes=1_000_000)

@@ -30,6 +30,11 @@ class Limits(BaseModel):
         gt=0,
         description="Steps of one run of a program, with those of the programs it calls.",
     )
+    request_size: int = Field(
+        1_000_000,
+        gt=0,
+        description="Steps of one request, with those of the programs that its steps call.",
+    )
     session_bytes: int = Field(
         4 * GIB, gt=0, description="Bytes that a session may hold; its own limit may be lower."
     )

@@ -70,7 +70,9 @@ _read_before = lru_cache(maxsize=1024)(_read)
 class Steps:
     """Does the steps of one request in one session, or of one run of a program."""
 
-    __slots__ = ("absent", "index", "lines", "reader", "session", "several", "temporaries")
+    __slots__ = (
+        "absent", "index", "lines", "reader", "session", "several", "spent", "temporaries",
+    )  # fmt: skip
 
     def __init__(self, session: Scope, arrays: Mapping[str, Array]) -> None:
         self.session = session
@@ -80,6 +82,7 @@ class Steps:
         self.several: dict[str, list[str]] = {}
         self.absent: set[str] = set()
         self.index = 0
+        self.spent = 0  # steps of programs that were called
 
     def written(self, text: str, max_steps: int) -> Sequence[StepPart]:
         """The steps that source text stands for; `lines` then has the line of each."""
