@@ -152,9 +152,9 @@ def test_it_is_answered_as_at_first(server: Running, name: str, route: str) -> N
 @pytest.mark.parametrize("name", CASES)
 def test_there_are_plans_where_there_can_be(name: str) -> None:
     host, asked = Host(), [read(ValueAndGradRequest, CASES[name](a)) for a in (0.5, 1.0, 2.0)]
-    kinds = [type(host.filled(shared(asked[0], one))) for one in asked]
+    kinds = [type(host.once.run(shared(asked[0], one))) for one in asked]
     assert kinds == [dict, dict, dict if name in UNPLANNED else Filled]
-    assert len(host.plans.all()) == (name not in UNPLANNED)
+    assert len(host.once.plans.all()) == (name not in UNPLANNED)
 
 
 def shared(first: ValueAndGradRequest, other: ValueAndGradRequest) -> ValueAndGradRequest:
@@ -197,12 +197,12 @@ def test_transforms_are_answered_as_at_first(
     points = (0.5, 1.0, 1.5, 2.0, -3.0)
     with running() as one:
         found = [post(one, a) for a in points]
-        assert one.service.host.plans.made == 1
-        assert one.service.host.plans.answered == 3
+        assert one.service.host.once.plans.made == 1
+        assert one.service.host.once.plans.answered == 3
         for a, reply in zip(points, found, strict=True):
-            one.service.host.plans = Plans()
+            one.service.host.once.plans = Plans()
             same(reply, post(one, a))
-            assert not one.service.host.plans.answered
+            assert not one.service.host.once.plans.answered
 
 
 def posted(server: Running, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def seasoned(host: Host, body: dict[str, Any], times: int = 3) -> ValueAndGradRe
     """A request that the host has a plan for."""
     request = read(ValueAndGradRequest, body)
     for _ in range(times):
-        host.filled(request)
+        host.once.run(request)
     return request
 
 
@@ -250,8 +250,8 @@ def test_other_shapes_and_dtypes_are_other_cases() -> None:
     request = seasoned(host, SQUARES(1.0))
     for value in ([1.0], [[1.0, 2.0]], {"dtype": "float64", "data": [1.0, 2.0, 3.0]}, 2.0):
         other = request.model_copy(update={"inputs": {"x": value}})
-        assert type(host.filled(other)) is dict
-    assert type(host.filled(request)) is Filled
+        assert type(host.once.run(other)) is dict
+    assert type(host.once.run(request)) is Filled
 
 
 def test_random_numbers_stay_random(server: Running) -> None:
@@ -350,14 +350,14 @@ def test_a_plan_asks_for_its_bytes() -> None:
     request = seasoned(host, SQUARES(1.0))
     assert host.ledger.held == 0
     with pytest.raises(TooMuchHere):
-        host.filled(request, allowance=1)
+        host.once.run(request, allowance=1)
     small = Host(Limits(session_bytes=20))
     with pytest.raises(GradwireError) as refused:
-        small.filled(request)
+        small.once.run(request)
     assert refused.value.code == "memory_limit"
-    small.plans, small.ledger = host.plans, Ledger(20)
+    small.once.plans, small.once.ledger = host.once.plans, Ledger(20)
     with pytest.raises(GradwireError) as again:
-        small.filled(request)
+        small.once.run(request)
     assert again.value.code == "memory_limit"
 
 
@@ -367,9 +367,9 @@ def test_a_long_program_is_not_traced_on_the_event_loop(server: Running) -> None
     host = Host()
     request = seasoned(host, body, 1)
     with pytest.raises(TooMuchHere):
-        host.filled(request, allowance=2**16)
-    host.filled(request)
-    assert type(host.filled(request, allowance=2**16)) is Filled
+        host.once.run(request, allowance=2**16)
+    host.once.run(request)
+    assert type(host.once.run(request, allowance=2**16)) is Filled
     for _ in range(4):
         found = server.client.post("/v1/value_and_grad", json=body).json()
         assert found["grads"]["x"]["data"] == [21.0]
@@ -380,9 +380,9 @@ def test_a_plan_that_takes_long_is_ended() -> None:
     body = {"program": program("z = x\n" + "z = z * x\n" * 60 + "y = z.sum()", "y"),
             "inputs": {"x": [1.0] * 500}}  # fmt: skip
     request = seasoned(host, body)
-    assert type(host.filled(request)) is Filled
+    assert type(host.once.run(request)) is Filled
     with pytest.raises(GradwireError) as ended:
-        host.filled(request, seconds=1e-9)
+        host.once.run(request, seconds=1e-9)
     assert ended.value.code == "deadline_exceeded"
 
 
@@ -395,7 +395,7 @@ def test_a_gradient_inside_of_a_program() -> None:
     twice = {"inputs": ["x"], "ops": ops, "outputs": ["s"]}
     host = Host()
     request = seasoned(host, {"program": twice, "inputs": {"x": [1.0, 2.0]}})
-    found = host.filled(request)
+    found = host.once.run(request)
     assert type(found) is Filled
     assert found.reply()["grads"]["x"].array.tolist() == [6.0, 12.0]
 
@@ -419,19 +419,19 @@ def test_what_is_large_or_long_gets_no_plan() -> None:
     ops = [{"op": "mul", "args": ["x", [1.0] * 2000], "out": "y"}]
     long = {"inputs": ["x"], "ops": ops, "outputs": ["y"]}
     seasoned(host, {"program": long, "inputs": {"x": 1.0}, "grad_outputs": {"y": [1.0] * 2000}})
-    assert not host.plans.all()
+    assert not host.once.plans.all()
 
 
 def test_the_number_of_plans_is_bounded() -> None:
     host = Host()
     for number in range(300):
         seasoned(host, {"program": program(f"y = x * {number}", "y"), "inputs": {"x": 1.0}}, 1)
-    assert len(host.plans) == 256
+    assert len(host.once.plans) == 256
     request = seasoned(host, SQUARES(1.0))
     for size in range(1, 50):
         for _ in range(3):
-            host.filled(request.model_copy(update={"inputs": {"x": [1.0] * size}}))
-    assert len(host.plans.all()) == 32
+            host.once.run(request.model_copy(update={"inputs": {"x": [1.0] * size}}))
+    assert len(host.once.plans.all()) == 32
 
 
 def test_programs_that_are_alike_are_told_apart(server: Running) -> None:

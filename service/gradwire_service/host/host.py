@@ -12,34 +12,27 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
-from gradwire_engine.spec import DTYPES, float32, float64
-from gradwire_engine.symbol import SYMBOLIC
-from gradwire_service.host import applying, passing
-from gradwire_service.host.applied import CHECKS
+from gradwire_engine.spec import DTYPES
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
-from gradwire_service.host.plans import Plans
-from gradwire_service.host.programs import Program, Programs, build
+from gradwire_service.host.once import Once
+from gradwire_service.host.programs import Programs
 from gradwire_service.host.protocol import (
     EvaluateRequest,
-    GradStep,
     SessionCreate,
     SessionPatch,
 )
-from gradwire_service.host.protocol import Program as Model
-from gradwire_service.host.repeated import Repeated
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.run import RunRequest, run
 from gradwire_service.host.sessions import Session, timestamp
-from gradwire_service.host.transforms import Fetch, Reference, Transform
+from gradwire_service.host.transforms import Fetch, Reference
 from gradwire_service.version import VERSION
 
 _NONE: Mapping[str, Array] = MappingProxyType({})
@@ -53,7 +46,7 @@ class Host:
         self.limits = limits or Limits()
         self.ledger = Ledger(self.limits.server_bytes)
         self.programs = Programs(self.limits, self.ledger)
-        self.plans = Plans()
+        self.once = Once(self.limits, self.ledger, self.programs, self.fetch)
         self._sessions: dict[str, Session] = {}
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
         self._lock = threading.Lock()
@@ -97,90 +90,8 @@ class Host:
 
         `fetch` gives the arrays of tensors that lie in sessions; by default it reads them here.
         """
-        found = self.filled(request, arrays, fetch, allowance, seconds)
+        found = self.once.run(request, arrays, fetch, allowance, seconds)
         return found.reply() if type(found) is Filled else found
-
-    def filled(
-        self,
-        request: EvaluateRequest,
-        arrays: Mapping[str, Array] = _NONE,
-        fetch: Fetch | None = None,
-        allowance: int | None = None,
-        seconds: float | None = None,
-    ) -> Reply | Filled:
-        """The same; where there is a plan for it, a template and what fills it."""
-        fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
-        again = Repeated(self.plans, passing.asked(request), arrays, fetch)
-        found = again.answer(self.limits, self.ledger, seconds, allowance)
-        if found is not None:
-            return found
-        if type(request) is EvaluateRequest and _has_grad_steps(request.program):
-            # Its inputs require no grad: a program makes variables of its own of them.
-            return self.apply(
-                "evaluate", request.program, request, arrays, fetch, allowance, seconds
-            )
-        session = self._passing()
-        try:
-            way = Transform(session, request, arrays, fetch)
-            answer = way.run(seconds, allowance)
-            again.learn(passing.done(way, answer, self._tracing))
-            return answer
-        finally:
-            session.close()
-
-    def apply(
-        self,
-        transform: str,
-        program: Program | Model,
-        request: Any,
-        arrays: Mapping[str, Array] = _NONE,
-        fetch: Fetch | None = None,
-        allowance: int | None = None,
-        seconds: float | None = None,
-    ) -> Reply:
-        """A transform of a stored program or of an inline one, in one call."""
-        found = self.filled_apply(transform, program, request, arrays, fetch, allowance, seconds)
-        return found.reply() if type(found) is Filled else found
-
-    def filled_apply(
-        self,
-        transform: str,
-        program: Program | Model,
-        request: Any,
-        arrays: Mapping[str, Array] = _NONE,
-        fetch: Fetch | None = None,
-        allowance: int | None = None,
-        seconds: float | None = None,
-    ) -> Reply | Filled:
-        """The same; where there is a plan for it, a template and what fills it."""
-        fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
-        again = Repeated(self.plans, applying.asked(transform, program, request), arrays, fetch)
-        found = again.answer(self.limits, self.ledger, seconds, allowance)
-        if found is not None:
-            return found
-        if not isinstance(program, Program):
-            program = build(program, arrays, self.programs.find, self.limits)
-        session = self._passing()
-        if transform in CHECKS:
-            session.dtype = float64
-        try:
-            way = applying.Watched(session, program, request, arrays, fetch)
-            answer = way.run(transform, seconds, allowance)
-            again.learn(way.done(transform, answer, self._tracing))
-            return answer
-        finally:
-            session.close()
-
-    def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
-        """A session that lives as long as one call."""
-        asked = SessionCreate.model_construct(device=device)
-        return Session(
-            "one call", asked, float32, self.limits, ledger or self.ledger, self.programs.find
-        )
-
-    def _tracing(self) -> Session:
-        """A session in which nothing is allocated."""
-        return self._passing(SYMBOLIC, Ledger(2**63))
 
     def fetch(self, wanted: Reference) -> Array:
         """The elements of a tensor of a session."""
@@ -340,10 +251,6 @@ class Host:
                 f"memory_limit_bytes is {nbytes}, and the limit is {self.limits.session_bytes}",
                 "ask for less",
             )
-
-
-def _has_grad_steps(program: Model) -> bool:
-    return any(type(step) is GradStep for step in program.ops or ())
 
 
 def _offered() -> list[str]:

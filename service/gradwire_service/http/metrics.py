@@ -51,7 +51,7 @@ class Metrics:
             durations.add_metric(list(key), _cumulative(counts), total[0])
         yield durations
         host = service.host
-        plans = host.plans
+        plans = host.once.plans
         yield CounterMetricFamily("gradwire_plans", "Plans made of programs.", value=plans.made)
         yield CounterMetricFamily(
             "gradwire_planned", "Programs answered by a plan.", value=plans.answered

@@ -69,7 +69,7 @@ async def _answer(
     host, seconds = call.service.host, call.seconds()
 
     def work(allowance: int | None = None) -> Any:
-        return host.filled_apply(
+        return host.once.apply(
             transform,
             request.program if program is None else program,
             request,

@@ -52,4 +52,4 @@ def _work(
     found: Mapping[Reference, Array],
     allowance: int | None = None,
 ) -> Reply:
-    return call.service.host.filled(request, arrays, found.__getitem__, allowance, call.seconds())
+    return call.service.host.once.run(request, arrays, found.__getitem__, allowance, call.seconds())
