@@ -54,13 +54,15 @@ from gradwire.tensor import Tensor as Tensor
 from gradwire_engine.errors import GradwireError as GradwireError
 
 if TYPE_CHECKING:
+    from gradwire import func as func
     from gradwire import optim as optim
+    from gradwire import utils as utils
 
 methods.install()
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
-_LATER = ("optim",)
+_LATER = ("func", "optim", "utils")
 """Modules that are imported when they are first asked for."""
 
 _function, _names = functions.serving("gradwire", "")

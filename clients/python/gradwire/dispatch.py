@@ -15,6 +15,7 @@ from gradwire.asked import asked, told, unknown
 from gradwire.options import Options, take_options
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.trace import innermost
 from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
 from gradwire_engine.errors import GradwireError, error
@@ -114,7 +115,11 @@ _INDEXED = ("__getitem__", "__setitem__")
 def _prepared(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs, Options]:
     """Arguments as ops take them: no NumPy scalars, no keywords that mean nothing here."""
     options = take_options(op, kwargs) if kwargs else Options()
-    return tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}, options
+    args, kwargs = tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}
+    inside = innermost()
+    if inside is not None:
+        args, kwargs = inside.lifted(args), {k: inside.lifted(v) for k, v in kwargs.items()}
+    return args, kwargs, options
 
 
 def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark: int) -> Any:

@@ -14,7 +14,7 @@ from gradwire_engine.mode import State, local
 from gradwire_service.host import graph, optimizers, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.protocol import SessionCreate, SessionPatch, StepsRequest, read
+from gradwire_service.host.protocol import Program, SessionCreate, SessionPatch, StepsRequest, read
 from gradwire_service.host.reply import TensorReply
 
 _MANY = 2**62
@@ -98,6 +98,10 @@ class Embedded:
         with _host().using(session_id) as session, _own_state():
             data = graph.graph(session, tensor)
         return data if format == "json" else _DRAW[format](data)
+
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program that the host knows from now on."""
+        return _host().programs.put(read(Program, body), {})[0].program.id
 
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""

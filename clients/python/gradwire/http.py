@@ -36,6 +36,7 @@ class Http:
         self.url = url.rstrip("/")
         self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout)
         self._forgotten: deque[str] = deque()
+        self._programs: dict[str, str] = {}
         finalize(self, _end, self._client, self._forgotten)
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +71,16 @@ class Http:
         parameters = {"format": format} | ({"tensor": tensor} if tensor else {})
         reply = self._send("GET", f"/v1/sessions/{session_id}/graph", params=parameters)
         return reply.json() if format == "json" else reply.text
+
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program that the host knows from now on."""
+        text = dumps(body, allow_nan=False)
+        known = self._programs.get(text)
+        if known is None:
+            json = {"Content-Type": "application/json"}
+            reply = self._send("POST", "/v1/programs", content=text, headers=json)
+            known = self._programs[text] = reply.json()["id"]
+        return known
 
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""

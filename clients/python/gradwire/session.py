@@ -193,6 +193,10 @@ class Session:
         if self._unusable is not None:
             raise error(self._unusable.code, self._unusable.detail, self._unusable.hint)
 
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program, of which the host is told the first time."""
+        return self.transport.program(body)
+
     # looking
 
     def read(self, name: str) -> np.ndarray:

@@ -53,6 +53,9 @@ class Transport(Protocol):
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
 
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program that the host knows from now on."""
+
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
 

@@ -1,4 +1,4 @@
-"""torch.autograd: grad, backward and the grad modes."""
+"""torch.autograd.grad and backward."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from typing import Any
 
 from gradwire import current
 from gradwire.dispatch import session_of
-from gradwire.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.trace import innermost
 from gradwire.wire import mirrored
 from gradwire_engine import backward as engine
 
@@ -102,14 +95,16 @@ def grad(
 
 def _send(session: Session, roots: list[Tensor]) -> None:
     """Send what is recorded, and keep the value of a loss, which is mostly looked at next."""
-    scalars = [t for t in roots if t.numel() == 1]
+    scalars = [] if innermost() else [t for t in roots if t.numel() == 1]
     found = session.flush([t._name for t in scalars])
     for t in scalars:
         t._keep(found[t._name])
 
 
 def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, Tensor) else list(value)
+    found = [value] if isinstance(value, Tensor) else list(value)
+    inside = innermost()
+    return found if inside is None else [inside.lifted(item) for item in found]
 
 
 def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:
@@ -131,13 +126,4 @@ def _session(groups: tuple[Any, ...]) -> Session:
     return session_of(groups, {}) or current.session()
 
 
-__all__ = [
-    "backward",
-    "enable_grad",
-    "grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-]
+__all__ = ["backward", "grad"]

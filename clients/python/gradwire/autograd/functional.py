@@ -1,0 +1,275 @@
+"""torch.autograd.functional: derivatives of a function at its inputs, tuples in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire.called import Wanted
+from gradwire.dispatch import call
+from gradwire.func import RESULT, Asked
+from gradwire.tensor import Tensor
+from gradwire_engine import backward as engine
+from gradwire_engine.catalogue import resolve
+
+Inputs = Tensor | tuple[Tensor, ...]
+
+
+class _Given(Asked):
+    """A function written down at its inputs, checked as torch checks."""
+
+    def __init__(self, asked: str, func: Callable[..., Any], inputs: Inputs) -> None:
+        self.asked = asked
+        given = inputs if isinstance(inputs, tuple) else (inputs,)
+        for place, x in enumerate(given):
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"The inputs given to {asked} must be either a Tensor or a tuple of Tensors "
+                    f"but the value at index {place} has type {type(x)}."
+                )
+        numbers = tuple(range(len(given)))
+        super().__init__(func, given, {}, numbers, False)
+        self.tuple_in = isinstance(inputs, tuple)
+        structure = self.traced.structure
+        self.tuple_out = isinstance(structure, tuple)
+        flat = structure if isinstance(structure, tuple) else (structure,)
+        if not flat or len(flat) != len(self.own):
+            raise TypeError(
+                f"The outputs of the user-provided function given to {asked} must be either a "
+                "Tensor or a tuple of Tensors"
+            )
+
+    def inner(self, parts: Sequence[Any]) -> Any:
+        """One part for each input, a tuple only where the inputs are."""
+        return tuple(parts) if self.tuple_in else parts[0]
+
+    def outer(self, parts: Sequence[Any]) -> Any:
+        """One part for each output, a tuple only where the outputs are."""
+        return tuple(parts) if self.tuple_out else parts[0]
+
+    def wanted_like_inputs(self) -> list[Wanted]:
+        return [Wanted(x.shape, x.dtype, RESULT) for x in self.wanted]
+
+    def vector(self, v: Any, like: Sequence[Any], what: str) -> list[Tensor]:
+        """The vector given, one for each of these, or 1 for a single scalar."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise RuntimeError(
+                    f"The vector v can only be None if {what} to the user-provided function is a "
+                    "single Tensor with a single element."
+                )
+            return [call(resolve("ones_like"), (_outside(self, like[0]),), {})]
+        given = list(v) if isinstance(v, tuple) else [v]
+        if len(given) != len(like):
+            raise RuntimeError(
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+            )
+        for place, (x, wanted) in enumerate(zip(given, like, strict=True)):
+            if tuple(x.shape) != tuple(wanted.shape):
+                raise RuntimeError(
+                    f"Entry {place} in v has invalid size: should be {wanted.shape} but got "
+                    f"{x.shape}."
+                )
+        return given
+
+    def check_scalar(self) -> None:
+        """What only functions to one number have."""
+        if len(self.own) != 1 or self.tuple_out:
+            raise RuntimeError(f"The function given to {self.asked} should return a single Tensor")
+        if self.own[0].numel() != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {self.asked} should contain a "
+                "single element"
+            )
+
+    def check_dependence(self, strict: bool) -> None:
+        """In strict mode every output depends on every input, as the mirrors tell."""
+        if not strict:
+            return
+        held = {t._name: t for t in self.traced.trace.held[::2]}
+        inside = [held[name] for name in self.names]
+        for number, output in enumerate(self.own):
+            if not output.requires_grad:
+                raise RuntimeError(
+                    f"Output {number} of the user-provided function does not require gradients. "
+                    "The outputs must be computed in a differentiable manner from the input when "
+                    "running in strict mode."
+                )
+            ones = call(resolve("ones_like"), (output.detach(),), {})._meta
+            found = engine.grad(
+                [output._meta], [x._meta for x in inside], [ones], True, allow_unused=True
+            )
+            for place, part in enumerate(found):
+                if part is None:
+                    raise RuntimeError(
+                        f"Output {number} of the user-provided function is independent of input "
+                        f"{place}. This is not allowed in strict mode."
+                    )
+
+    def named(self, names: Sequence[str], values: Sequence[Tensor]) -> dict[str, str]:
+        pairs = zip(names, values, strict=True)
+        return {name: self.name_of(value) for name, value in pairs}
+
+
+def _outside(given: _Given, like: Tensor) -> Tensor:
+    """A tensor like this one where the step is recorded."""
+    outer: Any = given.traced.trace.outer
+    with outer.here():
+        made: Tensor = call(resolve("zeros"), (tuple(like.shape),), {"dtype": like.dtype})
+    return made
+
+
+def _ended(parts: Sequence[Any], create_graph: bool) -> list[Any]:
+    return [part if create_graph else part.detach() for part in parts]
+
+
+def vjp(
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The outputs, and the vector times the Jacobian: one part for each input."""
+    given = _Given("vjp", func, inputs)
+    given.check_dependence(strict)
+    vectors = given.vector(v, given.own, "the output")
+    cotangents = given.named([o._name for o in given.own], vectors)
+    found, outputs = given.derive("vjp", given.wanted_like_inputs(), cotangents=cotangents)
+    return given.outer(_ended(outputs, create_graph)), given.inner(_ended(found, create_graph))
+
+
+def jvp(
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The outputs, and the Jacobian times the vector: one part for each output."""
+    given = _Given("jvp", func, inputs)
+    given.check_dependence(strict)
+    vectors = given.vector(v, given.wanted, "the input")
+    tangents = given.named(given.names, vectors)
+    parts = [Wanted(o.shape, o.dtype, RESULT) for o in given.own]
+    found, outputs = given.derive("jvp", parts, tangents=tangents)
+    return given.outer(_ended(outputs, create_graph)), given.outer(_ended(found, create_graph))
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Inputs,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian: for each output and input a tensor of the output's shape, then the input's.
+
+    vectorize is accepted: all rows, or columns, are always one walk.
+    """
+    _check_strategy("jacobian", strategy, strict, vectorize, create_graph)
+    given = _Given("jacobian", func, inputs)
+    given.check_dependence(strict)
+    parts = [Wanted((*o.shape, *x.shape), o.dtype, RESULT) for o in given.own for x in given.wanted]
+    found = _ended(given.derive("jacobian", parts, strategy=strategy)[0], create_graph)
+    size = len(given.wanted)
+    rows = [given.inner(found[i : i + size]) for i in range(0, len(found), size)]
+    return given.outer(rows)
+
+
+def _check_strategy(
+    asked: str, strategy: str, strict: bool, vectorize: bool, create_graph: bool
+) -> None:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
+            'function has more outputs than inputs, "forward-mode" tends to be more performant.'
+        )
+    if strategy == "reverse-mode":
+        if strict and vectorize:
+            raise RuntimeError(
+                f"torch.autograd.functional.{asked}: `strict=True` and `vectorized=True` are not "
+                "supported together."
+            )
+        return
+    if create_graph:
+        raise NotImplementedError(
+            f"torch.autograd.functional.{asked}: `create_graph=True` and "
+            '`strategy="forward-mode"` are not supported together (yet).'
+        )
+    if strict:
+        raise RuntimeError(
+            f'torch.autograd.functional.{asked}: `strict=True` and `strategy="forward-mode"` are '
+            "not supported together (yet)."
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            f"Computing {asked} using forward-AD or forward-over-reverse is only implemented for "
+            "`vectorize=True`."
+        )
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Inputs,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function to one number: for each pair of inputs a tensor."""
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    given = _Given("hessian", func, inputs)
+    given.check_scalar()
+    given.check_dependence(strict)
+    parts = [
+        Wanted((*x.shape, *y.shape), x.dtype, RESULT) for x in given.wanted for y in given.wanted
+    ]
+    found = given.derive("hessian", parts, strategy=outer_jacobian_strategy)[0]
+    ended, size = _ended(found, create_graph), len(given.wanted)
+    rows = [given.inner(ended[i : i + size]) for i in range(0, len(ended), size)]
+    return given.inner(rows)
+
+
+def vhp(
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The output, and the vector times the Hessian: one part for each input."""
+    return _second("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The output, and the Hessian times the vector: one part for each input."""
+    return _second("hvp", func, inputs, v, create_graph, strict)
+
+
+def _second(
+    asked: str,
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Any,
+    create_graph: bool,
+    strict: bool,
+) -> tuple[Any, Any]:
+    given = _Given(asked, func, inputs)
+    given.check_scalar()
+    given.check_dependence(strict)
+    vectors = given.vector(v, given.wanted, "the input")
+    named = given.named(given.names, vectors)
+    found, outputs = given.derive(asked, given.wanted_like_inputs(), vector=named)
+    return given.outer(_ended(outputs, create_graph)), given.inner(_ended(found, create_graph))
+
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

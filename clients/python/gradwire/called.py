@@ -1,0 +1,128 @@
+"""Programs that the user's functions became, as steps of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gradwire.tensor import Tensor
+from gradwire.trace import Traced
+from gradwire_engine.arrays import phantom
+from gradwire_engine.catalogue import resolve
+from gradwire_engine.families import primitive
+from gradwire_engine.mode import local
+from gradwire_engine.ops.cast import clone, to_dtype
+from gradwire_engine.signature import Arrays, Ints
+from gradwire_engine.spec import DType, Spec
+from gradwire_engine.tensor import Tensor as Meta
+
+
+def _gradients(g: Any, inputs: Any, inputs_spec: Sequence[Spec]) -> tuple[Any, ...]:
+    """Stand-ins for the gradients: of the right specs, made of all that they may depend on."""
+    total = resolve("sum")(g)
+    for x in inputs:
+        total = total + resolve("sum")(x)
+    real = resolve("real")(total)
+    parts = [to_dtype(total if s.dtype.is_complex else real, s.dtype) for s in inputs_spec]
+    return tuple(resolve("expand")(p, s.shape) for p, s in zip(parts, inputs_spec, strict=True))
+
+
+@primitive(
+    {"joint": _gradients},
+    spec=lambda inputs, shape, dtype: Spec(shape, dtype, ""),
+    name="called",
+    public=False,
+    grad_name=lambda named: named["label"],
+)
+def _called(xp: Any, inputs: Arrays, shape: Ints, dtype: DType, label: str) -> Any:
+    """The mirror of what a program gives."""
+    return phantom(shape, dtype.numpy)
+
+
+def result(operands: Sequence[Tensor], wanted: Wanted) -> Meta:
+    """The mirror of a result of these operands."""
+    shape, dtype, label = tuple(wanted.shape), wanted.dtype, wanted.label
+    metas = [t._meta for t in operands if t.requires_grad]
+    if label is None or not metas or not local.state.grad or not dtype.differentiable:
+        return Meta.of(phantom(shape, dtype.numpy), device="meta")
+    found: Meta = _called(tuple(map(clone, metas)), shape, dtype, label)
+    return found
+
+
+def call(traced: Traced, **fields: Any) -> Any:
+    """Record the call of a traced function; its results in what the function gave them in."""
+    outside = dict(traced.trace.inputs)
+    parts: list[Any] = []
+    for output in traced.outputs:
+        same = outside.get(output._name)
+        parts.append(Wanted(output.shape, output.dtype, node_of(output)) if same is None else same)
+    return traced.restored(record({"call": traced.id}, traced, parts, **fields))
+
+
+class Wanted(NamedTuple):
+    """A result that a step is to make. label: its node's name, None where it has none."""
+
+    shape: Sequence[int]
+    dtype: DType
+    label: str | None = None
+
+
+def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields: Any) -> list[Any]:
+    """Record a step on a program; parts: what it gives, Wanted each, or a tensor that is there.
+
+    fields: those of the step; one that is a function is given the names of the results.
+    """
+    session = traced.trace.outer
+    with session.recording() as recording:
+        found = [
+            Tensor(session, result(traced.args, part)) if isinstance(part, Wanted) else part
+            for part in parts
+        ]
+        made = [f for f, part in zip(found, parts, strict=True) if isinstance(part, Wanted)]
+        out = [
+            f._name if isinstance(part, Wanted) else None
+            for f, part in zip(found, parts, strict=True)
+        ]
+        step = word | {"args": [t._name for t in traced.args], "out": out} | fields
+        session.record(step, made, mark=recording.mark)
+    return found
+
+
+def derived(
+    traced: Traced,
+    transform: str,
+    parts: Sequence[Wanted],
+    values: Sequence[Wanted],
+    **fields: Any,
+) -> tuple[list[Any], list[Any]]:
+    """Record a transform; its parts, and the program's outputs. Part of the graph if there is one.
+
+    Sent at once: what is wrong with it is said at the call.
+    """
+    session = traced.trace.outer
+    create_graph = local.state.grad and any(x.requires_grad for x in traced.args)
+    key = traced.id
+    with session.recording() as recording:
+        made = [Tensor(session, result(traced.args, part)) for part in (*parts, *values)]
+        names = [m._name for m in made]
+        said = {name: value for name, value in fields.items() if value is not None}
+        step = {
+            "transform": transform,
+            "call": key,
+            "args": [t._name for t in traced.args],
+            "create_graph": create_graph,
+            "out": names[: len(parts)],
+            "values": names[len(parts) :],
+        }
+        session.record(step | said, made, mark=recording.mark)
+        session.flush()
+    return made[: len(parts)], made[len(parts) :]
+
+
+def node_of(tensor: Tensor) -> str | None:
+    """The name of the node that made a tensor."""
+    node = tensor._meta.grad_fn
+    return None if node is None else node.name()
+
+
+__all__ = ["Wanted", "call", "derived", "node_of", "record"]

@@ -1,0 +1,264 @@
+"""The user's Python as a program: a function is called once, and what it does is written down.
+
+While it runs, a Trace stands where the session stands. Ops on its tensors become the program's
+steps; tensors from outside that meet them become inputs of the program beside the arguments. What
+else the function does happens then, once. A value that it wants to look at isn't there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from gradwire import in_force
+from gradwire.leaf import leaf
+from gradwire.pending import Recording, users_line
+from gradwire.tensor import Tensor
+from gradwire_engine.arrays import phantom
+from gradwire_engine.errors import error
+from gradwire_engine.journal import Journal
+from gradwire_engine.mode import local
+from gradwire_engine.tensor import Tensor as Meta
+
+if TYPE_CHECKING:
+    from gradwire.session import Session
+    from gradwire.transport import Step
+
+
+class Trace:
+    """A function that is being written down; to its tensors it is their session."""
+
+    def __init__(self, outer: Any, called: str) -> None:
+        self.outer: Session = outer
+        self.called = called
+        self.device, self.transport = outer.device, outer.transport
+        self.id = f"the trace of {called}"
+        self.steps: list[Step] = []
+        self.inputs: list[tuple[str, Tensor]] = []
+        self.held: list[Tensor] = []  # placeholders: alive as long as the trace
+        self.journal = Journal()
+        self._captured: dict[int, Tensor] = {}
+        self._names = count(1)
+        self._lock = RLock()
+
+    # as a session
+
+    def new_name(self) -> str:
+        """A name that no other tensor of the trace has."""
+        return f"t{next(self._names)}"
+
+    def forget(self, name: str) -> None:
+        """Names end with the program's run."""
+
+    def recording(self) -> Recording:
+        """A block that changes mirrors and records one step: undone together if it raises."""
+        return Recording(self._lock, self.journal, _nothing)
+
+    def record(
+        self,
+        step: Step,
+        made: Sequence[Tensor | None] = (),
+        arrays: dict[str, np.ndarray] | None = None,
+        *,
+        mark: int | None = None,
+        grad_mode: str | None = None,
+    ) -> None:
+        """Write a step down, in the grad mode that is in force; elements become an input."""
+        if arrays:
+            self._take_leaf(step, made, arrays)
+            return
+        if "detach" in step:  # in a program an op like any
+            step = {"op": "detach", "args": [step["detach"]], "out": step["out"]}
+        state = local.state
+        mode = grad_mode or ("inference_mode" if state.inference else None)
+        mode = mode or (None if state.grad else "no_grad")
+        self.steps.append(step if mode is None else {**step, "grad_mode": mode})
+
+    def _take_leaf(
+        self, step: Step, made: Sequence[Tensor | None], arrays: dict[str, np.ndarray]
+    ) -> None:
+        """A tensor of numbers is made outside, and handed in."""
+        (inside,) = made
+        assert inside is not None
+        (array,) = arrays.values()
+        self.inputs.append((inside._name, leaf(self.outer, array)))
+        if step.get("requires_grad"):
+            self.steps.append({"requires_grad": inside._name, "value": True})
+
+    def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> dict[str, Any]:
+        """Nothing is sent; nor can anything be read."""
+        if returns:
+            self._refuse()
+        return {}
+
+    def read(self, name: str) -> NoReturn:
+        """The elements of a tensor: they are not there."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise error(
+            "untraceable",
+            f"{self.called} looks at the value of a tensor at {users_line()}; it is only written "
+            "down here, and runs where the tensors are",
+            "use ops in place of Python's if, float() and NumPy (torch.where, …); or look at the "
+            "value outside of the function",
+        )
+
+    @contextmanager
+    def here(self) -> Iterator[Trace]:
+        """In force for a block: what is made inside belongs to the program."""
+        in_force.enter(self)  # type: ignore[arg-type]
+        try:
+            yield self
+        finally:
+            in_force.leave(self)  # type: ignore[arg-type]
+
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program that the host is told of."""
+        return self.outer.program(body)
+
+    # what comes in
+
+    def placeholder(self, tensor: Tensor) -> Tensor:
+        """What stands inside for a tensor from outside, which becomes an input."""
+        found = self._captured.get(id(tensor))
+        if found is None:
+            found = self._captured[id(tensor)] = self.enter(tensor, tensor.shape)
+        return found
+
+    def enter(
+        self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
+    ) -> Tensor:
+        """A new input of this shape for a tensor from outside."""
+        meta = Meta.of(phantom(tuple(shape), tensor.dtype.numpy), device="meta")
+        wanted = tensor.requires_grad if requires_grad is None else requires_grad
+        if wanted and tensor.dtype.differentiable:
+            meta.requires_grad_()
+        made = Tensor(self, meta)  # type: ignore[arg-type]
+        self.held += [made, tensor]
+        self.inputs.append((made._name, tensor))
+        return made
+
+    def lifted(self, value: Any) -> Any:
+        """An argument as it is inside, tensors in lists and tuples too."""
+        if isinstance(value, Tensor):
+            session: Any = value.session
+            return value if session is self else self.placeholder(self._from_outside(value))
+        if isinstance(value, list | tuple):
+            items = [self.lifted(item) for item in value]
+            return type(value)(items) if type(value) in (list, tuple) else type(value)(*items)
+        return value
+
+    def _from_outside(self, value: Tensor) -> Tensor:
+        """The tensor as the place around this trace has it, which may be a trace itself."""
+        outer: Any = self.outer
+        if isinstance(outer, Trace):
+            found: Tensor = outer.lifted(value)
+            return found
+        return value
+
+
+def _nothing() -> None:
+    """No preparation: the session around has its default dtype already."""
+
+
+def innermost() -> Trace | None:
+    """The trace that is under way on this thread."""
+    found: Any = in_force.innermost()
+    return found if isinstance(found, Trace) else None
+
+
+class Traced:
+    """A function written down. args: what it was given and what it took, in order of its inputs."""
+
+    def __init__(self, trace: Trace, outputs: list[Tensor], structure: Any) -> None:
+        self.trace, self.outputs, self.structure = trace, outputs, structure
+        self.args = [tensor for _, tensor in trace.inputs]
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The program, as the contract has it."""
+        return {
+            "inputs": [name for name, _ in self.trace.inputs],
+            "ops": self.trace.steps,
+            "outputs": [output._name for output in self.outputs],
+        }
+
+    @property
+    def id(self) -> str:
+        """The program's id, once the host knows it."""
+        return self.trace.program(self.body)
+
+    def restored(self, parts: Sequence[Any]) -> Any:
+        """Results in the place of the outputs, in what the function gave them in."""
+        return restored(self.structure, iter(parts))
+
+
+Enter = Callable[["Trace", Tensor], Tensor]
+"""How an argument is entered."""
+
+
+def _as_it_is(found: Trace, tensor: Tensor) -> Tensor:
+    made: Tensor = found.lifted(tensor)
+    return made
+
+
+def trace(
+    function: Callable[..., Any], args: Sequence[Any], outer: Any, enter: Enter = _as_it_is
+) -> Traced:
+    """Call a function with placeholders for its tensors, and write down what it does."""
+    found = Trace(outer, getattr(function, "__name__", type(function).__name__))
+    given = [_entered(found, arg, enter) for arg in args]
+    with found.here():
+        result = function(*given)
+        outputs: list[Tensor] = []
+        structure = taken_apart(result, lambda t: outputs.append(found.lifted(t)))
+    return Traced(found, outputs, structure)
+
+
+def _entered(found: Trace, arg: Any, enter: Enter) -> Any:
+    """An argument inside, tensors in lists and dictionaries too."""
+    tensors: list[Tensor] = []
+    structure = taken_apart(arg, tensors.append)
+    return restored(structure, iter([enter(found, t) for t in tensors]))
+
+
+class Place:
+    """Stands for a tensor in a structure."""
+
+
+_PLACE = Place()
+
+
+def taken_apart(value: Any, take: Callable[[Tensor], None]) -> Any:
+    """The structure around the tensors of a value, each of which is taken, in order."""
+    if isinstance(value, Tensor):
+        take(value)
+        return _PLACE
+    if isinstance(value, dict):
+        return {key: taken_apart(item, take) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        parts = [taken_apart(item, take) for item in value]
+        return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
+    return value
+
+
+def restored(structure: Any, parts: Iterator[Any]) -> Any:
+    """The opposite of `taken_apart`."""
+    if structure is _PLACE:
+        return next(parts)
+    if isinstance(structure, dict):
+        return {key: restored(item, parts) for key, item in structure.items()}
+    if isinstance(structure, list | tuple):
+        items = [restored(item, parts) for item in structure]
+        plain = type(structure) in (list, tuple)
+        return type(structure)(items) if plain else type(structure)(*items)
+    return structure
+
+
+__all__ = ["Trace", "Traced", "innermost", "restored", "taken_apart", "trace"]

@@ -1,0 +1,3 @@
+"""torch.utils, as far as it is about autograd."""
+
+from gradwire.utils import checkpoint as checkpoint

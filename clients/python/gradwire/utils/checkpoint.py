@@ -1,0 +1,84 @@
+"""torch.utils.checkpoint: less memory for more work, by a region that backward runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gradwire import called, current
+from gradwire.trace import innermost, trace
+from gradwire.wire import tensors_in
+from gradwire_engine.errors import GradwireError
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool = False,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """What the function gives, of which backward will have the inputs only and run it again.
+
+    The function is written down as a program, with the same random state when it runs again. One
+    that looks at values can't be: embedded it simply runs; over the wire it is refused.
+    """
+    _check(use_reentrant, preserve_rng_state)
+    session = innermost() or _session(args, kwargs)
+    try:
+        found = trace(partial(_called, function, kwargs), args, session)
+    except GradwireError as problem:
+        if problem.code != "untraceable" or session.transport.url != "embedded" or innermost():
+            raise
+        return function(*args, **kwargs)
+    return called.call(found, checkpoint=True)
+
+
+def _called(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+def _check(use_reentrant: bool, preserve_rng_state: bool) -> None:
+    if use_reentrant:
+        raise NotImplementedError(
+            "checkpoint: only use_reentrant=False is supported; it does all that the other does"
+        )
+    if not preserve_rng_state:
+        raise NotImplementedError(
+            "checkpoint: the random state is always preserved; leave preserve_rng_state out"
+        )
+
+
+def _session(args: Any, kwargs: dict[str, Any]) -> Any:
+    first = next(tensors_in((*args, *kwargs.values())), None)
+    return current.session() if first is None else first.session
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[..., Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool = False,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """Functions one behind the other in segments, each but the last checkpointed."""
+    listed = list(functions)
+    size = len(listed) // segments
+    at = 0
+    while at + size < len(listed) and at // size < segments - 1:
+        segment = partial(_run, listed[at : at + size])
+        input = checkpoint(
+            segment, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
+        )
+        at += size
+    return _run(listed[at:], input)
+
+
+def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
+    for function in functions:
+        input = function(input)
+    return input
+
+
+__all__ = ["checkpoint", "checkpoint_sequential"]

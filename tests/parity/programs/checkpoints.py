@@ -1,0 +1,75 @@
+"""torch.utils.checkpoint: the same results and gradients, whatever the region captures."""
+
+from tests.parity.data import draw
+
+
+def _checkpoint(torch):
+    if torch.__name__ == "torch":
+        from torch.utils.checkpoint import checkpoint
+    else:
+        from gradwire.utils.checkpoint import checkpoint
+    return lambda f, *args, **kw: checkpoint(f, *args, use_reentrant=False, **kw)
+
+
+def gradients_of_arguments_and_captured_tensors(torch, see):
+    checkpoint = _checkpoint(torch)
+    x, w = draw(torch, 4, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    b = draw(torch, 3, seed=2)
+    y = checkpoint(lambda x: torch.tanh(x * w) + b, x)
+    see(y=y, leaf=y.is_leaf)
+    y.square().sum().backward()
+    see(x=x, w=w)
+
+
+def nested_and_several_outputs(torch, see):
+    checkpoint = _checkpoint(torch)
+    x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+
+    def inner(a):
+        return torch.sin(a) * w
+
+    def outer(a):
+        h = checkpoint(inner, a)
+        return h, (h * a).sum(), a
+
+    h, total, same = checkpoint(outer, x)
+    see(h=h, total=total, same=same is x)
+    (h.sum() + total).backward()
+    see(x=x, w=w)
+
+
+def second_order(torch, see):
+    checkpoint = _checkpoint(torch)
+    x = draw(torch, 3, requires_grad=True)
+    y = checkpoint(lambda a: (a**3).sum(), x)
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    see(g=g.detach(), recorded=g.requires_grad, second=torch.autograd.grad(g.sum(), x)[0])
+
+
+def layers_of_a_network(torch, see):
+    checkpoint, nn = _checkpoint(torch), torch.nn
+    layers = nn.ModuleList([nn.Linear(4, 4).double() for _ in range(3)])
+    with torch.no_grad():
+        for seed, p in enumerate(layers.parameters()):
+            p.copy_(draw(torch, *p.shape, seed=seed))
+    h = draw(torch, 2, 4)
+    for layer in layers:
+        h = checkpoint(lambda a, layer=layer: torch.tanh(layer(a)), h)
+    h.sum().backward()
+    see(h=h, gradients=[p.grad for p in layers.parameters()])
+
+
+def without_grad_mode(torch, see):
+    checkpoint, x = _checkpoint(torch), draw(torch, 3, requires_grad=True)
+    with torch.no_grad():
+        see(y=checkpoint(torch.exp, x))
+    see(y=checkpoint(torch.exp, draw(torch, 3)))
+    y = checkpoint(lambda a, scale: {"y": a * scale}["y"], x, 3.0)
+    see(y=y)
+
+
+def an_input_changed_in_place(torch, see):
+    checkpoint, x = _checkpoint(torch), draw(torch, 3, requires_grad=True)
+    h = x * 2
+    y = checkpoint(lambda a: a.sin(), h).sum()
+    see(y=y)

@@ -1,0 +1,134 @@
+"""Functions over functions: torch.func and torch.autograd.functional, nested and in the graph."""
+
+from tests.parity.data import draw
+
+
+def _loss(torch):
+    return lambda x, w: (torch.tanh(x * w) ** 2).sum()
+
+
+def _shown(see, **values):
+    """Numbers alone: what torch calls the nodes of its transforms is its own."""
+    for name, value in values.items():
+        see(**{name: _plain(value)})
+
+
+def _plain(value):
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value.detach()
+
+
+def gradients(torch, see):
+    x, w, loss, f = draw(torch, 3), draw(torch, 3, seed=1), _loss(torch), torch.func
+    _shown(
+        see, one=f.grad(loss)(x, w), both=f.grad(loss, argnums=(0, 1))(x, w),
+        value=f.grad_and_value(loss, 1)(x, w),
+        aux=f.grad(lambda x: (loss(x, w), x * 2), has_aux=True)(x),
+        twice=f.grad(f.grad(lambda t: torch.sin(t) * t))(x[0]),
+    )  # fmt: skip
+    see.error(
+        vector=lambda: f.grad(lambda x: x * 2)(x),
+        number=lambda: f.grad(loss, argnums=3)(x, w),
+        aux=lambda: f.grad(loss, has_aux=True)(x, w),
+    )
+
+
+def products(torch, see):
+    x, w, f = draw(torch, 3), draw(torch, 3, seed=1), torch.func
+    y, pull = f.vjp(lambda x: torch.sin(x) * w, x)
+    z, both = f.vjp(lambda a, b: (a * b, a + b), x, w)
+    _shown(
+        see, y=y, pulled=pull(w), z=z, both=both((w, x)),
+        jvp=f.jvp(lambda x: torch.sin(x) * w, (x,), (w,)),
+        linear=f.linearize(torch.exp, x)[1](w),
+    )  # fmt: skip
+
+
+def jacobians(torch, see):
+    x, w, loss, f = draw(torch, 3), draw(torch, 2, seed=1), _loss(torch), torch.func
+    _shown(
+        see, rev=f.jacrev(lambda x: torch.outer(x, w))(x), fwd=f.jacfwd(loss, argnums=1)(x, x),
+        hessian=f.hessian(loss, argnums=(0, 1))(x, x),
+        nested=f.jacfwd(f.jacrev(lambda x: torch.sin(x)))(x),
+    )  # fmt: skip
+
+
+def over_a_batch(torch, see):
+    rows, w, loss, f = draw(torch, 4, 3), draw(torch, 3, seed=1), _loss(torch), torch.func
+    _shown(
+        see, plain=f.vmap(loss, in_dims=(0, None))(rows, w),
+        per_example=f.vmap(f.grad(loss, argnums=1), in_dims=(0, None))(rows, w),
+        ends=f.vmap(lambda a: (a * 2, a.sum()), in_dims=1, out_dims=(1, 0))(rows),
+        inside=f.grad(lambda w: f.vmap(loss, in_dims=(0, None))(rows, w).sum())(w),
+        nested=f.vmap(f.vmap(torch.dot, (None, 0)), (0, None))(rows, rows),
+        jacobians=f.vmap(f.jacrev(lambda a: torch.tanh(a) * w))(rows),
+        captured=f.vmap(lambda a: a @ rows.T + w.sum())(rows),
+    )  # fmt: skip
+    see.error(
+        none=lambda: f.vmap(loss, in_dims=(None, None))(rows, w),
+        range=lambda: f.vmap(loss, in_dims=(2, None))(rows, w),
+        sizes=lambda: f.vmap(torch.dot)(rows, rows[:2]),
+    )
+
+
+def transforms_in_the_graph(torch, see):
+    x, w, loss = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1), _loss(torch)
+    g = torch.func.grad(loss)(x, w)
+    (second,) = torch.autograd.grad(g.sum(), x)
+    _shown(see, g=g, second=second)
+
+
+def functional_call(torch, see):
+    net = torch.nn.Linear(3, 2).double()
+    weight, bias, x = draw(torch, 2, 3), draw(torch, 2, seed=1), draw(torch, 4, 3)
+    given = {"weight": weight, "bias": bias}
+    call = torch.func.functional_call
+    _shown(
+        see, y=call(net, given, (x,)),
+        g=torch.func.grad(lambda w: call(net, {"weight": w, "bias": bias}, (x,)).sum())(weight),
+    )  # fmt: skip
+
+
+def functional_jacobian(torch, see):
+    F, x, w = torch.autograd.functional, draw(torch, 3), draw(torch, 2, seed=1)
+    f = lambda x, w: (torch.outer(x, w), x.sin())  # noqa: E731
+    _shown(
+        see, one=F.jacobian(lambda x: x**2, x), both=F.jacobian(f, (x, w)),
+        forward=F.jacobian(f, (x, w), vectorize=True, strategy="forward-mode"),
+        loose=F.jacobian(lambda x, w: x * 2, (x, w)),
+    )  # fmt: skip
+    see.error(
+        strict=lambda: F.jacobian(lambda x, w: x * 2, (x, w), strict=True),
+        constant=lambda: F.jacobian(lambda x: w, x, strict=True),
+        both=lambda: F.jacobian(lambda x: x, x, strict=True, vectorize=True),
+        forward=lambda: F.jacobian(lambda x: x, x, strategy="forward-mode"),
+        strategy=lambda: F.jacobian(lambda x: x, x, strategy="best"),
+        inputs=lambda: F.jacobian(lambda x: x, [1.0]),
+    )
+
+
+def functional_hessian(torch, see):
+    F, x, w, loss = torch.autograd.functional, draw(torch, 3), draw(torch, 3, seed=1), _loss(torch)
+    _shown(
+        see, one=F.hessian(lambda x: (x**3).sum(), x), both=F.hessian(loss, (x, w)),
+        forward=F.hessian(loss, (x, w), vectorize=True, outer_jacobian_strategy="forward-mode"),
+        hvp=F.hvp(lambda x: (x**3).sum(), x, w), vhp=F.vhp(loss, (x, w), (w, x)),
+    )  # fmt: skip
+    see.error(
+        vector=lambda: F.hessian(lambda x: x**2, x),
+        tuple=lambda: F.hessian(lambda x: (x.sum(), x.sum()), x),
+        v=lambda: F.hvp(lambda x: (x**3).sum(), x),
+        shape=lambda: F.hvp(lambda x: (x**3).sum(), x, w[:2]),
+    )
+
+
+def functional_products(torch, see):
+    F, x, w = torch.autograd.functional, draw(torch, 3), draw(torch, 3, seed=1)
+    _shown(
+        see, vjp=F.vjp(torch.sin, x, w), jvp=F.jvp(lambda a, b: a * b, (x, w), (w, x)),
+        scalar=F.vjp(lambda x: (x**2).sum(), x),
+    )  # fmt: skip
+    y, g = F.vjp(lambda x: (x**3).sum(), x.clone().requires_grad_(), create_graph=True)
+    see(recorded=(y.requires_grad, g.requires_grad))
+    see.error(v=lambda: F.vjp(torch.sin, x), count=lambda: F.vjp(torch.sin, x, (x, x)))
