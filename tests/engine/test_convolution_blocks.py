@@ -7,6 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from gradwire_engine.catalogue import resolve
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.kernels import correlate
 from gradwire_engine.kernels.correlate import Sliding
 from gradwire_engine.kernels.windows import counts
@@ -56,6 +58,14 @@ def test_both_ways_back_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(correlate, "_turns", lambda *given: False)
     for a, b in zip(turned, three(*case), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_padding_beyond_all_measure_is_refused() -> None:
+    x, w = np.zeros((1, 1, 2, 2), np.float32), np.zeros((1, 1, 1, 1), np.float32)
+    far = (20_000, 20_000)
+    with pytest.raises(GradwireError) as raised:
+        resolve("conv2d")(x, w, padding=far, stride=far)
+    assert raised.value.code == "memory_limit"
 
 
 def test_windows_take_little_memory_beside_the_result() -> None:

@@ -26,12 +26,10 @@ class Terms(NamedTuple):
 
 
 def mapped(xp: Any, x: Array, axis: int, terms: Terms) -> Array:
-    """Each result along an axis: the sum of its terms."""
+    """Each result along an axis: the sum of its terms, of which there are few."""
     places = [xp.asarray(np.ascontiguousarray(p)) for p in terms.places.T]
     if terms.exact:
         return xp.take(x, places[0], axis=axis)
-    if len(places) > FEW and x.dtype.kind == "f":
-        return _product(xp, x, axis, terms, len(terms.places), x.shape[axis], False)
     total: Any = None
     for place, weight in zip(places, _columns(xp, x, axis, terms), strict=True):
         part = xp.take(x, place, axis=axis)
@@ -43,33 +41,47 @@ def mapped(xp: Any, x: Array, axis: int, terms: Terms) -> Array:
     return total
 
 
-def mapped_back(xp: Any, g: Array, axis: int, terms: Terms, size: int) -> Array:
-    """The transposed map: each result's gradient added to its terms, times their weights."""
-    return _product(xp, g, axis, terms, len(terms.places), size, True)
-
-
 def _columns(xp: Any, x: Array, axis: int, terms: Terms) -> list[Array]:
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     return [xp.asarray(w.astype(x.dtype)).reshape(shape) for w in terms.weights.T]
 
 
-def _product(
-    xp: Any, x: Array, axis: int, terms: Terms, results: int, size: int, back: bool
-) -> Array:
-    """The map, or its transposed, as a product with a matrix."""
-    rows = xp.moveaxis(x, axis, 0)
-    flat = rows.reshape(rows.shape[0], -1)
+def repeats(terms: Terms, size: int) -> int:
+    """How often each element comes, where that is all: as when an image is made twice as large."""
+    results = len(terms.places)
+    often = results // max(size, 1)
+    if not terms.exact or often * size != results:
+        return 0
+    return often if (terms.places[:, 0] == np.arange(results) // max(often, 1)).all() else 0
+
+
+def sums_of_repeats(g: Array, axis: int, often: int) -> Array:
+    """The transposed of repeating each element: neighbours added up."""
+    before = (slice(None),) * axis
+    total = g[(*before, slice(0, None, often))].copy()
+    for k in range(1, often):
+        total += g[(*before, slice(k, None, often))]
+    return total
+
+
+def matrix(xp: Any, terms: Terms, size: int, dtype: np.dtype) -> Any:
+    """The map as a matrix (results, size); dense where the array library has no sparse ones."""
+    results = len(terms.places)
     sparse = getattr(xp, "sparse", None)
     if sparse is None:
         dense = np.zeros((results, size))
         np.add.at(dense, (np.arange(results)[:, None], terms.places), terms.weights)
-        matrix = xp.asarray(dense.astype(x.dtype))
-    else:
-        starts = np.arange(results + 1) * terms.places.shape[1]
-        weights = terms.weights.astype(x.dtype).reshape(-1)
-        parts = (xp.asarray(a) for a in (weights, terms.places.reshape(-1), starts))
-        matrix = sparse.csr_matrix(tuple(parts), shape=(results, size))
-    found = (matrix.T if back else matrix) @ flat
+        return xp.asarray(dense.astype(dtype))
+    starts = np.arange(results + 1) * terms.places.shape[1]
+    weights = terms.weights.astype(dtype).reshape(-1)
+    parts = (xp.asarray(a) for a in (weights, terms.places.reshape(-1), starts))
+    return sparse.csr_matrix(tuple(parts), shape=(results, size))
+
+
+def multiplied(xp: Any, matrix: Any, x: Array, axis: int) -> Array:
+    """A matrix times an array along an axis."""
+    rows = xp.moveaxis(x, axis, 0)
+    found = matrix @ rows.reshape(rows.shape[0], -1)
     return xp.moveaxis(found.reshape(found.shape[0], *rows.shape[1:]), 0, axis)
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels.axis_maps import Terms, parts
+from gradwire_engine.kernels.axis_maps import (
+    FEW,
+    Terms,
+    mapped,
+    matrix,
+    multiplied,
+    parts,
+    repeats,
+    sums_of_repeats,
+)
 
 SHARPNESS, SHARPNESS_SMOOTHED = -0.75, -0.5
 """The free parameter of cubic convolution, plain and with antialiasing: torch's choices."""
@@ -34,6 +44,39 @@ def terms_of(mode: str, size: int, found: int, corners: bool, scale: float | Non
     rest = np.minimum(at - first, 1.0)
     places = _within(first[:, None] + np.arange(2), size)
     return Terms(places, np.stack((1 - rest, rest), 1))
+
+
+@lru_cache(maxsize=64)
+def _matrix_of(
+    xp: Any, mode: str, size: int, found: int, corners: bool, scale: float | None, dtype: str
+) -> tuple[Any, Any]:
+    """The map and its transposed as matrices."""
+    made = matrix(xp, terms_of(mode, size, found, corners, scale), size, np.dtype(dtype))
+    return made, made.T
+
+
+def resized(
+    xp: Any, x: Array, axis: int, found: int, mode: str, corners: bool, scale: float | None
+) -> Array:
+    """An axis brought to another size."""
+    size = x.shape[axis]
+    terms = terms_of(mode, size, found, corners, scale)
+    if terms.places.shape[1] <= FEW or x.dtype.kind != "f":
+        return mapped(xp, x, axis, terms)
+    made, _ = _matrix_of(xp, mode, size, found, corners, scale, x.dtype.str)
+    return multiplied(xp, made, x, axis)
+
+
+def resized_back(
+    xp: Any, g: Array, axis: int, size: int, mode: str, corners: bool, scale: float | None
+) -> Array:
+    """The transposed map: each result's gradient added to its terms, times their weights."""
+    found = g.shape[axis]
+    often = repeats(terms_of(mode, size, found, corners, scale), size)
+    if often:
+        return sums_of_repeats(g, axis, often)
+    _, turned = _matrix_of(xp, mode, size, found, corners, scale, g.dtype.str)
+    return multiplied(xp, turned, g, axis)
 
 
 def _within(places: np.ndarray, size: int) -> Array:

@@ -12,8 +12,13 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.errors import error
 
 Sizes = tuple[int, ...]
+
+LARGE, MOST = 1 << 28, 64
+"""Bytes, and times the bytes of what is padded, from which on padding is refused: results may be
+small all the same, when strides leave most of it out."""
 
 
 def reach(kernel: int, dilation: int) -> int:
@@ -44,8 +49,15 @@ def padded(xp: Any, x: Array, before: Sizes, after: Sizes, value: float = 0) -> 
         return x
     lead = x.ndim - len(before)
     sizes = x.shape[lead:]
-    shape = tuple(b + n + a for n, b, a in zip(sizes, before, after, strict=True))
-    out = xp.full((*x.shape[:lead], *shape), value, x.dtype)
+    inner = (b + n + a for n, b, a in zip(sizes, before, after, strict=True))
+    shape = (*x.shape[:lead], *inner)
+    if prod(shape) * x.itemsize > max(LARGE, MOST * x.nbytes):
+        raise error(
+            "memory_limit",
+            f"padding {list(before)} makes {prod(shape) * x.itemsize} bytes of {x.nbytes}",
+            "pad less: windows that lie in the padding alone hold nothing",
+        )
+    out = xp.full(shape, value, x.dtype)
     out[(..., *(slice(b, b + n) for n, b in zip(sizes, before, strict=True)))] = x
     return out
 

@@ -7,8 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
 from gradwire_engine.families import primitive
-from gradwire_engine.kernels.axis_maps import mapped, mapped_back
-from gradwire_engine.kernels.resizing import terms_of
+from gradwire_engine.kernels.resizing import resized, resized_back
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec
 
@@ -37,7 +36,7 @@ def along_axis(
     corners: the first and last elements stay where they are. scale: results for an element, where
     that is not the ratio of the sizes.
     """
-    return mapped(xp, input, axis, terms_of(mode, input.shape[axis], size, corners, scale))
+    return resized(xp, input, axis, size, mode, corners, scale)
 
 
 @primitive(
@@ -56,5 +55,4 @@ def along_axis_back(
     xp: Any, input: Array, axis: int, size: int, mode: str, corners: bool, scale: float | None
 ) -> Array:
     """The transposed map: results added to what they were sums of."""
-    terms = terms_of(mode, size, input.shape[axis], corners, scale)
-    return mapped_back(xp, input, axis, terms, size)
+    return resized_back(xp, input, axis, size, mode, corners, scale)
