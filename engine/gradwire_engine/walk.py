@@ -7,7 +7,6 @@ arrived when its turn comes. Nothing of the graph or of `.grad` is touched befor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from gradwire_engine.hooks import Retained, accumulated, arrived, careful_step
 from gradwire_engine.inplace import write
 from gradwire_engine.journal import assign, transaction
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.overlap import dense
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
@@ -40,15 +39,33 @@ def walk(
     """
     order, hooked = _reachable([edge for edge, _ in roots])
     ends = None if wanted is None else {target(edge) for edge in wanted}
-    again: dict[Any, Any] = {}
-    with using(recomputed=again), transaction() if hooked and into_grad else nullcontext():
-        found, pending, walked = _walk(order, roots, reading, ends, into_grad)
-        waiting = pending if ends is None else {e: g for e, g in pending.items() if e in ends}
-        if into_grad:
-            for edge, g in waiting.items():
-                _accumulate_leaf(edge, g, reading)
-        if not keep:
-            _free(walked)
+    state = local.state
+    before, state.recomputed = state.recomputed, {}
+    try:
+        if not (hooked and into_grad):
+            return _finished(order, roots, reading, keep, ends, into_grad)
+        with transaction():
+            return _finished(order, roots, reading, keep, ends, into_grad)
+    finally:
+        state.recomputed = before
+
+
+def _finished(
+    order: list[Any],
+    roots: Sequence[tuple[Edge, Any]],
+    reading: Reading,
+    keep: bool,
+    ends: set[Any] | None,
+    into_grad: bool,
+) -> dict[Any, Any]:
+    """Walk, and then do what waits for the walk to go well."""
+    found, pending, walked = _walk(order, roots, reading, ends, into_grad)
+    waiting = pending if ends is None else {e: g for e, g in pending.items() if e in ends}
+    if into_grad:
+        for edge, g in waiting.items():
+            _accumulate_leaf(edge, g, reading)
+    if not keep:
+        _free(walked)
     return {} if into_grad else found | waiting
 
 
