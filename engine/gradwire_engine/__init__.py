@@ -10,4 +10,7 @@ from gradwire_engine.dual import walk as walk_dual
 from gradwire_engine.dual import writing as write_dual
 from gradwire_engine.operators import install
 
+WRAPPERS = (apply_batched, apply_dual, walk_dual, write_dual)
+"""Imported for what they enter: how ops apply to values that a transform wraps, and the like."""
+
 install()

@@ -12,7 +12,7 @@ from gradwire_engine.levels import abandon, everywhere, fresh
 from gradwire_engine.mode import local, using
 from gradwire_engine.op import APPLY
 from gradwire_engine.reading import zeros
-from gradwire_engine.tape import AccumulateGrad, Output
+from gradwire_engine.tape import AccumulateGrad, Output, target
 from gradwire_engine.tensor import Tensor
 
 Argnums = int | tuple[int, ...] | None
@@ -111,7 +111,7 @@ def _lead_beyond(values: Sequence[Any], variables: Sequence[Any]) -> bool:
 
 def leads_to(values: Sequence[Any], variable: Any) -> bool:
     """Whether any of the values was made of a variable."""
-    own = {id(t.edge) for t in tensors_of(variable)}
+    own = {id(target(t.edge)) for t in tensors_of(variable) if t.edge is not None}
     return any(id(node) in own for node in history(values))
 
 

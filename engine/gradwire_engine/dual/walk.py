@@ -12,6 +12,7 @@ from typing import Any
 
 from gradwire_engine.backward import GRADS, grad
 from gradwire_engine.dual.value import Dual, unpacked
+from gradwire_engine.pullback import leads_to
 from gradwire_engine.reading import ones
 
 
@@ -40,9 +41,28 @@ def gradients(
     found = grad(values, roots, weights, retain_graph=keep, **options)
     if not moving:
         return found
+    bent = _made_of_their_values(inputs, level)
     ys, cs = zip(*moving, strict=True)
-    turned = grad(ys, roots, cs, retain_graph=retain_graph, **options)
-    return [_joined(g, t, level) for g, t in zip(found, turned, strict=True)]
+    keep = bool(bent) or (create_graph if retain_graph is None else retain_graph)
+    turned: list[Any] = grad(ys, [*roots, *bent.values()], cs, retain_graph=keep, **options)
+    for (place, tangent), part in zip(bent.items(), turned[len(roots) :], strict=True):
+        if part is not None and turned[place] is not None:
+            again = grad([tangent], [roots[place]], [part], retain_graph=True, **options)[0]
+            turned[place] = turned[place] if again is None else turned[place] - again
+    return [_joined(g, t, level) for g, t in zip(found, turned[: len(roots)], strict=True)]
+
+
+def _made_of_their_values(inputs: Sequence[Any], level: int) -> dict[int, Any]:
+    """The tangents of inputs, by place, in whose history the input's own value is.
+
+    The gradient is by the value with the tangent held fast, so what came through it is taken off.
+    """
+    pairs = [unpacked(x, level) for x in inputs]
+    return {
+        place: tangent
+        for place, (value, tangent) in enumerate(pairs)
+        if tangent is not None and tangent.requires_grad and leads_to([tangent], value)
+    }
 
 
 def _implied(slope: Any, weight: Any) -> Any:
