@@ -149,6 +149,7 @@ def transforms() -> Iterator[Bad]:
     yield on("whole", "vjp", "no derivative", *DTYPE)
     for field, transform in (("cotangents", "vjp"), ("grad_outputs", "value_and_grad")):
         yield on("vector", transform, "unknown output", *INVALID, **{field: {"q": 1}})
+        yield on("vector", transform, "cotangents of nothing", *INVALID, **{field: {}})
         yield on("vector", transform, "another shape", *SHAPE, **{field: {"y": [1, 2, 3]}})
         yield on("vector", transform, "complex", *DTYPE,
                  **{field: {"y": {"dtype": "complex64", "data": [[1, 2], [1, 2]]}}})  # fmt: skip

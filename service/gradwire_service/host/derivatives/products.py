@@ -32,6 +32,12 @@ def _chosen(ask: Ask, field: str) -> tuple[Function, Mapping[str, Any]]:
     """The program as a function of those outputs that have a cotangent, and these."""
     names = ask.program.outputs
     given = dict.fromkeys(names) if ask.wanted.cotangents is None else ask.wanted.cotangents
+    if not given:
+        raise error(
+            "invalid_request",
+            f"{field}: none is given",
+            f"leave it out, or give one for at least one output; these are {listed(names)}",
+        )
     for name in given:
         if name not in names:
             raise error(

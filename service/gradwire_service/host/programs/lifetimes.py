@@ -9,8 +9,11 @@ from pydantic import BaseModel
 
 from gradwire_service.host.protocol import StepPart
 
+Ending = tuple[str, bool]
+"""A name, and whether it may be the one name of several results."""
 
-def lifetimes(steps: Sequence[StepPart], outputs: Sequence[str]) -> list[list[str]]:
+
+def lifetimes(steps: Sequence[StepPart], outputs: Sequence[str]) -> list[list[Ending]]:
     """For each step the names that it or an earlier one makes and nothing after it mentions.
 
     Any string in a step may be a name. One name p of several results is that of p.0, p.1, … too.
@@ -22,16 +25,17 @@ def lifetimes(steps: Sequence[StepPart], outputs: Sequence[str]) -> list[list[st
         for text in _strings(step):
             last[_owner(text, made)] = index
     kept = {_owner(name, made) for name in outputs}
-    ending: list[list[str]] = [[] for _ in steps]
+    ending: list[list[Ending]] = [[] for _ in steps]
+    numbered = {name.rpartition(".")[0] for name in made}
     for name in made - kept:
-        ending[last[name]].append(name)
+        ending[last[name]].append((name, name not in numbered))
     return ending
 
 
-def forget(names: Sequence[str], tensors: dict[str, Any]) -> None:
-    """Let go of names, and of the results that are numbered after them."""
-    for name in names:
-        if tensors.pop(name, None) is None:
+def forget(names: Sequence[Ending], tensors: dict[str, Any]) -> None:
+    """Let go of names, and of results that are numbered after them."""
+    for name, several in names:
+        if tensors.pop(name, None) is None and several:
             place = 0
             while tensors.pop(f"{name}.{place}", None) is not None:
                 place += 1
