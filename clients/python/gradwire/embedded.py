@@ -15,6 +15,7 @@ from gradwire_service.host import graph, optimizers, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.protocol import Program, SessionCreate, SessionPatch, StepsRequest, read
+from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.host.reply import TensorReply
 
 _MANY = 2**62
@@ -102,6 +103,14 @@ class Embedded:
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""
         return _host().programs.put(read(Program, body), {})[0].program.id
+
+    def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A transform of a program in the body, in one call; for replies without arrays."""
+        request = read(TRANSFORMS[name].inline, body)
+        program: Any = getattr(request, "program", None)
+        with _own_state():
+            found: Any = _host().once.apply(name, program, request)
+        return found  # type: ignore[no-any-return]
 
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""

@@ -82,6 +82,10 @@ class Http:
             known = self._programs[text] = reply.json()["id"]
         return known
 
+    def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A transform of a program in the body, in one call; for replies without arrays."""
+        return self._send("POST", f"/v1/{name}", json=body).json()  # type: ignore[no-any-return]
+
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
         headers = {"Accept": SAFETENSORS}

@@ -56,6 +56,9 @@ class Transport(Protocol):
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""
 
+    def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A transform of a program in the body, in one call; for replies without arrays."""
+
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
 

@@ -54,8 +54,7 @@ class Applied:
                 return self._outputs(self.program(*values))
             ask = Ask(self.program, values, Wanted.of(self.request), self._read)
             if transform in CHECKS:
-                said = self.request
-                return check(transform, ask, said.eps, said.atol, said.rtol)
+                return check(transform, ask, self.request)
             found = derive(transform, ask)
             answer = self._outputs(found.outputs)
             answer[PARTS.get(transform, transform)] = _shown(found.parts)

@@ -132,3 +132,22 @@ def functional_products(torch, see):
     y, g = F.vjp(lambda x: (x**3).sum(), x.clone().requires_grad_(), create_graph=True)
     see(recorded=(y.requires_grad, g.requires_grad))
     see.error(v=lambda: F.vjp(torch.sin, x), count=lambda: F.vjp(torch.sin, x, (x, x)))
+
+
+def gradients_checked(torch, see):
+    check, twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+    x, w = draw(torch, 2, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    constant = draw(torch, 3, seed=2)
+    f = lambda x, w: (torch.tanh(x * w), (x @ w).exp() + constant.sum())  # noqa: E731
+    see(both=check(f, (x, w)), second=twice(f, (x, w)), fast=check(f, (x, w), fast_mode=True))
+    see(
+        forward=check(f, (x, w), check_forward_ad=True, check_batched_grad=True),
+        wrong=check(lambda x: x * x.detach(), (x,), raise_exception=False),
+    )
+    z = torch.complex(draw(torch, 3), draw(torch, 3, seed=1)).requires_grad_()
+    see(complex=check(lambda z: (z * z.conj()).abs(), (z,)))
+    see.error(
+        none=lambda: check(f, (constant, constant)),
+        wrong=lambda: check(lambda x: x * x.detach(), (x,)),
+        random=lambda: check(lambda x: x * torch.rand(()).item(), (x,)) or 1 / 0,
+    )

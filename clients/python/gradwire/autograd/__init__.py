@@ -18,9 +18,11 @@ from gradwire.modes import set_grad_enabled as set_grad_enabled
 
 if TYPE_CHECKING:
     from gradwire.autograd import functional as functional
+    from gradwire.autograd.numerical import gradcheck as gradcheck
+    from gradwire.autograd.numerical import gradgradcheck as gradgradcheck
 
 _MODULES = ("functional",)
-_FOUND_IN: dict[str, str] = {}
+_FOUND_IN = {"gradcheck": "numerical", "gradgradcheck": "numerical"}
 
 
 def __getattr__(name: str) -> Any:

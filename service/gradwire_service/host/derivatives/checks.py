@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from gradwire_engine.consistency import SEED, check_repeats, random
 from gradwire_engine.differences import Tested, by_columns, by_rows, like
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.gradcheck import gradcheck, gradgradcheck
 from gradwire_engine.levels import leaf
 from gradwire_engine.mismatch import Tolerance, where
 from gradwire_engine.pullback import Pullback
@@ -29,7 +31,21 @@ class Named(NamedTuple):
     outputs: Sequence[str]
 
 
-def check(transform: str, ask: Ask, eps: float, atol: float, rtol: float) -> Reply:
+class Wishes(Protocol):
+    """What a request says of a check, by torch's names."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_backward_ad: bool
+    check_forward_ad: bool
+    check_batched_grad: bool
+    check_batched_forward_grad: bool
+    fast_mode: bool
+
+
+def check(transform: str, ask: Ask, said: Wishes) -> Reply:
     """Whether the derivative agrees with differences of step eps, and where it does least.
 
     An entry passes if |analytical - numerical| <= atol + rtol |numerical|.
@@ -46,17 +62,48 @@ def check(transform: str, ask: Ask, eps: float, atol: float, rtol: float) -> Rep
         for place in ask.wrt
         if ask.inputs[place].dtype not in (float64, complex128)
     ]
-    named = _first(ask)
+    first = _first(ask)
+    reply: Reply = {"ok": True, "worst": None, "reason": None}
     try:
-        check_repeats(Tested(named.function, named.arguments), 0.0)
-        if transform == "gradgradcheck":
-            named = _second(ask, named)
-        reply = _compared(named, eps, Tolerance(atol, rtol))
+        check_repeats(Tested(first.function, first.arguments), said.nondet_tol)
+        if said.check_backward_ad and not said.fast_mode:
+            named = _second(ask, first) if transform == "gradgradcheck" else first
+            reply = _compared(named, said.eps, Tolerance(said.atol, said.rtol))
+        if reply["ok"]:
+            _check_more(transform, first, said)
     except GradwireError as problem:
         if problem.code != "invalid_gradient":
             raise
         reply = {"ok": False, "worst": None, "reason": problem.detail}
     return reply | {"warnings": warnings}
+
+
+def _check_more(transform: str, named: Named, said: Wishes) -> None:
+    """What only the engine's own check looks at; it raises."""
+    wished = {"check_batched_grad": said.check_batched_grad, "fast_mode": said.fast_mode}
+    if transform == "gradcheck":
+        wished |= {
+            "check_forward_ad": said.check_forward_ad,
+            "check_batched_forward_grad": said.check_batched_forward_grad,
+        }
+    elif said.check_forward_ad:
+        wished["check_fwd_over_rev"] = True
+    if not any(wished.values()):
+        return
+    run = gradcheck if transform == "gradcheck" else gradgradcheck
+    if transform == "gradcheck":
+        wished["check_backward_ad"] = said.check_backward_ad
+    with catch_warnings():
+        simplefilter("ignore")  # the reply has them
+        run(
+            lambda *xs: tuple(named.function(*xs)),
+            tuple(named.arguments),
+            eps=said.eps,
+            atol=said.atol,
+            rtol=said.rtol,
+            nondet_tol=said.nondet_tol,
+            **wished,
+        )
 
 
 def _first(ask: Ask) -> Named:

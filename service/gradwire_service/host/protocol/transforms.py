@@ -104,6 +104,27 @@ class GradcheckInputs(Wrt):
     eps: Positive = Field(1e-6, description="The step of the differences.", examples=[1e-6])
     atol: NotNegative = Field(1e-5, description="Absolute tolerance.", examples=[1e-5])
     rtol: NotNegative = Field(1e-3, description="Relative tolerance.", examples=[1e-3])
+    nondet_tol: NotNegative = Field(
+        0.0, description="How far a second run may be off the first.", examples=[0.0]
+    )
+    check_backward_ad: bool = Field(
+        True, description="Whether reverse mode is checked.", examples=[True]
+    )
+    check_forward_ad: bool = Field(
+        False, description="Whether forward mode is checked too.", examples=[True]
+    )
+    check_batched_grad: bool = Field(
+        False, description="Whether batched cotangents give what single ones give.", examples=[True]
+    )
+    check_batched_forward_grad: bool = Field(
+        False, description="The same for batched tangents.", examples=[False]
+    )
+    fast_mode: bool = Field(
+        False,
+        description="Whether one random direction is compared in place of every element; `worst` "
+        "is null then.",
+        examples=[False],
+    )
 
 
 class InputSpec(Part):

@@ -1,0 +1,120 @@
+"""gradcheck and gradgradcheck: derivatives held against central differences, on the host."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire.tensor import Tensor
+from gradwire.trace import trace
+from gradwire_engine.errors import error
+
+
+class GradcheckError(RuntimeError):
+    """A derivative that differs from what differences give."""
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether a function's derivatives agree with differences of step eps, input by input.
+
+    inputs: those that require grad are checked, and have to be in double precision for it to mean
+    anything. |by rule - by differences| <= atol + rtol |by differences| passes. A failure raises,
+    or gives False; it names output, input, their elements and both numbers. check_undefined_grad,
+    check_grad_dtypes and masked are accepted: here rules can't give what they look for.
+    """
+    return _check(
+        "gradcheck", func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
+        nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad, check_forward_ad=check_forward_ad,
+        check_backward_ad=check_backward_ad, fast_mode=fast_mode,
+    )  # fmt: skip
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """The same for the gradients of gradients, at cotangents that the host draws."""
+    return _check(
+        "gradgradcheck", func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
+        nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+    )  # fmt: skip
+
+
+def _check(
+    asked: str, func: Callable[..., Any], inputs: Any, raise_exception: bool, **said: Any
+) -> bool:
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    wanted = [x for x in given if isinstance(x, Tensor) and x.requires_grad]
+    if not wanted:
+        raise ValueError(
+            f"{asked} expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
+    session = wanted[0].session
+    found = trace(func, given, session)
+    own = set(map(id, wanted))
+    values = {
+        name: {"session": session.id, "tensor": tensor._name} for name, tensor in found.trace.inputs
+    }
+    wrt = [name for name, tensor in found.trace.inputs if id(tensor) in own]
+    if not found.outputs:
+        raise error("invalid_argument", f"{asked}: the function gives no tensor", "return one")
+    session.flush()
+    body = {"program": found.body, "inputs": values, "wrt": wrt, **said}
+    reply = session.transport.transform(asked, body)
+    for text in reply["warnings"]:
+        warnings.warn(f"{asked}: {text}", UserWarning, stacklevel=3)
+    if not reply["ok"] and raise_exception:
+        raise GradcheckError(_told(asked, reply))
+    return bool(reply["ok"])
+
+
+def _told(asked: str, reply: dict[str, Any]) -> str:
+    worst = reply["worst"]
+    if worst is None:
+        return f"{asked}: {reply['reason']}"
+    at = worst["index"]
+    return (
+        f"{asked}: derivatives differ: output {worst['output']} at {at['output']} with respect to "
+        f"input {worst['input']} at {at['input']}\n"
+        f"numerical:  {worst['numerical']}\nanalytical: {worst['analytical']}"
+    )
+
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
