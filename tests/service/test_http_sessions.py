@@ -82,6 +82,23 @@ def test_bytes_and_nodes_are_counted(session: Client) -> None:
     assert found["nodes"] == found["bytes"]["total"] == 0
 
 
+def test_a_graph_that_is_retained_is_seen_in_the_bytes(session: Client) -> None:
+    n = 1000
+    session.steps(
+        {"op": "ones", "args": [[n]], "out": "x"},
+        {"requires_grad": "x", "value": True},
+        {"op": "exp", "args": ["x"], "out": "y"},
+        {"op": "sum", "args": ["y"], "out": "s"},
+        {"free": ["y"]},
+    )
+    session.steps({"backward": {"tensors": ["s"], "retain_graph": True}})
+    assert session.get().json()["bytes"]["saved"] == 4 * n
+    session.steps({"backward": {"tensors": ["s"]}})
+    found = session.get().json()["bytes"]
+    assert (found["saved"], found["grads"]) == (0, 4 * n)
+    assert found["total"] == 4 * (2 * n + 1)
+
+
 def test_views_and_two_names_of_one_tensor_count_once(session: Client) -> None:
     session.steps(
         {"op": "ones", "args": [[1000]], "out": "x"},

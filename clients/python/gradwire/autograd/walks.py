@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +63,11 @@ def grad(
     """The gradients of outputs · grad_outputs by each input; touches no `.grad`. Sent at once.
 
     is_grads_batched: the first axis of each of grad_outputs is a batch, for which one walk is done.
+    only_inputs: ignored, as in torch; False is warned about.
     """
+    if not only_inputs:
+        said = "only_inputs is deprecated and ignored; backward adds into the leaves of a graph"
+        warnings.warn(said, FutureWarning, stacklevel=2)
     roots, wanted = _listed(outputs), _listed(inputs)
     given = _cotangents(grad_outputs, roots)
     fields = _fields(

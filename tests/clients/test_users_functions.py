@@ -1,0 +1,41 @@
+"""The user's functions: called once, where the user is; what they do travels as a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gradwire as torch
+from gradwire.session import Session
+from gradwire.utils.checkpoint import checkpoint
+
+
+def test_a_function_is_called_once_and_runs_where_the_tensors_are(session: Session) -> None:
+    called = []
+
+    def loss(x: Any) -> Any:
+        called.append(x.shape)
+        return (x**3).sum()
+
+    x = torch.tensor([1.0, 2.0])
+    assert torch.func.hessian(loss)(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert called == [torch.Size([2])]
+
+
+def test_a_function_that_looks_at_a_value_is_refused_with_its_line(session: Session) -> None:
+    def loss(x: Any) -> Any:
+        return x.sum() * x[0].item()  # looked at here
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    if session.transport.url == "embedded":
+        checkpoint(loss, x).backward()
+        assert x.grad is not None and x.grad.tolist() == [1.0, 1.0]
+        return
+    line = loss.__code__.co_firstlineno + 1
+    with pytest.raises(RuntimeError, match=rf"test_users_functions\.py:{line}") as refused:
+        checkpoint(loss, x)
+    assert getattr(refused.value, "code", None) == "untraceable"
+    assert "torch.where" in str(getattr(refused.value, "hint", ""))
+    assert x.grad is None
+    assert torch.func.grad(lambda x: (x * x).sum())(x.detach()).tolist() == [2.0, 4.0]

@@ -1,0 +1,61 @@
+"""Arguments of grad and backward that are rarely given, and what they decide."""
+
+from tests.parity.data import draw
+
+
+def every_output_requires_grad(torch, see):
+    x, c = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1)
+    see.error(
+        of_grad=lambda: torch.autograd.grad([(x * x).sum(), c.sum()], x),
+        with_a_cotangent=lambda: torch.autograd.grad([x * x, c], x, [c, c]),
+        of_backward=lambda: torch.autograd.backward([(x * x).sum(), c.sum()]),
+    )
+    see(untouched=x)
+
+
+def null_stands_for_one_at_scalars(torch, see):
+    x = draw(torch, 2, requires_grad=True)
+    see(mixed=torch.autograd.grad([x.sum(), x.sin()], x, [None, torch.ones(2).double()]))
+    see(backward=torch.autograd.backward([x.exp().sum(), x.sum()], [None, None]), x=x)
+    see.error(vector=lambda: torch.autograd.grad([x.sum(), x.sin()], x, [None, None]))
+
+
+def only_inputs_is_ignored(torch, see):
+    x, w = draw(torch, 2, requires_grad=True), draw(torch, 2, seed=1, requires_grad=True)
+    see(found=torch.autograd.grad((x * w).sum(), [x], only_inputs=True), x=x, w=w)
+    see.warned(found=lambda: torch.autograd.grad((x * w).sum(), [x], only_inputs=False))
+    see(x=x, w=w)
+
+
+def retained_graph_follows_create_graph(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    y = x.exp().sum()
+    torch.autograd.grad(y, x, create_graph=True)
+    torch.autograd.grad(y, x, create_graph=True, retain_graph=False)
+    see.error(freed=lambda: torch.autograd.grad(y, x))
+
+
+def thawed_after_no_grad(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    with torch.no_grad():
+        y = x * 2
+    y.requires_grad_(True)
+    (y * y).sum().backward()
+    see(x=x, y=y)
+
+
+def inference_tensors_count_no_writes(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    with torch.inference_mode():
+        y = x * 2
+    see.error(version=lambda: y._version)
+    see(x=x._version)
+
+
+def nodes_and_what_they_lead_to(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    y = x.sin()
+    z = (y * y).sum()
+    node = z.grad_fn
+    see(name=node.name(), before=[n.name() for n, _ in node.next_functions])
+    see(leaf=[n.name().rpartition("::")[2] for n, _ in y.grad_fn.next_functions])
