@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.fft
 import scipy.special
 from tests.strict import products
 from tests.strict.defaults import WITH_DEFAULTS
@@ -56,4 +57,5 @@ FUNCTIONS: dict[str, Any] = dict(_functions("functions.txt", np, DIFFERING))
 FUNCTIONS["matmul"] = products.matmul
 LINEAR: dict[str, Any] = dict(_functions("linalg.txt", np.linalg, LINALG))
 FOURIER: dict[str, Any] = dict(_functions("fft.txt", np.fft, {}))
+SCIPY_FOURIER: dict[str, Any] = dict(_functions("scipy_fft.txt", scipy.fft, {}))
 SPECIAL |= _functions("special_functions.txt", scipy.special, {})

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from tests.strict import products
 from tests.strict.array import Array
-from tests.strict.catalogue import FOURIER, FUNCTIONS, LINEAR, SPECIAL, UFUNCS
+from tests.strict.catalogue import (
+    FOURIER,
+    FUNCTIONS,
+    LINEAR,
+    SCIPY_FOURIER,
+    SPECIAL,
+    UFUNCS,
+)
 from tests.strict.draws import Generator, default_rng
 from tests.strict.host import Host, need_array, to_device
 
@@ -78,4 +85,5 @@ xp = Namespace(
     ),
     special=special,
     scipy_linalg=scipy_linalg,
+    scipy_fft=Namespace("cupyx.scipy.fft", **SCIPY_FOURIER),
 )

@@ -38,12 +38,15 @@ from gradwire_engine.ops import equations as equations
 from gradwire_engine.ops import expand as expand
 from gradwire_engine.ops import exponential as exponential
 from gradwire_engine.ops import extremes as extremes
+from gradwire_engine.ops import fft as fft
+from gradwire_engine.ops import frequencies as frequencies
 from gradwire_engine.ops import gamma as gamma
 from gradwire_engine.ops import gather as gather
 from gradwire_engine.ops import gelu as gelu
 from gradwire_engine.ops import gradient as gradient
 from gradwire_engine.ops import grid_sample as grid_sample
 from gradwire_engine.ops import grids as grids
+from gradwire_engine.ops import hermitian as hermitian
 from gradwire_engine.ops import householder as householder
 from gradwire_engine.ops import index as index
 from gradwire_engine.ops import index_write as index_write
@@ -89,6 +92,7 @@ from gradwire_engine.ops import special as special
 from gradwire_engine.ops import spectrum as spectrum
 from gradwire_engine.ops import split as split
 from gradwire_engine.ops import square as square
+from gradwire_engine.ops import stft as stft
 from gradwire_engine.ops import triangular as triangular
 from gradwire_engine.ops import trigonometric as trigonometric
 from gradwire_engine.ops import unfold as unfold
