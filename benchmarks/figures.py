@@ -10,10 +10,13 @@ from benchmarks.harness import Harness, Spread
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table; `measured` is None where it couldn't be, and `note` says why."""
+    """One line of the table; `measured` is None where it couldn't be, and `note` says why.
+
+    limit: what is to be reached; None where the line is there to compare.
+    """
 
     name: str
-    limit: float
+    limit: float | None
     measured: Spread | None
     note: str = ""
     at_least: bool = False
@@ -21,13 +24,17 @@ class Figure:
     @property
     def wanted(self) -> str:
         """The figure to reach, as in "≤ 1.5"."""
+        if self.limit is None:
+            return "–"
         return f"{'≥' if self.at_least else '≤'} {self.limit:g}"
 
     @property
     def verdict(self) -> str:
-        """One of the words reached, short, not measured."""
+        """One of the words reached, short, not measured, to compare."""
         if self.measured is None:
             return "not measured"
+        if self.limit is None:
+            return "to compare"
         middle = self.measured.middle
         reached = middle >= self.limit if self.at_least else middle <= self.limit
         return "reached" if reached else "short"

@@ -12,7 +12,7 @@ from rich.table import Table
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
-_STYLES = {"reached": "green", "short": "red", "not measured": "yellow"}
+_STYLES = {"reached": "green", "short": "red", "not measured": "yellow", "to compare": "dim"}
 
 
 def show(console: Console, figures: Sequence[Figure]) -> None:

@@ -10,9 +10,10 @@ from benchmarks.harness import Harness
 
 COUNT = 1_000_000
 ANSWERS = {
-    "tesseract_base64_json": "answered by default",
-    "tesseract_base64": "answered as base64",
+    "tesseract_base64_json": ("answered by default", 0.1),
+    "tesseract_base64": ("answered as base64", None),
 }
+"""Ways to be answered, with the figure to reach: that was set beside the first."""
 
 
 def figures(harness: Harness) -> Sequence[Figure]:
@@ -24,10 +25,10 @@ def figures(harness: Harness) -> Sequence[Figure]:
     return [
         Figure(
             f"1 M float32 value and gradient over binary / Tesseract base64, {text}",
-            0.1,
+            limit,
             ours.over(measured[question]),
             f"{duration(ours.seconds)} against {duration(measured[question].seconds)}; the bare "
             f"route with our bytes takes {duration(bare.seconds)}",
         )
-        for question, text in ANSWERS.items()
+        for question, (text, limit) in ANSWERS.items()
     ]
