@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,18 @@ _DTYPES: dict[str, DType] = {
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _MAX_HEADER = 100_000_000  # bytes; the library's own bound
 METADATA = "__metadata__"
+_WORTH_KEEPING = 2**14
+"""Bytes of a header up to which what it says is kept for the next body with the same one."""
+
+
+class Place(NamedTuple):
+    """An array of a file: its first byte after the header, and the byte after its last."""
+
+    name: str
+    dtype: DType
+    shape: Shape
+    begin: int
+    end: int
 
 
 def read(body: Buffer) -> tuple[dict[str, str], dict[str, Array]]:
@@ -51,22 +64,34 @@ def read(body: Buffer) -> tuple[dict[str, str], dict[str, Array]]:
     routines are fast there. Raises invalid_body.
     """
     start = 8 + _header_length(body)
-    header = _header(bytes(memoryview(body)[8:start]))
-    metadata = header.pop(METADATA, {})
+    text = bytes(memoryview(body)[8:start])
+    layout = _layout_before if len(text) <= _WORTH_KEEPING else _layout
+    metadata, places = layout(text, len(body) - start)
+    return dict(metadata), {p.name: _view(body, p, start + p.begin) for p in places}
+
+
+def _layout(header: bytes, size: int) -> tuple[dict[str, str], tuple[Place, ...]]:
+    """What a header says of the `size` bytes that follow it, checked: not yet their elements."""
+    found = _header(header)
+    metadata = found.pop(METADATA, {})
     if type(metadata) is not dict or not all(type(text) is str for text in metadata.values()):
         raise _invalid(f"{METADATA} is not an object of strings")
-    arrays, position = {}, start
-    for name, dtype, shape, begin, end in sorted(_entries(header), key=lambda entry: entry[3:]):
-        if begin != position - start:
-            problem = "overlaps the array before it" if begin < position - start else "leaves a gap"
+    position = 0
+    places = sorted(_entries(found), key=lambda place: place[3:])
+    for name, _, _, begin, end in places:
+        if begin != position:
+            problem = "overlaps the array before it" if begin < position else "leaves a gap"
             raise _invalid(f"array {shown(name)} {problem}")
-        position = start + end
-        if position > len(body):
-            raise _invalid(f"array {shown(name)} ends {position - len(body)} bytes after the body")
-        arrays[name] = _view(body, name, dtype, shape, start + begin)
-    if position != len(body):
-        raise _invalid(f"{len(body) - position} bytes follow the last array")
-    return metadata, arrays
+        position = end
+        if position > size:
+            raise _invalid(f"array {shown(name)} ends {position - size} bytes after the body")
+    if position != size:
+        raise _invalid(f"{size - position} bytes follow the last array")
+    return metadata, tuple(places)
+
+
+_layout_before = lru_cache(maxsize=256)(_layout)
+"""The same for a header that may come again and again: a training loop's, with other elements."""
 
 
 def _invalid(problem: str) -> GradwireError:
@@ -117,8 +142,8 @@ def _header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _entries(header: dict[str, Any]) -> list[tuple[str, DType, Shape, int, int]]:
-    return [(name, *_entry(name, fields)) for name, fields in header.items()]
+def _entries(header: dict[str, Any]) -> list[Place]:
+    return [Place(name, *_entry(name, fields)) for name, fields in header.items()]
 
 
 def _entry(name: str, fields: object) -> tuple[DType, Shape, int, int]:
@@ -143,14 +168,16 @@ def _entry(name: str, fields: object) -> tuple[DType, Shape, int, int]:
     return dtype, tuple(shape), begin, end
 
 
-def _view(body: Buffer, name: str, dtype: DType, shape: Shape, offset: int) -> Array:
+def _view(body: Buffer, place: Place, offset: int) -> Array:
+    shape, dtype = place.shape, place.dtype.numpy
     if 0 in shape:
-        return np.empty(shape, dtype.numpy)
-    array = np.frombuffer(body, dtype.numpy, prod(shape), offset).reshape(shape)
+        return np.empty(shape, dtype)
+    array = np.frombuffer(body, dtype, prod(shape), offset).reshape(shape)
     if not array.flags.aligned:
         array = array.copy()
     array.flags.writeable = False
-    check_bools(array, "invalid_body", f"safetensors: array {shown(name)}")
+    if place.dtype is spec.bool_:
+        check_bools(array, "invalid_body", f"safetensors: array {shown(place.name)}")
     return array
 
 

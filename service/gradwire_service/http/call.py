@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import parse_qsl
 
@@ -14,7 +13,6 @@ from gradwire_service.host.protocol import Model, read
 from gradwire_service.host.reply import Filled, Reply, TensorReply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec import (
-    JSON,
     NPY,
     SAFETENSORS,
     Buffer,
@@ -22,8 +20,8 @@ from gradwire_service.http.codec import (
     compress,
     decompress,
     encoding,
-    read_request,
-    sent,
+    opened,
+    parsed,
     wanted,
     write_reply,
 )
@@ -39,9 +37,6 @@ SMALL = 2**15
 DATA = ("nested", "none", "base64")
 _TOKEN = 200
 _WORTH_COMPRESSING = 2**14
-
-
-_NO_ARRAYS: Mapping[str, Array] = MappingProxyType({})
 
 
 class Answer(NamedTuple):
@@ -135,14 +130,13 @@ class Call:
 
     def read(self, kind: type[Model], body: Buffer) -> tuple[Model, Mapping[str, Array]]:
         """The body as a request of this kind, and the arrays that came with it."""
-        depth, seen = self.service.host.limits.depth, self.service.seen
-        content_type = self.header(b"content-type")
-        text = bytes(body) if sent(content_type) == JSON else None
-        if text is not None:
-            request = seen.get(kind, text)
-            if request is not None:
-                return request, _NO_ARRAYS
-        value, arrays = read_request(content_type, text or body, depth=depth)
+        seen = self.service.seen
+        opening, arrays = opened(self.header(b"content-type"), body)
+        text = bytes(opening)
+        request = seen.get(kind, text)
+        if request is not None:
+            return request, arrays
+        value = parsed(text, self.service.host.limits.depth)
         request = seen.like(kind, value)
         if request is None:
             request = read(kind, value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from copy import copy
+from threading import Lock
 from typing import Any, TypeGuard
 
 from gradwire_service.host.applying import FIELDS, PLANNED
@@ -21,6 +22,7 @@ _LITERALS = ("inputs", *FIELDS)
 """What may differ between requests that are alike."""
 _MAY_DIFFER = frozenset({"program", *_LITERALS})
 _NAMED = (dict, type(None))
+_keeping = Lock()
 _KINDS = frozenset(TRANSFORMS[name].inline for name in PLANNED)
 """Requests whose literals are read as they are."""
 
@@ -52,19 +54,20 @@ class Seen:
                 made.__dict__[field] = value[field]
         return made
 
-    def put(self, kind: type[Any], text: bytes | None, value: Any, request: Any) -> None:
+    def put(self, kind: type[Any], text: bytes, value: Any, request: Any) -> None:
         """Keep a request, by its program if that is all it needs; the oldest go."""
         frame = _frame(kind, value)
         if frame is not None:
             _keep(self._programs, frame, request)
-        elif text is not None and len(text) <= _LONGEST:
+        elif len(text) <= _LONGEST:
             _keep(self._found, (kind, text), request)
 
 
 def _keep(found: dict[Hashable, Any], key: Hashable, request: Any) -> None:
-    if len(found) >= _MOST:
-        found.pop(next(iter(found)), None)
-    found[key] = request
+    with _keeping:  # large bodies are read in threads
+        if len(found) >= _MOST:
+            found.pop(next(iter(found)), None)
+        found[key] = request
 
 
 def _frame(kind: type[Any], value: dict[str, Any]) -> Hashable:

@@ -2,9 +2,17 @@
 
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.codec.compression import ENCODINGS, compress, decompress
-from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS, encoding, sent, wanted
+from gradwire_service.http.codec.negotiation import (
+    JSON,
+    NPY,
+    SAFETENSORS,
+    encoding,
+    need_taken,
+    sent,
+    wanted,
+)
 from gradwire_service.http.codec.reply import Data, Written, write_reply
-from gradwire_service.http.codec.request import read_request
+from gradwire_service.http.codec.request import opened, parsed, read_request
 
 __all__ = [
     "ENCODINGS",
@@ -17,8 +25,10 @@ __all__ = [
     "compress",
     "decompress",
     "encoding",
+    "need_taken",
+    "opened",
+    "parsed",
     "read_request",
-    "sent",
     "wanted",
     "write_reply",
 ]

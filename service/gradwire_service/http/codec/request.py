@@ -25,19 +25,30 @@ def read_request(
     {"value": {"binary": "value"}}. Raises invalid_json, invalid_body, invalid_request,
     limit_exceeded, dtype_mismatch, unsupported_media_type.
     """
+    if lone and negotiation.sent(content_type) == negotiation.NPY:
+        return {"value": {"binary": _LONE}}, {_LONE: npy.read(body)}
+    text, arrays = opened(content_type, body)
+    return parsed(text, depth), arrays
+
+
+def opened(content_type: str | None, body: Buffer) -> tuple[Buffer, Mapping[str, Array]]:
+    """The text of a body's request, not read yet, and its arrays: see `read_request`."""
     media_type = negotiation.sent(content_type)
     if media_type == negotiation.JSON:
-        return _object(json.loads(body, depth)), _NO_ARRAYS
+        return body, _NO_ARRAYS
     if media_type == negotiation.SAFETENSORS:
         metadata, arrays = safetensors.read(body)
-        return _object(json.loads(_text(metadata), depth)), arrays
-    if not lone:
-        raise error(
-            "unsupported_media_type",
-            "the body is one .npy array, and this call takes a request",
-            "an .npy body goes to PUT /v1/sessions/{id}/tensors/{name} only",
-        )
-    return {"value": {"binary": _LONE}}, {_LONE: npy.read(body)}
+        return _text(metadata), arrays
+    raise error(
+        "unsupported_media_type",
+        "the body is one .npy array, and this call takes a request",
+        "an .npy body goes to PUT /v1/sessions/{id}/tensors/{name} only",
+    )
+
+
+def parsed(text: Buffer, depth: int = json.DEPTH) -> dict[str, Any]:
+    """The JSON object that a request's text is."""
+    return _object(json.loads(text, depth))
 
 
 def _text(metadata: dict[str, str]) -> bytes:
