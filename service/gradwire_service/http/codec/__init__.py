@@ -2,7 +2,7 @@
 
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.codec.compression import ENCODINGS, compress, decompress
-from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS, encoding, wanted
+from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS, encoding, sent, wanted
 from gradwire_service.http.codec.reply import Data, Written, write_reply
 from gradwire_service.http.codec.request import opened, parsed, read_request
 
@@ -20,6 +20,7 @@ __all__ = [
     "opened",
     "parsed",
     "read_request",
+    "sent",
     "wanted",
     "write_reply",
 ]
