@@ -211,10 +211,11 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
     chain = () if old is None else old.chain
     base = source if old is None or old.base is None else old.base
     version = source.storage.version
+    depth = None if old is None or old.base is None else old.depth
     creation = _creation(call, old, state)
     views = []
     for index, array in enumerate((result,) if call.single else result):
-        view = View((*chain, (call, index)), base, creation, version)
+        view = View((*chain, (call, index)), base, creation, version, depth)
         view.array, view.source = array, source.storage.array
         spec = call.outputs[index]
         made = Tensor.sharing(source.storage, spec, _edge(call, node, index, spec), view)

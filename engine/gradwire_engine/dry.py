@@ -20,7 +20,8 @@ from gradwire_engine.reading import (
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Node
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.mode import local
+from gradwire_engine.tensor import INFERENCE, Tensor
 
 
 class _Some:
@@ -48,7 +49,10 @@ def _cotangent(tensor: Tensor) -> _Some:
 
 
 def _tensor(g: _Some, spec: Spec) -> Tensor:
-    return Tensor(phantom_of(spec), spec, None)
+    made = Tensor(phantom_of(spec), spec, None)
+    if local.state.inference:
+        made.flags = INFERENCE
+    return made
 
 
 dry = Reading(_cotangent, _step, _tensor, charges=True)

@@ -22,7 +22,7 @@ from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.index_write import zero_
 from gradwire_engine.ops.view_scatter import view_scatter
-from gradwire_engine.overlap import overlaps, refuse_partial_overlap
+from gradwire_engine.overlap import overlaps, refuse_overlap, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, bare, next_seq
@@ -35,6 +35,10 @@ _SAME_EVERYWHERE = (
     "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_",
 )  # fmt: skip
 """Ops that may write to an expanded tensor: they write one value everywhere, or no elements."""
+
+
+_BY_PLACES = ("index_add_", "index_copy_", "index_fill_", "scatter_", "scatter_add_", "put_")
+"""Ops whose other operands must not lie in what they write to."""
 
 
 WRITE: dict[type, Callable[[str, Any, Any], Any]] = {}
@@ -72,8 +76,18 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
         if getattr(overload, "family", "") == "elementwise" or name == "copy_":
             refuse_partial_overlap(name, target, others)
+        elif name in _BY_PLACES:
+            refuse_overlap(name, target, others)
     held = content(target)
+    if name == "abs_" and target.dtype.is_complex:
+        raise error(
+            "dtype_mismatch",
+            f"abs_: the magnitudes of a {target.dtype.name} tensor are real",
+            "use abs, which gives a real tensor",
+        )
     value = overload(held, *others)
+    if value is held:
+        value = clone(held)
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
@@ -87,6 +101,8 @@ def _forgetting(name: str, held: Tensor, value: Tensor, other: Any) -> Tensor:
     """The value in the dtype of what it is written to, with a history that gives zeros."""
     several = type(other) is Tensor
     operand = held if held.edge is not None else other
+    if several and held.edge is not None and other.requires_grad:
+        operand = held + other  # both of them have zeros for gradients
     if type(operand) is not Tensor or not operand.requires_grad or value.shape != held.shape:
         return value
     found: Tensor = to_dtype(value, held.dtype)

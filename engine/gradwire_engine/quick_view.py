@@ -36,15 +36,16 @@ def short_view(op: Primitive) -> Callable[..., Any]:
             return learn(key, op.dispatch((source, *rest), {}))
         call, recipe = known
         storage, edge = source.storage, source.edge
+        if edge is None and old is not None and source.requires_grad:
+            return op.dispatch((source, *rest), {})
         node: Node | None = None
         if state.grad and edge is not None and recipe is not None:
             node = Node(recipe, (edge,), (), (), next_seq())
         array = call.run(source.array)
         chain = () if old is None else old.chain
         base = source if old is None else old.base
-        seen = View(
-            (*chain, (call, 0)), base, "alone" if state.grad else "no_grad", storage.version
-        )
+        mode, depth = "alone" if state.grad else "no_grad", None if old is None else old.depth
+        seen = View((*chain, (call, 0)), base, mode, storage.version, depth)
         seen.array, seen.source = array, storage.array
         made = Tensor.sharing(storage, call.outputs[0], node, seen)
         made.flags |= source.flags & INFERENCE

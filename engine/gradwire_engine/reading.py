@@ -14,6 +14,7 @@ import numpy as np
 from gradwire_engine.arrays import backend, phantom_of
 from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
 from gradwire_engine.recipe import Recipe, Step
@@ -21,7 +22,7 @@ from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import Edge, Node, Output
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.tensor import INFERENCE, Tensor
 
 Pending = dict[Any, Any]
 """What arrived so far: by edge; for a node with several outputs a dict by output number."""
@@ -297,7 +298,10 @@ def fit(g: Any, spec: Spec) -> Any:
 def _tensor_raw(g: Any, spec: Spec) -> Tensor:
     """A cotangent as the tensor that is handed out, row-major."""
     xp = backend(spec.device).xp
-    return Tensor(xp.ascontiguousarray(g) if g.shape else xp.asarray(g), spec, None)
+    made = Tensor(xp.ascontiguousarray(g) if g.shape else xp.asarray(g), spec, None)
+    if local.state.inference:
+        made.flags = INFERENCE
+    return made
 
 
 def _array(tensor: Tensor) -> Any:

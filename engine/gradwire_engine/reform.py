@@ -1,7 +1,8 @@
 """In-place changes of form: t_, transpose_, squeeze_, unsqueeze_. Elements stay where they lie.
 
-The tensor becomes a view of its storage by one more step, and takes that step's history. Its own
-views still hang on the form it had: they find back to it by `View.back`.
+The tensor becomes a view of its storage by one more step, and takes that step's history; a gradient
+that it retains is still that of the form it had. Its own views hang on that form too: they find
+back to it by `View.back`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.axes import t, transpose, unsqueeze
 from gradwire_engine.ops.expand import view as see
 from gradwire_engine.signature import Ints
-from gradwire_engine.tensor import VIEW, Tensor, View, move_retained
+from gradwire_engine.tensor import VIEW, Tensor, View
 
 
 @composite(name="t_", inplace=True)
@@ -78,7 +79,6 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any]) -> Any:
     assign(target, "spec", seen.spec)
     assign(target.storage, "version", version)
     if recorded:
-        move_retained(target, target._edge, seen._edge)
         assign(target, "_edge", seen._edge)
     return target
 

@@ -34,19 +34,24 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         filled = masked_fill(content(input), mask, value)
         filled.rename_node("IndexPutBackward0")
         return write("index_put_", input, filled)
-    if _advanced(index) and type(input) is Tensor:
+    if type(input) is Tensor and input.shape and _advanced(index):
         check_writable("index_put_", input, getattr(value, "requires_grad", False))
         refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
     found = look_up(input, (index,) if isinstance(index, slice) else index)
     if found.indices is None:
-        if type(found.seen) is Tensor:
+        if type(found.seen) is Tensor and getattr(value, "shape", None) == found.seen.shape:
             refuse_partial_overlap("__setitem__", found.seen, (value,))
+        value = _fitting(value)
         put_in = copy_ if getattr(value, "shape", ()) else fill
-        write("__setitem__", found.seen, put_in(_overwritten(found.seen), _fitting(value)))
+        write("__setitem__", found.seen, put_in(_overwritten(found.seen), value))
     else:
         values = _fitting(value)
         if type(values) not in VALUE_TYPES:
             values = full((), values, dtype=input.dtype, device=input.device)
+        if type(found.seen) is Tensor:
+            check_writable("index_put_", found.seen, getattr(values, "requires_grad", False))
+            refuse_overlap("index_put_", found.seen, (values, *found.indices))
+            _refuse_empty_axes(found.seen, found.indices)
         put = index_put_at(content(found.seen), found.indices, values)
         write("index_put_", found.seen, put)
     return input
@@ -65,6 +70,17 @@ def detach_(input: Array) -> Array:
         )
     assign(input, "_edge", None)
     return input
+
+
+def _refuse_empty_axes(seen: Tensor, indices: Any) -> None:
+    """Nothing can be written at places of an axis that has none: said before all else."""
+    for size, places in zip(seen.shape, indices, strict=False):
+        if not size and places is not None and 0 not in places.shape:
+            raise error(
+                "invalid_argument",
+                "index_put: index is out of bounds for a dimension with size 0",
+                raised=IndexError,
+            )
 
 
 def _advanced(index: Any) -> bool:

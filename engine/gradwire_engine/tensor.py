@@ -7,7 +7,7 @@ storage. So undoing is swapping back, and a fork or a reply in flight keeps what
 from __future__ import annotations
 
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -65,10 +65,13 @@ class View:
         base: Tensor | None,
         creation: str,
         version: int,
+        depth: int | None = None,
     ) -> None:
         self.chain = chain
         self.base = base
-        self.depth = 0 if base is None or base.view is None else len(base.view.chain)
+        if depth is None:
+            depth = 0 if base is None or base.view is None else len(base.view.chain)
+        self.depth = depth
         self.creation = creation
         self.version = version
         self.back: tuple[tuple[Call, int], ...] = ()
@@ -214,6 +217,11 @@ class Tensor:
         return edge is None or type(edge) is AccumulateGrad
 
     @property
+    def was_leaf(self) -> bool:
+        """Whether it was a leaf before any write to its base that it has not met yet."""
+        return self._edge is None or type(self._edge) is AccumulateGrad
+
+    @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for leaves."""
         edge = self.edge
@@ -234,7 +242,7 @@ class Tensor:
                 "requires_grad: an inference tensor cannot require grad outside inference mode",
                 "make a normal tensor of it with clone()",
             )
-        if not flag and not self.is_leaf:
+        if not flag and not self.was_leaf:
             raise error(
                 "invalid_argument",
                 "requires_grad: only leaves can stop requiring grad; this tensor was made by "
@@ -248,8 +256,10 @@ class Tensor:
                 f"this one is {self.spec}",
                 "convert it first, for instance to float32",
             )
-        if flag != (self.edge is not None):
-            assign(self, "_edge", AccumulateGrad(self) if flag else None)
+        if self.was_leaf and flag != (self._edge is not None):
+            if self._edge is not None:
+                _FROZEN[self] = self._edge
+            assign(self, "_edge", (_FROZEN.get(self) or AccumulateGrad(self)) if flag else None)
         return self
 
     def _made_by(self) -> str:
@@ -258,9 +268,9 @@ class Tensor:
 
     def retain_grad(self) -> Tensor:
         """Keep this non-leaf's gradient in `.grad` during backward; nothing to do for a leaf."""
+        if self.retains_grad or (self.was_leaf and self.requires_grad):
+            return self  # among leaves are views made in no_grad: no gradient ever comes
         edge = self.edge
-        if edge is None and self.requires_grad:
-            return self  # a view made in no_grad: no gradient ever comes
         if edge is None:
             raise error(
                 "requires_no_grad",
@@ -312,6 +322,10 @@ class Tensor:
         return f"<Tensor {self.spec}{data}>"
 
     __hash__ = object.__hash__
+
+
+_FROZEN: WeakKeyDictionary[Tensor, Edge] = WeakKeyDictionary()
+"""Edges of leaves that stopped requiring grad: graphs made before lead to them yet."""
 
 
 def _retain(node: Node, edge: Edge, tensor: Tensor) -> None:

@@ -249,7 +249,8 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
 
 def _retain(tensor: Tensor, g: Any, reading: Reading) -> None:
     """Add a gradient to what a non-leaf retains, always as a new tensor."""
-    made: Any = clone(reading.tensor(g, tensor.spec))
+    shape = getattr(g, "shape", tensor.shape)  # of a tensor whose form changed since, the old one
+    made: Any = clone(reading.tensor(g, tensor.spec.with_(shape=tuple(shape))))
     assign(tensor, "grad", made if tensor.grad is None else tensor.grad + made)
 
 

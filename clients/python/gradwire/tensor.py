@@ -66,7 +66,7 @@ class Tensor(Elements):
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
-        if not self.is_leaf:
+        if not self._meta.was_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. "
                 "Use detach() for a tensor without history."
@@ -98,9 +98,9 @@ class Tensor(Elements):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""
         with self.session.recording() as recording:
-            before = self.requires_grad
+            before = self._meta._edge
             self._meta.requires_grad_(requires_grad)
-            if self.requires_grad != before:
+            if self._meta._edge is not before:
                 step = {"requires_grad": self._name, "value": requires_grad}
                 self.session.record(step, mark=recording.mark)
         return self
@@ -109,7 +109,7 @@ class Tensor(Elements):
         """Keep the gradient of this non-leaf in `.grad`."""
         with self.session.recording() as recording:
             self._meta.retain_grad()
-            if not self.is_leaf:
+            if not self._meta.was_leaf:
                 self.session.record({"retain_grad": self._name}, mark=recording.mark)
 
     def detach(self) -> Tensor:

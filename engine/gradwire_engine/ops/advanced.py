@@ -89,6 +89,10 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
 )
 def index(xp: Any, input: Array, indices: Arrays) -> Array:
     """The elements at places given by tensors, one for each axis or None to keep it."""
+    shape = indexed_shape(input.shape, tuple(indices))
+    named = [(input.shape[d], indices[d].size) for d in _places(tuple(indices))]
+    if 0 in shape and not any(count and not size for size, count in named):
+        return xp.empty(shape, input.dtype)  # nothing is looked up, so no index can be wrong
     return input[_full("index", input.shape, indices)]
 
 

@@ -8,7 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, floating
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number
+from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number, Spec
 
 
 def is_complex(value: Any) -> bool:
@@ -95,12 +95,22 @@ def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     return _with_scaled(xp.add, xp, input, other, alpha)
 
 
+def _subtracts(named: dict[str, Any]) -> None:
+    """No bool tensor on either side, as in torch."""
+    _scales(named)
+    for operand in (named["input"], named["other"]):
+        if isinstance(operand, Spec) and operand.dtype.category == BOOL:
+            raise error(
+                "dtype_mismatch", "sub: not defined for bool tensors", "use ~ or logical_not"
+            )
+
+
 @elementwise(
     vjp(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha)),
     aliases=("subtract", "__sub__"),
     takes=NUMERIC,
     refusal=RuntimeError,
-    check=_scales,
+    check=_subtracts,
     formula="input: g; other: -conj(alpha) g",
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:

@@ -59,7 +59,7 @@ def view_as_real(xp: Any, input: Array) -> Array:
             f"view_as_real: the tensor is {input.dtype}, not complex",
             "make it complex first, for instance with complex(real, imag)",
         )
-    part = input.real
+    part = xp.asarray(input).real  # of a NumPy scalar it would be a number with no neighbour
     return xp.lib.stride_tricks.as_strided(
         part, (*part.shape, 2), (*part.strides, part.dtype.itemsize)
     )

@@ -166,6 +166,8 @@ def _entry(input: Any, item: Any) -> Any:
             f"a tensor used as index must hold ints or bools, this one is {item.dtype}",
             "convert it to int64, or compare it to get a mask",
         )
+    if kind(item) == "b" and not item.shape and not getattr(item, "level", 0):
+        return _truth(item)
     wrapped = getattr(item, "level", 0) > 0  # a transform's scalar need not be one number
     return item if item.shape or kind(item) == "b" or wrapped else _known(item)
 
@@ -192,6 +194,15 @@ def _known(value: Any) -> int:
     if getattr(value, "device", None) == "meta":
         return 0
     return int(getattr(value, "array", value))
+
+
+def _truth(value: Any) -> bool:
+    """A scalar of a mask as the bool that it is, which decides the result's shape."""
+    if getattr(value, "device", None) == "meta":
+        raise error(
+            "data_dependent_shape", "index: the result's shape depends on a bool's value"
+        )
+    return bool(getattr(value, "array", value))
 
 
 def _axes_of(item: Any) -> int:

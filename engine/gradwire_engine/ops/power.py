@@ -37,6 +37,8 @@ def _by_base(g: Any, input: Any, exponent: Any) -> Any:
 def _by_exponent(g: Any, input: Any, exponent: Any, out: Any) -> Any:
     """The gradient for the exponent: nothing where the base is zero and the power finite."""
     limit = (input == 0) & (real(exponent) >= 0)
+    if is_complex(out) and not is_complex(input):
+        input = input + 0j  # negative bases have logarithms then
     return where(limit, 0, g * conj(out * log(input)))
 
 

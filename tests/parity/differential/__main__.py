@@ -25,7 +25,7 @@ def main() -> int:
     console.print(f"seed {asked.seed}")
     with ProcessPoolExecutor(asked.workers) as pool:
         embedded = _shown("embedded", pool, asked.seed, asked.embedded, None)
-        with serving() as url:
+        with serving("--log", "none") as url:
             over_http = _shown("over HTTP", pool, asked.seed + 1, asked.http, url)
     return 1 if embedded.failures or over_http.failures else 0
 

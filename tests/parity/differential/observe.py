@@ -63,11 +63,11 @@ class Seen:
         return found
 
     def _close(self, other: Seen, relative: float) -> bool:
-        return _close(self.values, other.values, relative if self.dtype in RELATIVE else 0.0)
+        return close(self.values, other.values, relative if self.dtype in RELATIVE else 0.0)
 
 
-def _close(expected: np.ndarray, actual: np.ndarray, relative: float) -> bool:
-    if not relative:
+def close(expected: np.ndarray, actual: np.ndarray, relative: float) -> bool:
+    if not relative or expected.shape != actual.shape:
         return np.array_equal(expected, actual)
     finite = np.isfinite(expected)
     odd = [np.where(np.isfinite(a), 0, a) for a in (expected, actual)]
@@ -145,11 +145,15 @@ def _agreed(x: Any, replies: dict[str, Any]) -> Sight:
     """The host's word on a tensor; where the client's own differs, that stands there too."""
     if x._name not in replies:
         return UNUSABLE
+    try:
+        mirrored = _mirrored(x)
+    except RuntimeError:
+        return UNUSABLE
     grad = replies[f"{x._name}.grad"]
     host = _received(replies[x._name], None if grad is None else _received(grad))
     if x.is_inference():
         host.version = None
-    for fact, value in _mirrored(x).items():
+    for fact, value in mirrored.items():
         if value != getattr(host, fact):
             setattr(host, fact, f"{getattr(host, fact)} at the host, {value} at the client")
     if (x._meta.grad is None) != (host.grad is None):
@@ -180,11 +184,16 @@ def _mirrored(x: Any) -> dict[str, Any]:
     }
 
 
+def exactness(sights: Mapping[str, Sight]) -> float:
+    """How far numbers may be apart in a program with these tensors."""
+    used = [s.dtype for s in sights.values() if isinstance(s, Seen)]
+    return max((RELATIVE[d] for d in used if d in RELATIVE), default=0.0)
+
+
 def changes(before: Mapping[str, Sight], after: Mapping[str, Sight]) -> list[str]:
     """What differs between two sights of a program's tensors."""
     found = []
-    used = [s.dtype for s in before.values() if isinstance(s, Seen)]
-    relative = max((RELATIVE[d] for d in used if d in RELATIVE), default=0.0)
+    relative = exactness(before)
     for name, seen in before.items():
         other = after.get(name, "no tensor")
         if isinstance(seen, Seen) and isinstance(other, Seen):

@@ -55,11 +55,17 @@ class Step:
 
 Program = tuple[Step, ...]
 
+
+def _halve(leaf: Any) -> None:
+    leaf.grad.mul_(0.5)
+
+
 HOOKS: dict[str, tuple[str, Callable[..., Any]]] = {
     "double": ("lambda g: g * 2", lambda g: g * 2),
     "keep": ("lambda g: None", lambda g: None),
     "tanh": ("lambda g: g.tanh()", lambda g: g.tanh()),
     "wider": ("lambda g: g.sum().expand(g.shape)", lambda g: g.sum().expand(g.shape)),
+    "halve the gradient": ("lambda x: x.grad.mul_(0.5)", _halve),
     "misshapen": ("lambda g: g.unsqueeze(0)", lambda g: g.unsqueeze(0)),
 }
 """What hooks do, as text for reports and as a function."""

@@ -1,29 +1,63 @@
 """Steps that torch runs but promises nothing of: no program contains them.
 
 Writes whose operands lie in the same memory, a little shifted, where torch can't tell: the result
-depends on the order in which elements are visited. Writes by lists of places into memory in which
-several elements are one.
+depends on the order in which elements are visited. Writes to tensors that show a place twice.
 """
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from tests.parity.differential.step import Step, references
-from tests.parity.differential.world import World
+from tests.parity.differential.step import Ref, Step, references
 
 
-def undefined(world: World, step: Step) -> bool:
-    """Whether a step is one of them; it need not fail."""
+def undefined(variables: Mapping[str, Any], step: Step) -> bool:
+    """Whether a step is one of them, if torch runs it."""
     if not _writes(step):
         return False
-    tensors = [world.variables.get(name) for name in references(step)]
-    target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
-    if _repeats(target) and (step.kind == "assignment by advanced index" or _slides(target)):
+    tensors = [variables.get(name) for name in references(step)]
+    if step.kind == "form in place" and _seen_otherwise(variables, step):
         return True
+    target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
+    if _repeats(target) and not _same_everywhere(step):
+        return True
+    if step.kind == "assignment by advanced index":
+        return any(_share(target, other) for other in others)
     return any(_shifted(target, other) for other in others)
+
+
+def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
+    """Whether torch allows or refuses a step by what means nothing.
+
+    An operand that is one element of the target: by strides of axes of size 1. zero_ of an
+    inference tensor: by whether a view of it was taken.
+    """
+    tensors = [variables.get(name) for name in references(step)]
+    target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
+    if step.name == "zero_" and target.is_inference():
+        return True
+    if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
+        return True
+    return _writes(step) and any(_one_place(target, other) for other in others)
+
+
+def _seen_otherwise(variables: Mapping[str, Any], step: Step) -> bool:
+    """Whether real memory is seen as complex, or the other way round: torch then loses the view."""
+    x = variables.get(next(references(step), ""))
+    tensors = [y for y in variables.values() if isinstance(y, torch.Tensor)]
+    return isinstance(x, torch.Tensor) and any(
+        y.dtype != x.dtype and y.untyped_storage()._cdata == x.untyped_storage()._cdata
+        for y in tensors
+    )
+
+
+def _same_everywhere(step: Step) -> bool:
+    """Whether a step writes one number, or none."""
+    plain = not any(isinstance(value, Ref) for value in step.args[1:])
+    one = step.name in ("fill_", "zero_") or (step.form == "set" and "advanced" not in step.kind)
+    return step.kind == "form in place" or (one and plain)
 
 
 def _writes(step: Step) -> bool:
@@ -38,20 +72,19 @@ def _repeats(x: Any) -> bool:
     return len(_places(x)) < x.numel()
 
 
-def _slides(x: Any) -> bool:
-    """Whether places are shown twice by axes of any stride, as unfold does it."""
-    return len(_places(x)) < prod(n for n, s in zip(x.shape, x.stride(), strict=True) if s)
-
-
 def _shifted(a: Any, b: Any) -> bool:
     """Whether two tensors have some memory in common, but are not the same elements in order."""
-    if not a.numel() or not b.numel() or a.is_conj() or b.is_conj():
-        return False
-    if a.untyped_storage()._cdata != b.untyped_storage().data_ptr():
-        return False
-    if (a.data_ptr(), a.shape, a.stride()) == (b.data_ptr(), b.shape, b.stride()):
-        return False
-    return bool(_places(a) & _places(b))
+    same = (a.data_ptr(), a.shape, a.stride()) == (b.data_ptr(), b.shape, b.stride())
+    return _share(a, b) and not same
+
+
+def _one_place(a: Any, b: Any) -> bool:
+    """Whether b is one element of a."""
+    return b.numel() == 1 and b is not a and _share(a, b)
+
+
+def _share(a: Any, b: Any) -> bool:
+    return bool(a.numel() and b.numel() and _places(a) & _places(b))
 
 
 def _places(x: Any) -> set[int]:

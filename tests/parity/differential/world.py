@@ -99,6 +99,11 @@ class World:
         place = int(len(names) * self.rng.random() ** 0.75)
         return Ref(names[place])
 
+    def strictly(self, fits: Callable[[Any], bool]) -> Ref | None:
+        """A tensor that fits, or none: where another one would be wrong in several ways at once."""
+        names = self.tensors(fits)
+        return Ref(self.one(names)) if names else None
+
     def get(self, ref: Ref) -> Any:
         """The model's tensor."""
         return self.variables[ref.name]
@@ -123,8 +128,10 @@ class World:
     def dim(self, x: Ref) -> int:
         """An axis of x, seldom one that it hasn't."""
         ndim = self.get(x).ndim
-        if not ndim or self.chance(0.03):
+        if floating(self.get(x)) and self.chance(0.03 if ndim else 0.5):
             return self.whole(-3, 3)
+        if not ndim:
+            return self.whole(-1, 0)
         return self.whole(-ndim, ndim - 1)
 
 

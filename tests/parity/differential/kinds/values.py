@@ -37,7 +37,8 @@ def math(w: World) -> Step | None:
     if x is None:
         return None
     if name in FUNCTIONAL:
-        return function("math", f"nn.functional.{name}", x, out=w.name())
+        x = w.strictly(lambda t: not t.dtype.is_complex)
+        return x and function("math", f"nn.functional.{name}", x, out=w.name())
     return method("math", name, x, out=w.name())
 
 
@@ -74,7 +75,7 @@ def reduction(w: World) -> Step | None:
         return method("reduction", name, x, w.dim(x), out=w.name())
     if name == "norm":
         return method("reduction", name, x, out=w.name())
-    if w.chance(0.5):
+    if w.chance(0.5) and (w.get(x).numel() or name not in ("amax", "amin")):
         return method("reduction", name, x, out=w.name())
     keep = {"keepdim": True} if w.chance(0.4) else {}
     return method("reduction", name, x, w.dim(x), out=w.name(), **keep)
@@ -82,7 +83,7 @@ def reduction(w: World) -> Step | None:
 
 @kind("along an axis", 4)
 def along(w: World) -> Step | None:
-    x = w.any(lambda t: t.ndim > 0 and floating(t))
+    x = w.strictly(lambda t: t.ndim > 0 and t.is_floating_point())
     if x is None:
         return None
     name = w.one(words("softmax log_softmax cumsum cumprod max min sort median flip roll topk"))
@@ -137,6 +138,8 @@ def choice(w: World) -> Step | None:
         return None
     mask = w.any(lambda t: str(t.dtype) == "torch.bool")
     name = w.one(words("where masked_fill clamp lerp addcmul tril nan_to_num masked_select"))
+    if name == "nan_to_num" and w.get(x).dtype.is_complex:
+        return None
     if name in ("where", "masked_fill", "masked_select"):
         if mask is None:
             return None
@@ -157,7 +160,7 @@ def gather(w: World) -> Step | None:
     x = w.any(with_axes)
     if x is None:
         return None
-    index = w.any(lambda t: str(t.dtype) == "torch.int64" and t.ndim > 0)
+    index = w.strictly(lambda t: str(t.dtype) == "torch.int64" and t.ndim > 0)
     name = w.one(words("index_select gather repeat tile take repeat_interleave diag_embed"))
     if name in ("index_select", "gather", "take"):
         if index is None:

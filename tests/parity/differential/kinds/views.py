@@ -32,8 +32,8 @@ def _item(w: World, size: int) -> Any:
 def advanced(w: World, x: Ref) -> Any:
     """An index that copies: lists, masks and tensors of ints, maybe with basic ones beside them."""
     shape = w.get(x).shape
-    mask = w.any(lambda t: str(t.dtype) == "torch.bool" and t.shape == shape)
-    ints = w.any(lambda t: str(t.dtype) == "torch.int64")
+    mask = w.strictly(lambda t: str(t.dtype) == "torch.bool" and t.shape == shape)
+    ints = w.strictly(lambda t: str(t.dtype) == "torch.int64")
     first = shape[0] if shape else 1
     picked = [w.whole(-first, max(first - 1, 0)) for _ in range(w.whole(1, 3))]
     found = [picked, picked]
@@ -156,12 +156,19 @@ def attribute(w: World) -> Step | None:
     return Step("attribute view", "attribute", name, (x,), (), (w.name(),))
 
 
+def _pairs(x: Any) -> bool:
+    """Whether its elements lie in pairs, which torch tells by strides of axes of size 1 too."""
+    *before, last = x.stride() or (0,)
+    even = not x.storage_offset() % 2 and not any(s % 2 for s in before)
+    return bool(x.numel() and x.shape[-1:] == (2,) and last == 1 and even)
+
+
 @kind("complex view", 1.5)
 def complex_view(w: World) -> Step | None:
     def fits(t: Any) -> bool:
-        return bool(t.dtype.is_complex or (t.is_floating_point() and t.shape[-1:] == (2,)))
+        return bool(t.dtype.is_complex or (t.is_floating_point() and _pairs(t)))
 
-    x = w.any(fits)
+    x = w.strictly(fits)
     if x is None:
         return None
     name = "view_as_real" if w.get(x).dtype.is_complex else "view_as_complex"

@@ -7,7 +7,7 @@ from typing import Any
 from tests.parity.differential.kinds.registry import kind, words
 from tests.parity.differential.kinds.views import advanced, index
 from tests.parity.differential.step import Ref, Step
-from tests.parity.differential.world import World, method, with_axes
+from tests.parity.differential.world import World, floating, method, with_axes
 
 _ALONE = words(
     "sin_ tanh_ exp_ neg_ abs_ sqrt_ sigmoid_ zero_ relu_ square_ floor_ reciprocal_ "
@@ -58,14 +58,14 @@ def _written(w: World, as_kind: str, x: Ref | None) -> Step | None:
 
 
 def _places(w: World, x: Ref, source: bool) -> tuple[Any, ...] | None:
-    where = w.any(lambda t: str(t.dtype) == "torch.int64" and t.ndim == 1)
+    where = w.strictly(lambda t: str(t.dtype) == "torch.int64" and t.ndim == 1)
     if where is None:
         return None
     return (w.dim(x), where, (w.same(x) or x) if source else w.number())
 
 
 def _masked(w: World, x: Ref) -> tuple[Any, ...] | None:
-    mask = w.any(lambda t: str(t.dtype) == "torch.bool")
+    mask = w.strictly(lambda t: str(t.dtype) == "torch.bool")
     return None if mask is None else (mask, w.number())
 
 
@@ -78,10 +78,8 @@ _OTHERS: dict[str, Any] = {
     "index_add_": lambda w, x: _places(w, x, True),
     "index_copy_": lambda w, x: _places(w, x, True),
     "index_fill_": lambda w, x: _places(w, x, False),
-    "cumsum_": lambda w, x: (w.dim(x),),
+    "cumsum_": lambda w, x: (w.dim(x),) if floating(w.get(x)) else None,
     "triu_": lambda w, x: (),
-    "fill_diagonal_": lambda w, x: (w.number(),),
-    "copysign_": lambda w, x: (w.fellow(x),),
     "scatter_": lambda w, x: _places(w, x, False),
     "addmm_": lambda w, x: (w.any(lambda t: t.ndim == 2), w.any(lambda t: t.ndim == 2)),
 }
