@@ -163,9 +163,8 @@ def phantom_like(spec: Spec, operands: Sequence[Any]) -> Array:
     """The phantom of an elementwise result: its axes lie in memory as the operands' do."""
     small = [_shrunk(a, spec.shape) for a in operands if getattr(a, "shape", ())]
     dtypes = [*(a.dtype for a in small), spec.dtype.numpy]  # NumPy knows no dtype common to all
-    made = np.nditer(
-        [*small, None], flags=["zerosize_ok"], order="K", op_dtypes=dtypes
-    ).operands[-1]
+    allocated = np.nditer([*small, None], flags=["zerosize_ok"], order="K", op_dtypes=dtypes)
+    made = allocated.operands[-1]
     order = sorted(range(len(spec.shape)), key=lambda i: (-made.strides[i], i))
     lying = phantom(tuple(spec.shape[i] for i in order), spec.dtype.numpy)
     return lying.transpose(sorted(range(len(order)), key=order.__getitem__))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import phantom_of
+from gradwire_engine.mode import local
 from gradwire_engine.reading import (
     Pending,
     Reading,
@@ -20,7 +21,6 @@ from gradwire_engine.reading import (
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Node
-from gradwire_engine.mode import local
 from gradwire_engine.tensor import INFERENCE, Tensor
 
 

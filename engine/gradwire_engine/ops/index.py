@@ -199,9 +199,7 @@ def _known(value: Any) -> int:
 def _truth(value: Any) -> bool:
     """A scalar of a mask as the bool that it is, which decides the result's shape."""
     if getattr(value, "device", None) == "meta":
-        raise error(
-            "data_dependent_shape", "index: the result's shape depends on a bool's value"
-        )
+        raise error("data_dependent_shape", "index: the result's shape depends on a bool's value")
     return bool(getattr(value, "array", value))
 
 

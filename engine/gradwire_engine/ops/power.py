@@ -29,8 +29,6 @@ def _by_base(g: Any, input: Any, exponent: Any) -> Any:
         return where(exponent == 0, 0, g * conj(exponent * pow(input, exponent - 1)))
     if exponent == 0:
         return zero_of(g)
-    if exponent == 1:
-        return g
     return g * conj(exponent * (input if exponent == 2 else pow(input, exponent - 1)))
 
 
