@@ -157,6 +157,24 @@ def test_there_are_plans_where_there_can_be(name: str) -> None:
     assert len(host.once.plans.all()) == (name not in UNPLANNED)
 
 
+@pytest.mark.parametrize(
+    "source", ["x += 1", "x += 1\nx *= x", "x.unsqueeze_(0)", "x.t_()\nx += 1"]
+)
+def test_programs_that_write_to_their_inputs(server: Running, source: str) -> None:
+    """Their plans are for what came, not for what was made of it, in value and in form."""
+    program = {"inputs": ["x"], "source": f"{source}\ny = x * 2", "outputs": ["x", "y"]}
+    shapes = ([[1.0, 2.0]], [[1.0], [2.0]]) if "_" in source else ([1.0, 2.0], [3.0, 4.0])
+    bodies = [{"program": program, "inputs": {"x": x}} for x in shapes for _ in range(4)]
+    before = server.service.host.once.plans.made
+    for body in bodies:
+        reply = server.client.post("/v1/evaluate", json=body)
+        assert reply.status_code == 200, reply.text
+        asked = read(EvaluateRequest, body)
+        first = orjson.loads(write_reply(Host().transform(asked)).buffers[0])
+        same(reply.json(), first)
+    assert server.service.host.once.plans.made > before
+
+
 def shared(first: ValueAndGradRequest, other: ValueAndGradRequest) -> ValueAndGradRequest:
     """The other request with the first one's program, as the HTTP door gives it."""
     return other.model_copy(update={"program": first.program})

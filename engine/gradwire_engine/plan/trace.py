@@ -23,8 +23,8 @@ def trace(
     """
     with Trace(draws=draws) as found, using(device=SYMBOLIC):
         inputs = [_input(found, spec) for spec in specs]
+        places = tuple(map(_place, inputs))  # before the function may write to them
         outputs = tuple(map(_place, function(*inputs)))
-    places = tuple(map(_place, inputs))
     return Graph(places, found.constants, tuple(map(_line, found.entries)), outputs)
 
 

@@ -74,6 +74,12 @@ class Watched(Applied):
         super().__init__(session, program, _marked(request), arrays, fetch)
         self.vectors: dict[tuple[str, str], Tensor] = {}
         self.dtypes: dict[tuple[str, str], DType] = {}
+        self.given: list[Array] = []  # the inputs' elements, before the program may write to them
+
+    def _inputs(self) -> list[Tensor]:
+        found = super()._inputs()
+        self.given = [x.array for x in found]
+        return found
 
     def _tensor(self, value: Any) -> Tensor:
         return value if type(value) is Tensor else super()._tensor(value)
@@ -118,8 +124,7 @@ class Watched(Applied):
             finally:
                 session.close()
 
-        inputs = [self.session.tensors[name] for name in self.program.inputs]
-        return Done(inputs, self.vectors, self.dtypes, reply, function)
+        return Done(self.given, self.vectors, self.dtypes, reply, function)
 
     def _with(self, tensors: Sequence[Tensor]) -> Any:
         """The request with tensors in place of literals: inputs, then vectors in their order."""

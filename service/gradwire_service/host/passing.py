@@ -58,7 +58,7 @@ def done(was: Transform, reply: Reply, trying: Callable[[], Session]) -> Done | 
         return None
     dtypes = {name: output.dtype for name, output in was.outputs.items()}
     function = _function(was, trying)
-    return Done(list(was.leaves.values()), was.cotangents, dtypes, reply, function)
+    return Done(was.given, was.cotangents, dtypes, reply, function)
 
 
 def _function(was: Transform, trying: Callable[[], Session]) -> Callable[..., list[Tensor]]:

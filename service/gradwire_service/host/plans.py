@@ -139,11 +139,16 @@ def planned(
     function: Callable[..., Sequence[Any]], arrays: Sequence[Array], template: Template
 ) -> Planned | None:
     """The plan of a function for arrays like these; None where there can be none, or is no use."""
-    specs = [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays]
     try:
-        graph = trace(function, specs)
-    except Exception:  # whatever stands in the way, the long way is open
+        return _planned(function, arrays, template)
+    except Exception:  # whatever stands in the way, the long way is open, and has answered
         return None
+
+
+def _planned(
+    function: Callable[..., Sequence[Any]], arrays: Sequence[Array], template: Template
+) -> Planned | None:
+    graph = trace(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
     if any(spec.dtype.half for line in graph.lines for spec in line.specs):
         return None  # rules round halves once, a plan each op's result
     graph = simplified(graph)

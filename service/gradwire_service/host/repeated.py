@@ -47,11 +47,12 @@ class Asked(NamedTuple):
 class Done(NamedTuple):
     """A request that went well the long way.
 
+    inputs: as they came, before the program wrote to any.
     dtypes: of the values that vectors go with. function: the same on tensors, inputs first, to all
     that the reply has elements of, in its order.
     """
 
-    inputs: Sequence[Tensor]
+    inputs: Sequence[Array]
     vectors: Mapping[Any, Tensor]
     dtypes: Mapping[Any, DType]
     reply: Reply
@@ -116,10 +117,9 @@ class Repeated:
         asked = self._asked
         if asked is None or done is None or asked.vectors.keys() != done.vectors.keys():
             return
-        inputs = [x.array for x in done.inputs]
         vectors = [done.vectors[key].array for key in asked.vectors]
 
         def make() -> Planned | None:
-            return planned(done.function, [*inputs, *vectors], Template(done.reply))
+            return planned(done.function, [*done.inputs, *vectors], Template(done.reply))
 
-        self._plans.learn(asked.key, asked.owner, inputs, vectors, done.dtypes, make)
+        self._plans.learn(asked.key, asked.owner, done.inputs, vectors, done.dtypes, make)

@@ -78,6 +78,7 @@ class Transform:
         self.fetch = fetch
         self.steps = Steps(session, arrays)
         self.leaves: dict[str, Tensor] = {}
+        self.given: list[Array] = []  # the leaves' elements, before the program may write to them
         self.program: Sequence[StepPart] = ()
         self.outputs: dict[str, Tensor] = {}
         self.cotangents: dict[str, Tensor] = {}
@@ -127,6 +128,7 @@ class Transform:
             if isinstance(entry, ProgramInput):
                 _check(entry, tensor)
             self.leaves[name] = tensor
+            self.given.append(tensor.array)
             self.session.bind(name, tensor)
 
     def _tensor(self, value: Any) -> Tensor:
