@@ -161,13 +161,13 @@ def _delayed(g: Any) -> Any:
     """A gradient that requires grad, and fails if it is differentiated."""
     if type(g) is not Tensor or not g.dtype.differentiable:
         return g
-    call = Application(Function("DelayedError", _Refuse()), [g.spec], [g.spec])
+    call = Application(Function("DelayedError", Refuse()), [g.spec], [g.spec])
     rule = Rule(call.function, call, (True,), (True,), (True,))
     source = g.detach().requires_grad_()
     return g.alias(Node(FunctionRecipe(call, rule, ()), (source.edge,), (), (), next_seq()))
 
 
-class _Refuse:
+class Refuse:
     """The backward of what may be differentiated once only."""
 
     id = "once_differentiable"

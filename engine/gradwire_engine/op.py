@@ -28,6 +28,9 @@ A value has a `level`: 0 a tensor, above it what a transform wraps around others
 nesting. Where operands are mixed, the one of the highest level decides.
 """
 
+PRIMITIVES: dict[str, list[Primitive]] = {}
+"""Every primitive by its name, also those that only rules use and the catalogue lacks."""
+
 
 class Inferred:
     """What inference says of a call.
@@ -139,6 +142,7 @@ class Primitive(Overload):
         self.kinds = tuple(p.kind for p in self.signature.parameters)
         self.device_place = self.signature.by_name.get("device")
         self.short: tuple[int, Callable[..., Any]] | None = None  # see quick.py
+        PRIMITIVES.setdefault(name, []).append(self)
 
     def grad_name(self, attributes: dict[str, Any]) -> str:
         """The name of the node this op leaves in the graph, as in torch: PowBackward0."""

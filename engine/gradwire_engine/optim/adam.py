@@ -32,7 +32,8 @@ def _moments(
     square += second * state["exp_avg_sq"]
     state["exp_avg_sq"] = square
     if amsgrad:
-        square = state["max_exp_avg_sq"] = xp.maximum(state["max_exp_avg_sq"], square)
+        largest = state.get("max_exp_avg_sq", square)  # none, where amsgrad was set later
+        square = state["max_exp_avg_sq"] = xp.maximum(largest, square)
     root = xp.sqrt(square)
     root /= sqrt(1 - second**step)
     root += eps

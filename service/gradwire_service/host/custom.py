@@ -34,7 +34,7 @@ def custom(
         )
     function = Function(
         step.name or "Custom",
-        _Backward(Inside(backward), tuple(name in null for name in program.inputs)),
+        Backward(Inside(backward), tuple(name in null for name in program.inputs)),
         True if step.materialize_grads is None else step.materialize_grads,
         bool(step.once_differentiable),
     )
@@ -64,7 +64,7 @@ def _check_count(program: Callee, backward: Callee, null: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Backward:
+class Backward:
     """The backward program, with null where an argument gets no gradient."""
 
     program: Inside

@@ -32,11 +32,11 @@ class Hook(NamedTuple):
     takes: int
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        if self.takes == _LEAF:  # a leaf, which had to wait for its gradient
+        if self.takes == LEAF:  # a leaf, which had to wait for its gradient
             values = (values[0], values[0].grad, *values[1:])
         if self.out is not None:
             session = session_of_this_thread()
-            arrived = values[1 if self.takes == _LEAF else self.takes]
+            arrived = values[1 if self.takes == LEAF else self.takes]
             if arrived is None:
                 session.unbind(self.out)
             else:
@@ -47,7 +47,7 @@ class Hook(NamedTuple):
         return () if self.observes else found
 
 
-_LEAF = -1
+LEAF = -1
 """In place of a number: the hook is of a leaf, and what comes is the leaf itself."""
 _REGISTER: dict[str, Callable[[Tensor, Program], Handle]] = {
     "tensor": engine.register_hook,
@@ -90,7 +90,7 @@ def hook(steps: Steps, step: HookStep) -> None:
 
 def _takes(step: HookStep, tensor: Tensor) -> int:
     if step.kind == "post_accumulate":
-        return _LEAF
+        return LEAF
     return len(_node(tensor).edges) if step.kind == "node" and tensor.requires_grad else 0
 
 

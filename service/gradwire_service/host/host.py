@@ -19,6 +19,7 @@ from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES
+from gradwire_service.host import snapshot
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
@@ -31,6 +32,7 @@ from gradwire_service.host.protocol import (
 )
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.run import RunRequest, run
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.host.transforms import Fetch, Reference
 from gradwire_service.version import VERSION
@@ -120,16 +122,35 @@ class Host:
 
     def create(self, asked: SessionCreate) -> Session:
         """A new, empty session."""
+        session = self._make(asked)
+        self._enter(session)
+        return session
+
+    def snapshot(self, session: Session) -> list[Buffer]:
+        """The whole session as a file, as buffers to be sent in turn; it stays as it is."""
+        with session.use():
+            self.check_open(session)
+            return snapshot.written(session)
+
+    def restore(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
+        """The session that a snapshot holds, under an id of its own."""
+        made = snapshot.restored(metadata, arrays, self._make, self.limits, self.ledger)
+        try:
+            self._enter(made)
+        except GradwireError:
+            made.close()
+            raise
+        return made
+
+    def _make(self, asked: SessionCreate) -> Session:
         self._check_device(asked.device)
         self._check_ttl(asked.ttl_seconds)
         self._check_memory(asked.memory_limit_bytes)
         self.expire()
         key = f"s_{token_hex(12)}"
-        session = Session(
+        return Session(
             key, asked, DTYPES[asked.dtype], self.limits, self.ledger, self.programs.find
         )
-        self._enter(session)
-        return session
 
     def _enter(self, session: Session) -> None:
         with self._lock:

@@ -43,6 +43,15 @@ class Origins:
         places.add(len(self._marks) - 1)
         self._marks = [mark for place, mark in enumerate(self._marks) if place in places]
 
+    @property
+    def marks(self) -> list[tuple[int, int, str | None]]:
+        """Number of the first node, step and name of each mark, oldest first."""
+        return self._marks
+
+    def restore(self, marks: list[tuple[int, int, str | None]]) -> None:
+        """Know these marks: for a session that comes out of a snapshot."""
+        self._marks = marks
+
     def take(self, other: Origins) -> None:
         """Know what another one knows: for a fork."""
         self._marks = list(other._marks)

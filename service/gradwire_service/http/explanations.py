@@ -214,9 +214,9 @@ EXPLANATIONS: dict[str, Explanation] = {
         "GET /v1/info lists the devices.",
     ),
     "snapshot_incompatible": Explanation(
-        "A snapshot was written by a version that this one can't read.",
-        "A snapshot whose gradwire_snapshot is larger than this server's.",
-        "Restore it with a server of that version or a later one.",
+        "A snapshot can't be read: it is of another version, or doesn't hold together.",
+        "A snapshot of a gradwire_snapshot that this server doesn't know, or one that was edited.",
+        "Restore it unchanged, with a server of the version that wrote it.",
     ),
     "rate_limited": Explanation(
         "More requests came than the key may send.",

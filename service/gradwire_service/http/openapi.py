@@ -37,11 +37,11 @@ class Doc(NamedTuple):
 
     reply: the name of a reply's model, or a media type and an example of text. errors: codes
     beside those that every route may answer. also: media types of pictures. again: 200 says that
-    the same was there already.
+    the same was there already. snapshot: the body may be one.
     """
 
     tag: str
-    reply: str | tuple[str, str] | None
+    reply: str | tuple[str, str | None] | None
     status: int = 200
     body: type[BaseModel] | None = None
     example: Any = None
@@ -51,6 +51,7 @@ class Doc(NamedTuple):
     lone: bool = False
     also: tuple[str, ...] = ()
     again: bool = False
+    snapshot: bool = False
 
 
 _PROGRAM = ("The program's id.", "p_55c0d0efb33845e019a5f47984548ab5")
@@ -128,7 +129,7 @@ def _body(doc: Doc, model: type[BaseModel]) -> dict[str, Any]:
     schema = {"$ref": REF.format(model=model.__name__)}
     binary = {"schema": {"type": "string", "format": "binary"}}
     content: dict[str, Any] = {JSON: {"schema": schema, "example": doc.example}}
-    if doc.binary:
+    if doc.binary or doc.snapshot:
         content[SAFETENSORS] = binary
     if doc.lone:
         content[NPY] = binary
@@ -136,7 +137,8 @@ def _body(doc: Doc, model: type[BaseModel]) -> dict[str, Any]:
         "required": True,
         "content": content,
         "description": (model.__doc__ or "").partition("\n")[0]
-        + (" As safetensors, the JSON stands in `__metadata__` under `request`." * doc.binary),
+        + (" As safetensors, the JSON stands in `__metadata__` under `request`." * doc.binary)
+        + (" Or a snapshot, as safetensors: the session that it holds." * doc.snapshot),
     }
 
 
@@ -147,6 +149,9 @@ def _response(doc: Doc, models: Models) -> dict[str, Any]:
         return found | {"description": "Done; there is nothing to say."}
     if isinstance(doc.reply, tuple):
         media_type, example = doc.reply
+        if example is None:
+            file = {media_type: {"schema": {"type": "string", "format": "binary"}}}
+            return found | {"description": "The file.", "content": file}
         text = {media_type: {"schema": {"type": "string"}, "example": example}}
         return found | {"description": "The text.", "content": text}
     model = models[doc.reply]

@@ -76,7 +76,10 @@ def _sessions() -> list[Route]:
     return [
         Route(
             "/v1/sessions", "POST", sessions.create_session,
-            Doc(tag, "SessionReply", 201, SessionCreate, {"label": "digits"}, errors=made),
+            Doc(
+                tag, "SessionReply", 201, SessionCreate, {"label": "digits"},
+                errors=(*made, "snapshot_incompatible"), snapshot=True,
+            ),
         ),
         Route(
             "/v1/sessions", "GET", sessions.list_sessions,
@@ -88,6 +91,13 @@ def _sessions() -> list[Route]:
             Doc(tag, "SessionReply", 200, SessionPatch, {"ttl_seconds": 600}, errors=GONE),
         ),
         Route(SESSION, "DELETE", sessions.close_session, Doc(tag, None, 204, errors=GONE)),
+        Route(
+            f"{SESSION}/snapshot", "GET", sessions.snapshot_session,
+            Doc(
+                tag, ("application/x-safetensors", None),
+                errors=(*GONE, "not_acceptable", "payload_too_large", "untraceable"),
+            ),
+        ),
         Route(
             f"{SESSION}/fork", "POST", sessions.fork_session,
             Doc(tag, "SessionReply", 201, errors=(*GONE, *made)),

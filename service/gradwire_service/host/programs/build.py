@@ -49,6 +49,7 @@ def build(
         entries,
         steps,
         model.outputs,
+        source=model.source,
         lines=lines,
         calls=check.calls,
         leaves=frozenset(check.leaves),

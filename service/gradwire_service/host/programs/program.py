@@ -26,14 +26,14 @@ _NO_ARRAYS: Mapping[str, Array] = MappingProxyType({})
 class Program:
     """Steps between named inputs and outputs. Frozen; runs may overlap on several threads.
 
-    lines: for each step its line of source text, if that is where it comes from.
+    source: the text that it was read from, if it was; lines: for each step its line there.
     calls: the programs that it calls, by id. size: steps of a run, those of callees included.
     leaves: inputs that its own grad steps differentiate by. ending: names to forget, by step.
     """
 
     __slots__ = (
         "calls", "depth", "ending", "entries", "id", "inputs", "leaves", "lines", "nbytes",
-        "outputs", "size", "steps",
+        "outputs", "size", "source", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -43,6 +43,7 @@ class Program:
         steps: Sequence[StepPart],
         outputs: Sequence[str],
         *,
+        source: str | None = None,
         lines: Sequence[int] = (),
         calls: Mapping[str, Callee],
         leaves: frozenset[str] = frozenset(),
@@ -54,7 +55,7 @@ class Program:
         self.entries = tuple(entries)
         self.inputs = tuple(entry.name for entry in entries)
         self.steps, self.outputs, self.lines = tuple(steps), tuple(outputs), tuple(lines)
-        self.calls, self.leaves = calls, leaves
+        self.source, self.calls, self.leaves = source, calls, leaves
         self.ending = lifetimes(steps, outputs)
         self.size, self.depth, self.nbytes = size, depth, nbytes
 
@@ -117,6 +118,7 @@ class Program:
             self.entries,
             self.steps,
             [*self.outputs, *names],
+            source=self.source,
             lines=self.lines,
             calls=self.calls,
             leaves=self.leaves,

@@ -2,7 +2,15 @@
 
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.codec.compression import ENCODINGS, compress, decompress
-from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS, encoding, sent, wanted
+from gradwire_service.http.codec.negotiation import (
+    JSON,
+    NPY,
+    SAFETENSORS,
+    encoding,
+    need_taken,
+    sent,
+    wanted,
+)
 from gradwire_service.http.codec.reply import Data, Written, write_reply
 from gradwire_service.http.codec.request import opened, parsed, read_request
 
@@ -17,6 +25,7 @@ __all__ = [
     "compress",
     "decompress",
     "encoding",
+    "need_taken",
     "opened",
     "parsed",
     "read_request",

@@ -49,6 +49,17 @@ def wanted(accept: str | None) -> str:
 
 
 @lru_cache(maxsize=256)
+def need_taken(accept: str | None, offer: str) -> None:
+    """Refuse a caller that doesn't take the only media type there is. Raises not_acceptable."""
+    if _rank(offer, [_parts(item) for item in (accept or "*/*").split(",")])[0] == 0:
+        raise error(
+            "not_acceptable",
+            f"the reply is wanted as {(accept or '')[:100]}",
+            f"accept {offer}",
+        )
+
+
+@lru_cache(maxsize=256)
 def encoding(accept_encoding: str | None) -> str | None:
     """The Content-Encoding to answer in, None for none: zstd before gzip where both are as good."""
     best, found = 0.0, None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from gradwire_service.host import safetensors
 from gradwire_service.host.protocol import SessionCreate, SessionPatch
+from gradwire_service.host.sessions import Session
+from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.call import Answer, Call
-from gradwire_service.http.codec import JSON
+from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
 
 FORMATS = {
     "json": JSON,
@@ -18,13 +21,32 @@ _PAGE, _LONGEST_PAGE = 100, 1000
 
 
 async def create_session(call: Call) -> Answer:
-    """Make a new, empty session; without a body, with every default."""
+    """Make a new, empty session; without a body, with every default. Of a snapshot: restore it."""
     body = await call.body()
-    asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
-    session = call.service.host.create(asked)
+    if body and sent(call.header(b"content-type")) == SAFETENSORS:
+        session = await call.service.executor.apart(partial(_restored, call, body))
+    else:
+        asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
+        session = call.service.host.create(asked)
     call.session_id = session.id
     location = (b"location", f"/v1/sessions/{session.id}".encode())
     return call.answer(session.describe(), 201, (location,))
+
+
+def _restored(call: Call, body: Buffer) -> Session:
+    metadata, arrays = safetensors.read(body)
+    if version_of(metadata) is None:  # a request like any other, in binary
+        return call.service.host.create(call.read(SessionCreate, body)[0])
+    return call.service.host.restore(metadata, arrays)
+
+
+async def snapshot_session(call: Call) -> Answer:
+    """The whole session as one safetensors file; posted to /v1/sessions it is one again."""
+    need_taken(call.header(b"accept"), SAFETENSORS)
+    session = call.session()
+    host = call.service.host
+    buffers = await call.service.executor.run(session, partial(host.snapshot, session))
+    return Answer(200, SAFETENSORS, buffers)
 
 
 async def list_sessions(call: Call) -> Answer:

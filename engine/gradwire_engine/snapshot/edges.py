@@ -1,0 +1,104 @@
+"""Edges of the graph in a snapshot, and what is attached to nodes and leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from gradwire_engine.snapshot.fields import at, listed, need, text, whole
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import (
+    ACCUMULATED,
+    AFTER,
+    BEFORE,
+    RETAIN,
+    TENSOR,
+    AccumulateGrad,
+    Attachment,
+    Edge,
+    Extra,
+    Node,
+    Output,
+    target,
+)
+from gradwire_engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradwire_engine.snapshot.reader import Reader
+    from gradwire_engine.snapshot.writer import Row, Writer
+
+EDGES = (Node, Output, AccumulateGrad)
+_ATTACHED = [RETAIN, TENSOR, BEFORE, AFTER, ACCUMULATED]
+
+
+def _gone() -> ref[Tensor]:
+    """A reference to a tensor that is no more."""
+    return ref(object.__new__(Tensor))
+
+
+def spec_at(edge: Edge) -> Spec | None:
+    """The form of gradients that come here; None where only a run can say."""
+    node = target(edge)
+    if type(node) is Node:
+        call = node.recipe.call
+        if getattr(call.op, "data_dependent", False):
+            return None
+        outputs: list[Spec] = list(call.outputs)
+        found: Spec = at(outputs, edge.index if type(edge) is Output else 0, "an output")
+        return found
+    leaf = node.leaf()  # type: ignore[union-attr]
+    return None if leaf is None else leaf.spec
+
+
+def write_output(writer: Writer, edge: Output, row: Row) -> None:
+    row += [writer.cell(edge.node), edge.index]
+
+
+def read_output(reader: Reader, edge: Output, row: Row) -> None:
+    edge.node, edge.index = reader.cell(row[1], Node), whole(row[2], "an output's number")
+
+
+def check_output(reader: Reader, edge: Output) -> None:
+    """It is one of several outputs of its node."""
+    call = edge.node.recipe.call
+    need(not call.single and edge.index < len(call.outputs), f"{call.name} has no such output")
+
+
+def write_leaf(writer: Writer, edge: AccumulateGrad, row: Row) -> None:
+    writer.weak(row, edge.leaf)
+    row.append(writer.cell(edge.extra))
+
+
+def read_leaf(reader: Reader, edge: AccumulateGrad, row: Row) -> None:
+    leaf = reader.optional(row[1], Tensor)
+    edge.leaf = _gone() if leaf is None else ref(leaf)
+    edge.seq = 0
+    edge.extra = reader.optional(row[2], Extra)
+
+
+def write_extra(writer: Writer, extra: Extra, row: Row) -> None:
+    row += [extra.label, [_attachment(writer, attached) for attached in extra.attached]]
+
+
+def _attachment(writer: Writer, attached: Attachment) -> Row:
+    row: Row = [_ATTACHED.index(attached.kind), attached.output]
+    if attached.kind == RETAIN:
+        writer.weak(row, attached.what)
+    else:
+        row.append(writer.program(attached.what))
+    return row
+
+
+def read_extra(reader: Reader, extra: Extra, row: Row) -> None:
+    extra.label = None if row[1] is None else text(row[1], "the name of a node")
+    extra.attached = tuple([_read_attachment(reader, a) for a in listed(row[2], "attachments")])
+
+
+def _read_attachment(reader: Reader, row: Any) -> Attachment:
+    number, output, what = listed(row, "an attachment", 3)
+    kind = at(_ATTACHED, number, "the kind of an attachment")
+    output = whole(output, "an output's number")
+    if kind != RETAIN:
+        return Attachment(kind, output, reader.program(what))
+    tensor = reader.optional(what, Tensor)
+    return Attachment(kind, output, _gone() if tensor is None else ref(tensor))
