@@ -41,7 +41,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
             )
         parts = [Wanted(x.shape, x.dtype, RESULT) for x in asked.wanted]
         cotangents = {loss._name: 1.0}
-        found, outputs = asked.derive("value_and_grad", parts, cotangents=cotangents)
+        found, outputs = asked.derive("vjp", parts, cotangents=cotangents)
         return asked.by_argument(found), asked.with_aux(outputs)
 
     return gradient_and_value
@@ -203,9 +203,9 @@ class Asked:
         return self.own[0]
 
     def name_of(self, tensor: Tensor) -> str:
-        """The name of a tensor where the step is recorded."""
-        outer: Any = self.traced.trace.outer
-        found: Tensor = outer.lifted(tensor) if isinstance(outer, Trace) else tensor
+        """The name of a tensor where the step is recorded: what runs may be a trace further in."""
+        place: Any = innermost() or self.traced.trace.outer
+        found: Tensor = place.lifted(tensor) if isinstance(place, Trace) else tensor
         return found._name
 
     def derive(
