@@ -142,6 +142,7 @@ class Primitive(Overload):
         self.kinds = tuple(p.kind for p in self.signature.parameters)
         self.device_place = self.signature.by_name.get("device")
         self.short: tuple[int, Callable[..., Any]] | None = None  # see quick.py
+        self.middle: Callable[[tuple[Any, ...]], Any] | None = None  # see quick_any.py
         PRIMITIVES.setdefault(name, []).append(self)
 
     def grad_name(self, attributes: dict[str, Any]) -> str:
@@ -160,7 +161,11 @@ class Primitive(Overload):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.short is not None and not kwargs and len(args) == self.short[0]:
             return self.short[1](*args)
-        return self.dispatch(args, kwargs)
+        if self.middle is None or not args or type(args[0]) not in APPLY:
+            return self.dispatch(args, kwargs)
+        if kwargs or len(args) != self.signature.arity:
+            args = self.signature.complete(args, kwargs)
+        return self.middle(args)
 
     def dispatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Apply to values as their type says, or run the kernel on raw arrays.

@@ -14,7 +14,8 @@ from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
-from gradwire_engine.quick_view import short_view
+from gradwire_engine.quick_any import goes_middle, middle
+from gradwire_engine.quick_view import short_view, whole
 from gradwire_engine.signature import REQUIRED
 from gradwire_engine.spec import FLOAT
 from gradwire_engine.tape import Node, next_seq
@@ -72,6 +73,8 @@ def install(op: Primitive) -> None:
         op.short = (2, _binary(op))
     elif op.view and not op.many:
         op.short = (op.signature.arity, short_view(op))
+    if goes_middle(op):
+        op.middle = middle(op)
 
 
 class _Calls(dict[Any, Quick]):
@@ -91,17 +94,6 @@ class _Calls(dict[Any, Quick]):
         self[key] = Quick(call)
 
 
-def _whole(tensor: Tensor) -> bool:
-    """Whether a tensor with flags is as good as one without: its array and edge are at hand."""
-    if tensor.flags & INFERENCE:
-        return False
-    view = tensor.view
-    if view is None or view.base is None:
-        return True
-    leads_nowhere = tensor._edge is None and view.base.requires_grad
-    return view.version == tensor.version and not leads_nowhere
-
-
 def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot frame)
     calls = _Calls(op)
     get = calls.get
@@ -115,10 +107,10 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
         return made
 
     def binary(a: Any, b: Any) -> Any:  # noqa: C901
-        if type(a) is not Tensor or (a.flags and not _whole(a)):
+        if type(a) is not Tensor or (a.flags and not whole(a)):
             return long(a, b)
         if type(b) is Tensor:
-            if b.flags and not _whole(b):
+            if b.flags and not whole(b):
                 return long(a, b)
             quick = get((a.spec, b.spec))
             sb, eb = b._storage, b._edge
@@ -187,7 +179,7 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
         if type(a) is not Tensor:
             xp = NAMESPACE_OF.get(type(a))
             return long(a) if xp is None else kernel(xp, a, **named)
-        if a.flags and not _whole(a):
+        if a.flags and not whole(a):
             return long(a)
         quick = get(a.spec)
         if quick is None:

@@ -13,6 +13,17 @@ from gradwire_engine.tape import Node, next_seq
 from gradwire_engine.tensor import INFERENCE, Tensor, View
 
 
+def whole(tensor: Tensor) -> bool:
+    """Whether a tensor with flags is as good as one without: its array and edge are at hand."""
+    if tensor.flags & INFERENCE:
+        return False
+    view = tensor.view
+    if view is None or view.base is None:
+        return True
+    leads_nowhere = tensor._edge is None and view.base.requires_grad
+    return view.version == tensor.version and not leads_nowhere
+
+
 def short_view(op: Primitive) -> Callable[..., Any]:
     """A view primitive with all its arguments given; specs and attributes seen before go fast."""
     calls: dict[Any, tuple[Call, Recipe | None]] = {}

@@ -203,3 +203,62 @@ def test_the_sign_of_a_zero_in_an_attribute_counts(sign: float) -> None:
     f = Tensor.of(np.array([-0.0]))
     found = op("add", f, Tensor.of(np.array([1.0])), alpha=sign * 0.0).numpy()
     assert np.signbit(found) == (sign < 0)
+
+
+MIDDLE: dict[str, tuple[int, tuple[Any, ...]]] = {
+    "nn.functional.linear": (3, ()),
+    "addcmul": (3, (2,)),
+    "lerp": (3, ()),
+    "softmax": (1, (-1,)),
+    "nn.functional.log_softmax": (1, (0,)),
+    "sub": (2, (0.5,)),
+    "cumsum": (1, (1,)),
+}
+"""Ops of the middle way: how many operands, and the attributes after them."""
+
+
+@pytest.mark.parametrize("kind", OPERANDS)
+@pytest.mark.parametrize("name", MIDDLE)
+def test_the_middle_way_gives_the_same(name: str, kind: str) -> None:
+    count, rest = MIDDLE[name]
+    chosen = resolve(name).overloads[-1]
+    values = chosen.signature.complete
+    leaves = [leaf(3, 3, seed=i) for i in range(count)]
+    for place in range(count):  # each operand in turn is of the kind, the others are leaves
+        operands = [OPERANDS[kind](x) if i == place else x for i, x in enumerate(leaves)]
+        attributes = {
+            p.name: v for p, v in zip(chosen.signature.parameters[count:], rest, strict=False)
+        }
+        args = values(tuple(operands), attributes)
+        chosen.middle(args)
+        same_results(chosen.dispatch(args, {}), chosen.middle(args), leaves)
+
+
+def test_the_middle_way_looks_at_modes_writes_and_the_signs_of_zeros() -> None:
+    linear, softmax = primitive("nn.functional.linear"), primitive("softmax")
+    x, w, b = leaf(3, 3), leaf(3, 3, seed=1), leaf(3, seed=2)
+    linear(x, w, b)
+    with no_grad():
+        assert not linear(x, w, b).requires_grad
+    with inference_mode():
+        made = linear(x, w, b)
+        assert made.is_inference
+    with pytest.raises(GradwireError) as problem:
+        linear(made, w, b)
+    assert problem.value.code == "inference_tensor"
+    for _ in range(2):
+        written = softmax(x, 1)
+        write("mul_", written, 2.0)
+        with pytest.raises(GradwireError) as problem:
+            grad([op("sum", written)], [x])
+        assert problem.value.code == "modified_in_place"
+    with pytest.raises(GradwireError) as problem:
+        linear(x, leaf(2, 2), b)
+    assert problem.value.code == "shape_mismatch"
+    for sign in (0.0, -0.0, 0.0):
+        found = primitive("sub")(
+            Tensor.of(np.array([-0.0])), Tensor.of(np.array([1.0])), alpha=sign
+        )
+        assert np.signbit(found.numpy()) == [np.signbit(-0.0 - sign)]
+    assert primitive("sum")(leaf(2, 2), None, True).shape == (1, 1)
+    assert primitive("sum")(leaf(2, 2), None, False).shape == ()
