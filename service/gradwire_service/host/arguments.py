@@ -12,6 +12,7 @@ from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
 from gradwire_service.host.elements import Array
+from gradwire_service.host.protocol.names import GRAD
 from gradwire_service.host.scope import Scope
 
 WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -25,33 +26,49 @@ _MOST_SHORTCUTS = 10_000
 
 
 class Shortcut(NamedTuple):
-    """How to bind positional arguments of certain types: which are names, and what follows them."""
+    """How to bind arguments of certain types.
+
+    names: which of the positional ones are names. rest: what follows them; keywords: where in that
+    the arguments given by keyword stand.
+    """
 
     overload: Any
     names: tuple[bool, ...]
     rest: tuple[Any, ...]
+    keywords: tuple[tuple[str, int], ...]
 
 
 _SHORTCUTS: dict[tuple[Any, ...], Shortcut] = {}
 
 
 def _learn(
-    known: tuple[Any, ...], overload: Any, args: Sequence[Any], values: tuple[Any, ...]
+    known: tuple[Any, ...],
+    overload: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    values: tuple[Any, ...],
 ) -> None:
     """Keep a shortcut where the types alone decided: names of tensors, and numbers as they are.
 
     Only the first overload's, since nothing was tried before it.
     """
-    parameters = overload.signature.parameters
+    signature = overload.signature
     names = tuple(type(arg) is str for arg in args)
-    if len(args) > len(parameters) or len(_SHORTCUTS) >= _MOST_SHORTCUTS:
+    if len(args) > len(signature.parameters) or len(_SHORTCUTS) >= _MOST_SHORTCUTS:
         return
-    for arg, name, value, parameter in zip(args, names, values, parameters, strict=False):
+    for arg, name, value, parameter in zip(args, names, values, signature.parameters, strict=False):
         if name and (parameter.kind != "tensor" or type(value) is not Tensor):
             return
         if not name and (type(arg) not in _NUMBERS or value is not arg):
             return
-    _SHORTCUTS[known] = Shortcut(overload, names, values[len(args) :])
+    keywords = tuple((name, signature.by_name[name]) for name in kwargs)
+    if any(
+        type(kwargs[name]) not in _NUMBERS or values[i] is not kwargs[name] for name, i in keywords
+    ):
+        return
+    given = len(args)
+    places = tuple((name, place - given) for name, place in keywords)
+    _SHORTCUTS[known] = Shortcut(overload, names, values[given:], places)
 
 
 class Reader:
@@ -117,10 +134,12 @@ class Reader:
         Raises tensor_not_found where only a missing name stands in the way, invalid_request where
         only a literal does, else invalid_argument.
         """
-        known = () if kwargs else (op, *map(type, args))
+        known = (op, *map(type, args))
+        if kwargs:
+            known = (*known, *kwargs, *map(type, kwargs.values()))
         shortcut = _SHORTCUTS.get(known)
         if shortcut is not None:
-            values = self._at_once(shortcut, args)
+            values = self._at_once(shortcut, args, kwargs)
             if values is not None:
                 return shortcut.overload, values
         missing: GradwireError | None = None
@@ -128,8 +147,8 @@ class Reader:
         for overload in op.overloads:
             try:
                 values = self._bind(overload.signature, args, kwargs)
-                if known and shortcut is None and overload is op.overloads[0]:
-                    _learn(known, overload, args, values)
+                if shortcut is None and overload is op.overloads[0]:
+                    _learn(known, overload, args, kwargs, values)
                 return overload, values
             except Mismatch as mismatch:
                 reasons.append(str(mismatch))
@@ -147,16 +166,34 @@ class Reader:
             raised=TypeError,
         )
 
-    def _at_once(self, shortcut: Shortcut, args: Sequence[Any]) -> tuple[Any, ...] | None:
+    def _at_once(
+        self, shortcut: Shortcut, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, ...] | None:
         """The arguments of a call whose like was bound before; None if a name is no plain one."""
-        found = [
-            self._tensors.get(arg) if name else arg
-            for arg, name in zip(args, shortcut.names, strict=True)
-        ]
-        for value, name in zip(found, shortcut.names, strict=True):
-            if name and value is None:
-                return None
-        return (*found, *shortcut.rest)
+        found = []
+        for arg, named in zip(args, shortcut.names, strict=True):
+            value = arg
+            if named:
+                value = self._tensors.get(arg)
+                if value is None and arg[-len(GRAD) :] == GRAD:
+                    value = self._gradient(arg)
+                if value is None:
+                    return None
+            found.append(value)
+        if not kwargs:
+            return (*found, *shortcut.rest)
+        rest = list(shortcut.rest)
+        for name, place in shortcut.keywords:
+            rest[place] = kwargs[name]
+        return (*found, *rest)
+
+    def _gradient(self, name: str) -> Tensor | None:
+        """What x.grad stands for; None where it can't be had, which is told elsewhere."""
+        try:
+            found: Tensor = self._find(name)
+            return found
+        except GradwireError:
+            return None
 
     def _bind(
         self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
