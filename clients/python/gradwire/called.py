@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradwire.tensor import Tensor
-from gradwire.trace import Traced
+from gradwire.trace import Traced, innermost
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.families import primitive
@@ -20,8 +20,8 @@ from gradwire_engine.tensor import Tensor as Meta
 def _gradients(g: Any, inputs: Any, inputs_spec: Sequence[Spec]) -> tuple[Any, ...]:
     """Stand-ins for the gradients: of the right specs, made of all that they may depend on."""
     total = resolve("sum")(g)
-    for x in inputs:
-        total = total + resolve("sum")(x)
+    for x in inputs:  # exp: gradients of this, of any order, depend on it too
+        total = total * resolve("sum")(resolve("exp")(x))
     real = resolve("real")(total)
     parts = [to_dtype(total if s.dtype.is_complex else real, s.dtype) for s in inputs_spec]
     return tuple(resolve("expand")(p, s.shape) for p, s in zip(parts, inputs_spec, strict=True))
@@ -41,8 +41,13 @@ def _called(xp: Any, inputs: Arrays, shape: Ints, dtype: DType, label: str) -> A
 
 def result(operands: Sequence[Tensor], wanted: Wanted) -> Meta:
     """The mirror of a result of these operands."""
+    return of_mirrors([t._meta for t in operands], wanted)
+
+
+def of_mirrors(operands: Sequence[Meta], wanted: Wanted) -> Meta:
+    """The mirror of a result of operands that have these mirrors."""
     shape, dtype, label = tuple(wanted.shape), wanted.dtype, wanted.label
-    metas = [t._meta for t in operands if t.requires_grad]
+    metas = [meta for meta in operands if meta.requires_grad]
     if label is None or not metas or not local.state.grad or not dtype.differentiable:
         return Meta.of(phantom(shape, dtype.numpy), device="meta")
     found: Meta = _called(tuple(map(clone, metas)), shape, dtype, label)
@@ -99,17 +104,21 @@ def derived(
 
     Sent at once: what is wrong with it is said at the call.
     """
-    session = traced.trace.outer
-    create_graph = local.state.grad and any(x.requires_grad for x in traced.args)
+    # A function that pulls back may be called in a trace that began after its own.
+    session: Any = innermost() or traced.trace.outer
+    args: list[Tensor] = (
+        traced.args if session is traced.trace.outer else session.lifted(traced.args)
+    )
+    create_graph = local.state.grad and any(x.requires_grad for x in args)
     key = traced.id
     with session.recording() as recording:
-        made = [Tensor(session, result(traced.args, part)) for part in (*parts, *values)]
+        made = [Tensor(session, result(args, part)) for part in (*parts, *values)]
         names = [m._name for m in made]
         said = {name: value for name, value in fields.items() if value is not None}
         step = {
             "transform": transform,
             "call": key,
-            "args": [t._name for t in traced.args],
+            "args": [t._name for t in args],
             "create_graph": create_graph,
             "out": names[: len(parts)],
             "values": names[len(parts) :],
@@ -125,4 +134,4 @@ def node_of(tensor: Tensor) -> str | None:
     return None if node is None else node.name()
 
 
-__all__ = ["Wanted", "call", "derived", "node_of", "record"]
+__all__ = ["Wanted", "call", "derived", "node_of", "of_mirrors", "record"]

@@ -131,6 +131,11 @@ class Trace:
             found = self._captured[id(tensor)] = self.enter(tensor, tensor.shape)
         return found
 
+    def stand_in(self, tensor: Tensor, inside: Tensor) -> None:
+        """From here on this is what stands inside for a tensor from outside."""
+        self._captured[id(tensor)] = inside
+        self.held.append(tensor)
+
     def enter(
         self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
     ) -> Tensor:

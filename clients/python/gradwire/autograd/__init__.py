@@ -17,12 +17,18 @@ from gradwire.modes import no_grad as no_grad
 from gradwire.modes import set_grad_enabled as set_grad_enabled
 
 if TYPE_CHECKING:
+    from gradwire.autograd import function as function
     from gradwire.autograd import functional as functional
+    from gradwire.autograd.function import Function as Function
     from gradwire.autograd.numerical import gradcheck as gradcheck
     from gradwire.autograd.numerical import gradgradcheck as gradgradcheck
 
-_MODULES = ("functional",)
-_FOUND_IN = {"gradcheck": "numerical", "gradgradcheck": "numerical"}
+_MODULES = ("function", "functional")
+_FOUND_IN = {
+    "Function": "function",
+    "gradcheck": "numerical",
+    "gradgradcheck": "numerical",
+}
 
 
 def __getattr__(name: str) -> Any:

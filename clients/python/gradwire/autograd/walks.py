@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire import current
+from gradwire.autograd.faults import refuse_faults
 from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor
@@ -41,6 +42,7 @@ def backward(
         inputs=None if wanted is None else _names(wanted),
     )
     session = _session((roots, given or (), wanted or ()))
+    refuse_faults(mirrored(roots), mirrored(wanted))
     with session.recording() as recording:
         engine.backward(
             mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
@@ -81,6 +83,7 @@ def grad(
         is_grads_batched=is_grads_batched or None,
     )
     session = _session((roots, given or (), wanted))
+    refuse_faults(mirrored(roots), mirrored(wanted))
     with session.recording() as recording:
         metas = engine.grad(
             mirrored(roots),

@@ -1,0 +1,105 @@
+"""A custom function is applied: what it is goes to the host as two programs and one step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwire import current
+from gradwire.autograd.faults import note_fault
+from gradwire.autograd.mirrored import Mirror
+from gradwire.autograd.written import Backward, Forward, Used, distinct
+from gradwire.leaf import leaf
+from gradwire.tensor import Tensor
+from gradwire.trace import innermost
+from gradwire_engine import function as engine
+from gradwire_engine.mode import local
+
+
+def applied(used: Used, args: tuple[Any, ...]) -> Any:
+    """What the forward gives; its node's rule is the backward."""
+    first = next((a for a in args if isinstance(a, Tensor)), None)
+    session: Any = innermost() or (current.session() if first is None else first.session)
+    forward = Forward(session, used, args)
+    recorded = local.state.grad and any(forward.ctx.needs_input_grad)
+    backward = Backward(forward) if recorded else None
+    results = _recorded(forward, backward) if forward.tensors else []
+    found = iter(results)
+    outputs = [next(found) if isinstance(o, Tensor) else o for o in forward.outputs]
+    return outputs[0] if forward.single else tuple(outputs)
+
+
+def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
+    """The call's results, its step recorded."""
+    session = forward.trace.outer
+    mirror = Mirror(forward, backward)
+    own = [arg for arg in forward.given if isinstance(arg, Tensor)]
+    with session.recording() as recording:
+        given = [a._meta if isinstance(a, Tensor) else None for a in forward.given]
+        metas = engine.apply(mirror.run, given)
+        node = mirror.node(metas)
+        if node is not None and mirror.fault is not None:
+            note_fault(node, mirror.fault)
+        results = [next((a for a in own if a._meta is m), None) for m in metas]
+        found = [
+            Tensor(session, m) if r is None else r for r, m in zip(results, metas, strict=True)
+        ]
+        made = [t for t, r in zip(found, results, strict=True) if r is None]
+        step = _step(forward, None if mirror.fault else backward)
+        step["out"] = [t._name if r is None else None for t, r in zip(found, results, strict=True)]
+        mode = None if backward is not None else "no_grad"
+        session.record(step, made, mark=recording.mark, grad_mode=mode)
+    return found
+
+
+def _step(forward: Forward, backward: Backward | None) -> dict[str, Any]:
+    """The call as a step; without a backward that can be walked, one that never is stands in."""
+    session, ctx = forward.trace.outer, forward.ctx
+    names = distinct(forward.trace, forward.tensors)
+    given = None if backward is None else backward.of_tensors()
+    if given is None or all(g is None for g in given):
+        _spare(forward)
+        given, body, saved = None, _unused(len(names)), []
+    else:
+        assert backward is not None
+        body = backward.body([g for g in given if g is not None])
+        saved = list(backward.kept)
+    inputs = [name for name, _ in forward.trace.inputs]
+    constant = {id(t) for t in ctx.non_differentiable}
+    pairs = zip(names, forward.tensors, strict=True)
+    return {
+        "call": session.program(forward.body(names)),
+        "args": [tensor._name for _, tensor in forward.trace.inputs],
+        "backward": session.program(body),
+        "null": inputs[:-1] if given is None else _null(inputs, given),
+        "save": saved,
+        "name": forward.used.name,
+        "dirty": [t._name for t in ctx.dirty_tensors],
+        "non_differentiable": [name for name, t in pairs if id(t) in constant],
+        "materialize_grads": ctx.materialize_grads,
+        "once_differentiable": forward.used.once_differentiable,
+    }
+
+
+def _null(inputs: Sequence[str], given: Sequence[Any]) -> list[str]:
+    """The inputs that get no gradient: of arguments that got None, and all that was captured."""
+    return [name for name, g in zip(inputs, given, strict=False) if g is None] + [
+        *inputs[len(given) :]
+    ]
+
+
+def _spare(forward: Forward) -> None:
+    """One more input, for a program has a result: it takes the gradient that nobody gets."""
+    constant = leaf(forward.trace.outer, np.zeros(()))
+    forward.trace.enter(constant, constant.shape)
+
+
+def _unused(count: int) -> dict[str, Any]:
+    """A backward that gives a gradient to nothing."""
+    names = [f"g{i}" for i in range(count)]
+    return {"inputs": names, "ops": [], "outputs": names[:1]}
+
+
+__all__ = ["applied"]

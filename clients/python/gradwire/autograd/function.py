@@ -1,0 +1,86 @@
+"""torch.autograd.Function: a forward and a backward of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any
+
+from gradwire.autograd.applied import applied
+from gradwire.autograd.context import FunctionCtx
+from gradwire.autograd.written import Used
+from gradwire.modes import no_grad
+
+
+class Function:
+    """Subclass it with static `forward` and `backward`, and use it by `apply`.
+
+    forward(ctx, *args), or forward(*args) beside setup_context(ctx, inputs, output). backward(ctx,
+    *gradients of the outputs) gives one gradient or None for each argument. Both are called when
+    the function is applied: what they do is written down and runs where the tensors are.
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """To be written: the function."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> Any:
+        """May be written: what forward would do to ctx, which it then isn't given."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
+        """To be written: the gradients of the arguments from those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Use the function on tensors and whatever else."""
+        backward = cls.backward if cls.backward is not Function.backward else cls.vjp
+        separate = cls.setup_context is not Function.setup_context
+        setup = cls.setup_context if separate else None
+        if separate or kwargs:
+            args = _bound(cls.forward, () if separate else (None,), args, kwargs)
+        once = bool(getattr(backward, "_once_differentiable", False))
+        return applied(Used(cls.__name__, cls.forward, setup, backward, once), args)
+
+
+def _bound(
+    forward: Callable[..., Any],
+    ctx: tuple[Any, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, ...]:
+    """All arguments by place; beside setup_context with their defaults too, as torch has it."""
+    found = signature(forward).bind(*ctx, *args, **kwargs)
+    if not ctx:
+        found.apply_defaults()
+    return found.args[len(ctx) :]
+
+
+Backward = Callable[..., Any]
+
+
+def once_differentiable(backward: Backward) -> Backward:
+    """Decorates a backward whose results can't be differentiated again."""
+
+    @wraps(backward)
+    def wrapped(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
+        with no_grad():
+            return backward(ctx, *grad_outputs)
+
+    wrapped._once_differentiable = True  # type: ignore[attr-defined]
+    return wrapped
+
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]

@@ -1,0 +1,211 @@
+"""A custom function's forward and backward, called once and written down as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradwire.autograd.context import FunctionCtx
+from gradwire.tensor import Tensor
+from gradwire.trace import Trace
+from gradwire.wire import tensors_in
+from gradwire_engine.arrays import phantom
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import using
+from gradwire_engine.ops.cast import clone
+from gradwire_engine.tensor import Tensor as Meta
+
+
+class Used(NamedTuple):
+    """A subclass of Function, as it is used. setup: its setup_context, if it has one."""
+
+    name: str
+    forward: Callable[..., Any]
+    setup: Callable[..., Any] | None
+    backward: Callable[..., Any]
+    once_differentiable: bool
+
+
+class Forward:
+    """The forward, written down. given: the arguments; inside: as the program has them.
+
+    outputs: what it gave, tensors and whatever else; single: whether not in a tuple. One that looks
+    at values can't be written down: embedded it runs there and then, and the program takes what it
+    made.
+    """
+
+    def __init__(self, session: Any, used: Used, args: tuple[Any, ...]) -> None:
+        self.used, self.session = used, session
+        self.given = [_of(session, arg) for arg in args]
+        self._begin()
+        try:
+            found = self._called(self.trace, self.inside)
+        except GradwireError as problem:
+            if problem.code != "untraceable" or not runs_as_python(session):
+                raise
+            self._begin()
+            found = self._called(session, self.given)
+            self._take_over(found)
+        self.single = not isinstance(found, tuple)
+        self._finish([found] if self.single else list(found))
+
+    def _begin(self) -> None:
+        self.trace = Trace(self.session, f"{self.used.name}.forward")
+        self.inside = [self._entered(arg) for arg in self.given]
+        needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in self.given])
+        self.ctx = FunctionCtx(needs)
+
+    def _entered(self, arg: Any) -> Any:
+        return self.trace.enter(arg, arg.shape) if isinstance(arg, Tensor) else arg
+
+    def _called(self, where: Any, args: Sequence[Any]) -> Any:
+        with where.here(), using(grad=False):
+            if self.used.setup is None:
+                found = self.used.forward(self.ctx, *args)
+            else:
+                found = self.used.forward(*args)
+                self.used.setup(self.ctx, tuple(args), found)
+            self.ctx.check_saved()
+        return found
+
+    def _take_over(self, found: Any) -> None:
+        """What ran already comes into the program: arguments as they are, results as copies."""
+        for arg, inside in zip(self.given, self.inside, strict=True):
+            if isinstance(arg, Tensor):
+                self.trace.stand_in(arg, inside)
+        with self.trace.here(), using(grad=False):
+            for output in found if isinstance(found, tuple) else (found,):
+                if isinstance(output, Tensor) and all(output is not arg for arg in self.given):
+                    self.trace.stand_in(output, self.trace.placeholder(output).clone())
+
+    def _finish(self, outputs: Sequence[Any]) -> None:
+        for output in outputs:
+            if not isinstance(output, Tensor) and [*tensors_in([output])]:
+                raise TypeError(
+                    f"{self.used.name}.forward has to give a tensor or a tuple with tensors, not "
+                    f"tensors in a {type(output).__name__}"
+                )
+        ctx, lifted = self.ctx, self.trace.lifted
+        self.outputs = [lifted(o) if isinstance(o, Tensor) else o for o in outputs]
+        ctx.dirty_tensors = tuple(lifted(ctx.dirty_tensors))
+        ctx.non_differentiable = tuple(lifted(ctx.non_differentiable))
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The outputs that are tensors."""
+        return [o for o in self.outputs if isinstance(o, Tensor)]
+
+    def body(self, outputs: Sequence[str]) -> dict[str, Any]:
+        """The program."""
+        inputs = [name for name, _ in self.trace.inputs]
+        return {"inputs": inputs, "ops": self.trace.steps, "outputs": list(outputs)}
+
+
+def runs_as_python(session: Any) -> bool:
+    """Whether a function that can't be written down may run: where the host is this process."""
+    return not isinstance(session, Trace) and session.transport.url == "embedded"
+
+
+def _of(session: Any, arg: Any) -> Any:
+    """An argument where the function is used, which may be inside of another one."""
+    inside = isinstance(session, Trace) and isinstance(arg, Tensor)
+    return session.lifted(arg) if inside else arg
+
+
+class _Inside(Trace):
+    """A backward under way: outputs of the forward that it meets are in the graph."""
+
+    def __init__(self, forward: Forward) -> None:
+        super().__init__(forward.trace, f"{forward.used.name}.backward")
+        constant = [id(t) for t in forward.ctx.non_differentiable]
+        self.results = {id(t) for t in forward.tensors} - set(constant)
+
+    def placeholder(self, tensor: Tensor) -> Tensor:
+        found = self._captured.get(id(tensor))
+        if found is None:
+            wanted = tensor.requires_grad or id(tensor) in self.results
+            found = self._captured[id(tensor)] = self.enter(tensor, tensor.shape, wanted)
+        return found
+
+
+class Backward:
+    """The backward, written down. found: the gradients that it gave, as it gave them.
+
+    failed: what it raised, which is raised where a walk comes to it.
+    """
+
+    def __init__(self, forward: Forward) -> None:
+        self.forward = forward
+        self.trace = _Inside(forward)
+        self.gradients = [
+            _gradient(self.trace, o) if isinstance(o, Tensor) else None for o in forward.outputs
+        ]
+        self.failed: Exception | None = None
+        self.found: tuple[Any, ...] = ()
+        try:
+            self.found = self._called()
+        except Exception as problem:  # whatever the user's Python raises
+            self.failed = problem
+
+    def _called(self) -> tuple[Any, ...]:
+        ctx = self.forward.ctx
+        with self.trace.here(), using(grad=True, inference=False):
+            ctx.unpack([None if t is None else self.trace.lifted(t) for t in ctx.to_save])
+            found = self.forward.used.backward(ctx, *self.gradients)
+            several = found if isinstance(found, tuple) else (found,)
+            return tuple([self.trace.lifted(g) if isinstance(g, Tensor) else g for g in several])
+
+    @property
+    def inputs(self) -> list[Tensor | None]:
+        """The placeholders: of what is saved, None for constants, then of the gradients."""
+        inside = {t._name: t for t in self.trace.held if belongs(t, self.trace)}
+        saved = [inside.get(name) for name, _ in self.trace.inputs]
+        return [*saved, *[g for g in self.gradients if g is not None]]
+
+    @property
+    def kept(self) -> dict[str, Tensor]:
+        """What the forward keeps, in order, by the forward's names."""
+        return {tensor._name: tensor for _, tensor in self.trace.inputs}
+
+    def of_tensors(self) -> list[Any]:
+        """The gradients of those arguments that are tensors."""
+        pairs = zip(self.forward.given, self.found, strict=False)
+        return [g for arg, g in pairs if isinstance(arg, Tensor)]
+
+    def body(self, outputs: Sequence[Tensor]) -> dict[str, Any]:
+        """The program."""
+        names = distinct(self.trace, outputs)
+        inputs = [name for name, _ in self.trace.inputs]
+        inputs += [g._name for g in self.gradients if g is not None]
+        return {"inputs": inputs, "ops": self.trace.steps, "outputs": names}
+
+
+def _gradient(trace: Trace, output: Tensor) -> Tensor:
+    """What stands for the gradient of an output: no leaf, so that it may be written in place."""
+    meta = Meta.of(phantom(tuple(output.shape), output.dtype.numpy), device="meta")
+    if output.dtype.differentiable:
+        meta = clone(meta.requires_grad_())
+    made = Tensor(trace, meta)  # type: ignore[arg-type]
+    trace.held.append(made)
+    return made
+
+
+def belongs(tensor: Tensor, trace: Trace) -> bool:
+    """Whether a tensor is one of this trace's own."""
+    session: Any = tensor.session
+    return session is trace
+
+
+def distinct(trace: Trace, tensors: Sequence[Tensor]) -> list[str]:
+    """Names of results, each once: a second one is given the same tensor under another name."""
+    names: list[str] = []
+    for tensor in tensors:
+        name = tensor._name
+        if name in names:
+            name = trace.new_name()
+            trace.steps.append({"op": "positive", "args": [tensor._name], "out": name})
+        names.append(name)
+    return names
+
+
+__all__ = ["Backward", "Forward", "Used", "belongs", "distinct"]

@@ -1,0 +1,101 @@
+"""autograd.Function: what is ours of it. What is torch's stands in tests/parity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gradwire as torch
+from gradwire.session import Session
+
+
+class Square(torch.autograd.Function):
+    """Counts its calls on the class."""
+
+    called: list[str] = []  # noqa: RUF012
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Square.called.append("forward")
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        Square.called.append("backward")
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+class LooksForward(torch.autograd.Function):
+    """Its forward reads a value."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.scale = x.sum().item()  # read in forward
+        ctx.save_for_backward(x, y := x.exp())
+        ctx.mark_non_differentiable(order := x.argsort())
+        return y * 1, order, y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, _: Any, h: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return g * y * ctx.scale / x.sum() + h * y
+
+
+def test_it_is_written_down_once_and_runs_at_the_host(session: Session) -> None:
+    Square.called.clear()
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Square.apply(x)
+    assert Square.called == ["forward", "backward"]
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert Square.called == ["forward", "backward"]
+    assert x.grad.tolist() == [4.0, 8.0]
+
+
+def test_backward_is_not_called_where_nothing_is_recorded(session: Session) -> None:
+    Square.called.clear()
+    assert Square.apply(torch.tensor([3.0])).tolist() == [9.0]
+    assert Square.called == ["forward"]
+
+
+def test_a_forward_that_looks_at_values(session: Session) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    if session.transport.url != "embedded":
+        line = LooksForward.forward.__code__.co_firstlineno + 2
+        with pytest.raises(RuntimeError, match=rf"LooksForward.*functions\.py:{line}") as refused:
+            LooksForward.apply(x)
+        assert getattr(refused.value, "code", None) == "untraceable"
+        return
+    a, order, b = LooksForward.apply(x)
+    assert order.tolist() == [0, 1] and not order.requires_grad
+    assert a.grad_fn.name() == "LooksForwardBackward"
+    (g,) = torch.autograd.grad((a + b).sum(), x, create_graph=True)
+    assert torch.allclose(g, 2 * x.exp())
+    (second,) = torch.autograd.grad(b.sum() + 0 * g.sum(), x)
+    assert torch.allclose(second, x.exp())
+
+
+def test_tensors_in_a_list_are_no_outputs(session: Session) -> None:
+    class Listed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return [x * 2]
+
+    with pytest.raises(TypeError, match="a tuple with tensors, not tensors in a list"):
+        Listed.apply(torch.tensor([1.0]))
+
+
+def test_a_failed_forward_changes_nothing(session: Session) -> None:
+    class Writes(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            x.add_(1)
+            raise ValueError("after the write")
+
+    x = torch.tensor([1.0])
+    with pytest.raises(ValueError, match="after the write"):
+        Writes.apply(x)
+    assert x.tolist() == [1.0] and x._version == 0
