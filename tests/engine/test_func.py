@@ -158,6 +158,31 @@ def test_functions_may_write_in_place(way: str) -> None:
     assert numbers(x) == [0.3, 0.7, 1.1]
 
 
+def test_a_write_may_make_a_tangent_differ_from_example_to_example() -> None:
+    def scaled(x: Any) -> Any:
+        made = x * 1  # its tangent is the same for all examples
+        write("mul_", op("slice", made, 0, 1, 2), op("sum", x))
+        write("__setitem__", made, 0, op("sum", x * x))
+        return made
+
+    rows = plain([[1.0, 2.0], [3.0, 4.0]])
+    found = vmap(func.jacfwd(scaled))(rows)
+    assert numbers(found) == [[[2, 4], [2, 5]], [[6, 8], [4, 11]]]
+    one_by_one = [func.jacrev(scaled)(op("select", rows, 0, i)) for i in (0, 1)]
+    close(found, [numbers(one) for one in one_by_one])
+
+
+def test_a_write_may_move_a_tangent_that_stood_still() -> None:
+    def cubed(x: Any) -> Any:
+        made = x * 1  # its tangent has no tangent of its own
+        write("__setitem__", made, 0, op("sum", x * x * x))
+        return op("sum", made)
+
+    x = plain([1.0, 2.0])
+    assert numbers(func.jacfwd(func.jacfwd(cubed))(x)) == [[6, 0], [0, 12]]
+    assert numbers(vmap(func.jacfwd(func.jacfwd(cubed)))(op("stack", [x])))[0] == [[6, 0], [0, 12]]
+
+
 def test_a_direction_is_not_written() -> None:
     x, t = plain([1.0, 2.0]), plain([1.0, 1.0])
 

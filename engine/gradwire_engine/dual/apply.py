@@ -10,6 +10,7 @@ from typing import Any
 from gradwire_engine.apply import planned
 from gradwire_engine.dual.tangents import pushed
 from gradwire_engine.dual.value import Dual
+from gradwire_engine.dual.width import spread
 from gradwire_engine.op import APPLY, Primitive, value_level
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.tensor import Tensor
@@ -24,8 +25,10 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
         given = args[place]
         if type(given) in (list, tuple):
             primals[place] = tuple(_split(item, level, tangents) for item in given)
-        else:
-            primals[place] = _split(given, level, tangents)
+            continue
+        if op.view and type(given) is Dual and given.level == level and given.tangent is not None:
+            spread(given)
+        primals[place] = _split(given, level, tangents)
     result = op.dispatch(tuple(primals), {})
     outs = (result,) if type(result) in APPLY else tuple(result)
     if not op.differentiable or all(t is None for t in tangents):

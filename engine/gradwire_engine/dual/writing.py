@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.dual.value import Dual, unpacked
+from gradwire_engine.dual.width import spread
 from gradwire_engine.inplace import WRITE, write
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.reading import zeros
@@ -15,6 +16,7 @@ def write_dual(name: str, target: Dual, value: Any) -> Dual:
     primal, tangent = unpacked(value, target.level)
     write(name, target.primal, primal)
     if target.tangent is not None:
+        spread(target)
         write(name, target.tangent, zeros(target.spec) if tangent is None else tangent)
     elif tangent is not None:
         target.tangent = clone(tangent)
