@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import gradwire as torch
+from gradwire import embedded
 from gradwire.session import Session
 from gradwire.utils.checkpoint import checkpoint
 
@@ -39,3 +40,26 @@ def test_a_function_that_looks_at_a_value_is_refused_with_its_line(session: Sess
     assert "torch.where" in str(getattr(refused.value, "hint", ""))
     assert x.grad is None
     assert torch.func.grad(lambda x: (x * x).sum())(x.detach()).tolist() == [2.0, 4.0]
+
+
+def test_there_may_be_any_number_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "KEPT", 5)
+    with torch.connect(None).session():
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        for factor in range(20):
+            found = torch.func.grad(lambda x, factor=factor: (x * factor).sum())(x)
+            assert found.tolist() == [factor, factor]
+        assert len(embedded._recent._used) == 5
+
+
+def test_a_function_that_pulls_back_may_be_mapped(session: Session) -> None:
+    x = torch.tensor([1.0, 2.0])
+    _, pull = torch.func.vjp(lambda x: x * x.sum(), x)
+    (rows,) = torch.func.vmap(pull)(torch.eye(2))
+    assert rows.tolist() == [[4.0, 1.0], [2.0, 5.0]]
+
+
+def test_arguments_that_are_not_used_have_zeros(session: Session) -> None:
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([[3.0]])
+    by_x, by_y = torch.func.grad(lambda x, y: x.sum(), (0, 1))(x, y)
+    assert (by_x.tolist(), by_y.tolist()) == ([1.0, 1.0], [[0.0]])

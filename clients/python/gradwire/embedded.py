@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from gradwire.transport import Arrays, Received, Step, Values
@@ -20,6 +21,8 @@ from gradwire_service.host.reply import TensorReply
 
 _MANY = 2**62
 _YEARS = 3e8
+KEPT = 4096
+"""Programs that are remembered: more than the steps that wait to be sent can name."""
 _DRAW = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}
 
 
@@ -30,6 +33,7 @@ def _host() -> Host:
         Limits(
             steps=_MANY,
             names=_MANY,
+            programs=_MANY,
             session_bytes=_MANY,
             server_bytes=_MANY,
             sessions=_MANY,
@@ -38,6 +42,25 @@ def _host() -> Host:
             longest_ttl_seconds=_YEARS,
         )
     )
+
+
+class _Recent:
+    """The programs used last. Each call of the user's functions may bring another one."""
+
+    def __init__(self) -> None:
+        self._used: OrderedDict[str, None] = OrderedDict()
+        self._lock = Lock()
+
+    def keep(self, key: str) -> None:
+        """Remember a program, and forget the one that was not used for longest."""
+        with self._lock:
+            self._used[key] = None
+            self._used.move_to_end(key)
+            while len(self._used) > KEPT:
+                _host().programs.delete(self._used.popitem(last=False)[0])
+
+
+_recent = _Recent()
 
 
 @contextmanager
@@ -102,7 +125,9 @@ class Embedded:
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""
-        return _host().programs.put(read(Program, body), {})[0].program.id
+        key = _host().programs.put(read(Program, body), {})[0].program.id
+        _recent.keep(key)
+        return key
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program in the body, in one call; for replies without arrays."""
