@@ -64,6 +64,12 @@ def padded(xp: Any, x: Array, before: Sizes, after: Sizes, value: float = 0) -> 
 
 def windows(xp: Any, x: Array, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Array:
     """All windows of a padded array as a view: (leading axes, places in a window, windows)."""
+    if any(n < 1 for n in (*kernel, *stride, *dilation)):  # it would see beyond the array
+        raise error(
+            "invalid_argument",
+            f"windows of size {kernel}, stride {stride}, dilation {dilation}",
+            "all of them have to be 1 or more",
+        )
     axes = len(kernel)
     lead, steps = x.ndim - axes, x.strides[x.ndim - axes :]
     found = counts(x.shape[lead:], kernel, stride, (0,) * axes, dilation)

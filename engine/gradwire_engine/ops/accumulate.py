@@ -50,6 +50,7 @@ def summed_rows(xp: Any, places: Array, rows: Array, size: int) -> Array:
 
 def _product(xp: Any, sparse: Any, places: Array, rows: Array, size: int) -> Array:
     """The product with the matrix that has a 1 at (place, i) for each row i and is sparse."""
+    in_range("rows", places, size, dim=0, negative=False)  # sparse products don't look themselves
     count = places.size
     ones, columns = xp.ones(count, rows.dtype), xp.arange(count + 1)
     return sparse.csc_matrix((ones, places, columns), shape=(size, count)) @ rows

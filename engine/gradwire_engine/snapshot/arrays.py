@@ -56,10 +56,14 @@ class Arrays:
 
 
 def _order(array: Any) -> list[int] | None:
-    """The axes from the one with the longest steps in memory to the shortest; None: as they are."""
+    """The axes from the one with the longest steps in memory to the shortest; None: as they are.
+
+    Axes of size 1, whose steps mean nothing, come first.
+    """
     if array.flags.c_contiguous:
         return None
-    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    sizes, steps = array.shape, array.strides
+    order = sorted(range(array.ndim), key=lambda i: (sizes[i] != 1, -abs(steps[i])))
     return None if order == list(range(array.ndim)) else order
 
 

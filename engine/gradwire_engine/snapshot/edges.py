@@ -50,6 +50,21 @@ def spec_at(edge: Edge) -> Spec | None:
     return None if leaf is None else leaf.spec
 
 
+def alike(found: Spec | None, spec: Spec) -> bool:
+    """Whether gradients of one form can be those of the other; None could be any.
+
+    They are the same, but for axes: a tensor may have been transposed in place since, unrecorded.
+    """
+    if found is None or found == spec:
+        return True
+    same = found.dtype is spec.dtype and found.device == spec.device
+    return same and _longer(found) == _longer(spec)
+
+
+def _longer(spec: Spec) -> list[int]:
+    return sorted(size for size in spec.shape if size != 1)
+
+
 def write_output(writer: Writer, edge: Output, row: Row) -> None:
     row += [writer.cell(edge.node), edge.index]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.checkpoint import Packed
 from gradwire_engine.promote import Weak
-from gradwire_engine.snapshot.edges import EDGES, spec_at
+from gradwire_engine.snapshot.edges import EDGES, alike, spec_at
 from gradwire_engine.snapshot.fields import listed, need, whole
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import ACCUMULATED, FREED, Extra, Node, Output, target
@@ -37,7 +37,7 @@ def read(reader: Reader, node: Node, row: Row) -> None:
     if type(saved) is int:
         node.saved = reader.cell(saved, Packed)
     else:
-        node.saved = tuple([reader.value(item) for item in listed(saved, "what a node saved")])
+        node.saved = tuple([reader.operand(item) for item in listed(saved, "what a node saved")])
     node.versions = None
     if versions is not None:
         node.versions = tuple([whole(v, "a version") for v in listed(versions, "versions")])
@@ -70,8 +70,7 @@ def _check_edge(node: Node, edge: Any, spec: Any) -> None:
         need(leads_to.seq < node.seq, f"{name} leads to a node that isn't older than itself")
         several = not leads_to.recipe.call.single
         need(several is (type(edge) is Output), f"{name} leads to no output of a node")
-    found = spec_at(edge)
-    need(found is None or found == spec, f"{name} leads to a tensor of another form")
+    need(alike(spec_at(edge), spec), f"{name} leads to a tensor of another form")
 
 
 def _check_attached(node: Node) -> None:

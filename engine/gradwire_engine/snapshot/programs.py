@@ -8,6 +8,7 @@ from gradwire_engine.checkpoint import Packed, Region
 from gradwire_engine.function_rule import Refuse
 from gradwire_engine.snapshot.fields import listed, need, whole
 from gradwire_engine.tape import Bound
+from gradwire_engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradwire_engine.snapshot.reader import Reader
@@ -22,7 +23,8 @@ def write_bound(writer: Writer, bound: Bound, row: Row) -> None:
 
 def read_bound(reader: Reader, bound: Bound, row: Row) -> None:
     bound.program = reader.foreign(row[1])
-    bound.values = tuple(map(reader.value, listed(row[2], "values of a program")))
+    bound.values = tuple(map(reader.operand, listed(row[2], "values of a program")))
+    need(all(type(value) is Tensor for value in bound.values), "a program's value is no tensor")
 
 
 def write_refuse(writer: Writer, refuse: Refuse, row: Row) -> None:
@@ -66,7 +68,7 @@ def write_region(writer: Writer, region: Region, row: Row) -> None:
 def read_region(reader: Reader, region: Region, row: Row) -> None:
     _, program, args, versions, draws, start, end, recipes = row
     region.program = reader.foreign(program)
-    region.args = tuple(map(reader.value, listed(args, "arguments of a run")))
+    region.args = tuple(map(reader.operand, listed(args, "arguments of a run")))
     given = listed(versions, "versions", len(region.args))
     region.versions = tuple([whole(v, "a version") for v in given])
     region.draws = None if draws is None else _draws(draws)

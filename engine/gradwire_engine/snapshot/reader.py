@@ -27,6 +27,7 @@ from gradwire_engine.tape import (
 from gradwire_engine.tensor import Storage, Tensor
 
 _TENSOR = "tensor"
+_OPERANDS = (Tensor, bool, int, float, complex, type(None))
 
 
 class Reader:
@@ -91,6 +92,12 @@ class Reader:
     def value(self, value: Any) -> Any:
         """A tensor, a number, or nothing."""
         return read_value(value, self._refer)
+
+    def operand(self, value: Any) -> Any:
+        """The same, and no other kind of value."""
+        found = self.value(value)
+        need(type(found) in _OPERANDS, "a value is neither tensor nor number")
+        return found
 
     def _refer(self, key: str, value: Any) -> Any:
         need(key == _TENSOR, f"a value is an object with {key[:60]!r}")

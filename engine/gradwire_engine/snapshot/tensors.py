@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.snapshot.edges import EDGES, spec_at
+from gradwire_engine.snapshot.edges import EDGES, alike, spec_at
 from gradwire_engine.snapshot.fields import at, incompatible, listed, need, whole
 from gradwire_engine.spec import Spec
 from gradwire_engine.tensor import VIEW, Storage, Tensor, View
@@ -50,12 +50,13 @@ def check(reader: Reader, tensor: Tensor) -> None:
     if view is not None:
         _check_view(view, spec, tensor.storage)
     _check_array(tensor)
-    need(tensor.grad is None or tensor.grad.spec == spec, "a gradient has not the tensor's form")
+    grad = None if tensor.grad is None else tensor.grad.spec
+    need(alike(grad, spec), "a gradient has not the tensor's form")
     need(tensor.grad is not tensor, "a tensor is its own gradient")
     if tensor._edge is not None:
         need(spec.dtype.differentiable, "a tensor without derivative has a place in the graph")
-        found = spec_at(tensor._edge)
-        need(found is None or found == spec, "a tensor's place in the graph has another form")
+        fits = alike(spec_at(tensor._edge), spec)
+        need(fits, "a tensor's place in the graph has another form")
 
 
 def _check_array(tensor: Tensor) -> None:
