@@ -224,7 +224,7 @@ def names() -> Iterator[Bad]:
         "", "1a", "a b", "a-b", "é", "x.grad", "NaN", "Infinity", "a" * 129, "%0", ".a", "a\n",
     ):  # fmt: skip
         yield plain(f"name {name[:12]!r}", "invalid_request", 422, {"tensor": name, "value": 1.0})
-        yield op(f"out {name[:12]!r}", "invalid_request", 422, "sin", "x", out=name)
+    yield op(f"out {name[:12]!r}", "invalid_request", 422, "sin", "x", out=name)
     yield op("out a number", "invalid_request", 422, "sin", "x", out=1)
     yield op("out an object", "invalid_request", 422, "sin", "x", out={})
     yield op("out a nested list", "invalid_request", 422, "split", "x", 1, out=[["a"]])
@@ -294,6 +294,9 @@ def ops() -> Iterator[Bad]:
         ("shape_mismatch", 422),
         ("dtype_mismatch", 422),
     )
+    yield op("op: a number for a tensor", "invalid_argument", 422, "abs", 1.0)
+    yield op("op: numbers for both tensors", "invalid_argument", 422, "matmul", 1.0, 2.0)
+    yield op("op: a huge number for a tensor", "invalid_argument", 422, "exp", 2**70)
     yield op("op: unknown", "op_not_found", 404, "sinus", "x")
     yield op("op: empty", *request, "", "x")
     yield op("op: a number", *request, 7, "x")  # type: ignore[arg-type]

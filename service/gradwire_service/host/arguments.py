@@ -19,6 +19,7 @@ WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf
 """The numbers that JSON lacks."""
 
 _NUMBERS = (bool, int, float)
+_PLAIN = (*_NUMBERS, complex)
 
 _ELSEWHERE = ("tensor_not_found", "invalid_request")
 """What one overload finds wrong with an argument that another may well take."""
@@ -211,7 +212,10 @@ class Reader:
         for name, value in kwargs.items():
             place = signature.by_name.get(name)
             named[name] = value if place is None else self.value(parameters[place], value)
-        return signature.bind(given, named)
+        values = signature.bind(given, named)
+        if _numbers_alone(parameters, values):
+            raise Mismatch("there is no tensor among the operands")
+        return values
 
     def value(self, parameter: Parameter, value: Any) -> Any:
         """One argument; what can't be meant stays as it is, for the signature to refuse."""
@@ -275,6 +279,15 @@ class Reader:
             return WORDS.get(value, value)
         number = complex_number(value)
         return value if number is None else number
+
+
+def _numbers_alone(parameters: Sequence[Parameter], values: Sequence[Any]) -> bool:
+    """Whether an op of tensors got none: the engine would give a number, which is no result."""
+    pairs = zip(parameters, values, strict=True)
+    operands = [value for parameter, value in pairs if parameter.kind == "tensor"]
+    if not operands or not all(value is None or type(value) in _PLAIN for value in operands):
+        return False
+    return not any(parameter.kind == "tensors" for parameter in parameters)
 
 
 def complex_number(value: Any) -> complex | None:
