@@ -298,3 +298,9 @@ def test_data_none_and_base64(session: Client) -> None:
     value = session.post("/steps?data=base64", body).json()["values"]
     assert value["x"]["base64"] == "AACAPwAAAEAAAEBA"
     assert value["x.grad"] is None
+
+
+def test_differences_of_differences_end_where_nothing_is_left(server: Running) -> None:
+    """However many are asked for."""
+    step = {"op": "diff", "args": [[1.0, 4.0, 9.0]], "kwargs": {"n": 2**62}, "out": "d"}
+    assert server.session().steps(step, returns=("d",))["d"]["shape"] == [0]

@@ -43,8 +43,8 @@ def diff(
         return input
     parts = [x for x in (prepend, input, append) if x is not None]
     found = cat(parts, place) if len(parts) > 1 else input
-    for _ in range(n):
-        found = _steps(found, place) if found.shape[place] else found
+    for _ in range(min(n, found.shape[place])):  # then the axis is empty
+        found = _steps(found, place)
     return found
 
 

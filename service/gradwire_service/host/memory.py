@@ -59,7 +59,8 @@ class Meter:
 
     __slots__ = (
         "_bound", "_busy_until", "_ledger", "_nodes", "_ops", "_roots", "_since", "_unposted",
-        "allowance", "deadline", "frames", "inline_until", "limit", "origins", "peak", "stopped",
+        "allowance", "asked", "deadline", "frames", "inline_until", "limit", "origins", "peak",
+        "stopped",
     )  # fmt: skip
 
     def __init__(
@@ -74,7 +75,7 @@ class Meter:
         self.origins = origins
         self.limit = limit
         self.frames: list[dict[str, Any]] = []  # the names of programs that run now
-        self.peak = 0
+        self.peak = self.asked = 0
         self.deadline = self.inline_until = self._busy_until = _INF
         self.allowance: int | None = None
         self.stopped = False
@@ -96,6 +97,7 @@ class Meter:
         now = time.monotonic()
         self.deadline = now + seconds
         self.allowance = allowance
+        self.asked = 0  # bytes, by this request
         self.inline_until = _INF
         if allowance is not None:
             self.inline_until = now + INLINE_SECONDS
@@ -134,11 +136,14 @@ class Meter:
         """Ask for bytes that are about to be allocated."""
         if self.allowance is not None:
             self._use_allowance(nbytes)
+        if nbytes >= _WORTH and (self.stopped or time.monotonic() > self.deadline):
+            raise self._over()  # within one step, which may be a loop of ops or a whole jacobian
         bound = self._bound + nbytes
         if bound > self.limit or self._ledger.held + nbytes > self._ledger.limit:
             self.count()
             self._check(nbytes)
         self._bound += nbytes
+        self.asked += nbytes
         self._since += nbytes
         self._unposted += nbytes
         if self._unposted >= _WORTH:
