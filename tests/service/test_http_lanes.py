@@ -10,9 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import httpx
+import numpy as np
+from safetensors.numpy import save
 from tests.service.conftest import Client, Running
 
 from gradwire_service.host.limits import Limits
+from gradwire_service.http.codec import SAFETENSORS
 
 SLOW = [{"op": "rand", "args": [[1_000_000]], "out": "r"}] * 80
 """About half a second of work that lets other threads run."""
@@ -129,3 +132,35 @@ def test_a_client_that_goes_away_leaves_the_session_usable(server: Running) -> N
         Client(http, session.id).post("/steps", {"steps": SLOW})
     session.steps({"tensor": "n", "value": 1})
     assert session.data("n") == 1
+
+
+def test_the_step_of_a_loop_is_done_once_wherever_it_runs(server: Running) -> None:
+    session = server.session()
+    session.steps({"tensor": "n", "value": 0}, {"op": "zeros", "args": [[10]], "out": "w"})
+    steps = [
+        {"tensor": "x", "value": {"binary": "x"}},
+        {"op": "add_", "args": ["n", 1]},
+        {"op": "mul", "args": ["w", 2.0], "out": "twice"},
+    ]
+    request = json.dumps({"steps": steps, "return": ["n"]})
+    body = save({"x": np.ones(20_000, np.float32)}, {"request": request})
+    kept = server.service.host.session(session.id)
+
+    def answer(sent: bytes) -> httpx.Response:
+        headers = {"Content-Type": SAFETENSORS}
+        return session.http.post(f"{session.path}/steps", content=sent, headers=headers)
+
+    def post(sent: bytes) -> float:
+        return float(answer(sent).json()["values"]["n"]["data"])
+
+    assert [post(body) for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert kept.pace.nbytes < 2**17
+    session.steps({"op": "zeros", "args": [[1_000_000]], "out": "w"})
+    assert post(body) == 6  # more than it asked for before: undone, and done in a thread
+    assert kept.pace.nbytes > 2**21
+    other = body.replace(b'\\"mul', b'\\"sub')  # of the same length
+    assert [post(other), post(body)] == [7, 8]
+    refused = body.replace(b'\\"add_', b'\\"odd_')
+    assert answer(refused).status_code >= 400
+    assert post(body) == 9
+    assert server.service.underway == 0

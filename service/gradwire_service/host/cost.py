@@ -22,6 +22,9 @@ from gradwire_service.host.sessions import Session
 HOP = 240e-6
 """Seconds that handing work to a thread and back costs."""
 
+BRIEF = 3e-3
+"""Seconds of the last request of a loop up to which the next one is worked on at once."""
+
 ALLOWANCE = 2**16
 """Bytes that work on the event loop may allocate before it is stopped and handed to a thread."""
 

@@ -63,6 +63,7 @@ class Session:
         self.last_use = time.time()
         self.users = 0
         self.lane: Any = None  # the executor's
+        self.pace: Any = None  # what its last request took, for whoever decides where it runs
         self.closed = False
         self._used_at = time.monotonic()
         self._lock = threading.RLock()
@@ -106,6 +107,7 @@ class Session:
     def close(self) -> None:
         """Let go of everything; a request that still waits for the session finds it empty."""
         self.closed = True
+        self.pace = None
         with self._lock:
             self.tensors.clear()
             self.optimizers.clear()

@@ -39,7 +39,10 @@ _UNDER = _SESSIONS + "{id}/"
 
 
 class Service:
-    """The app. `host` has the sessions, `executor` runs their work, `api` is FastAPI's part."""
+    """The app. `host` has the sessions, `executor` runs their work, `api` is FastAPI's part.
+
+    underway: requests that have come and are not answered.
+    """
 
     def __init__(
         self, host: Host, executor: Executor, log: Log, api: FastAPI, keys: Collection[str] = ()
@@ -59,6 +62,7 @@ class Service:
             if route.path.startswith(_UNDER)
         }
         self._notes: list[tuple[Call, int, float]] = []
+        self.underway = 0
         self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,11 +73,13 @@ class Service:
         began = time.perf_counter()
         call = Call(scope, receive, self, _request_id(scope))
         scope["app"], scope["gradwire.call"] = self.api, call
+        self.underway += 1
         try:
             found = await self._answer(call, send)
         except Hangup:
             return
         finally:
+            self.underway -= 1
             # uvicorn keeps the scope until the connection's next request, and with it an array.
             del scope["gradwire.call"]
         await _send(found, call, send)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from time import thread_time
+from typing import Any, NamedTuple
 
-from gradwire_service.host.cost import ALLOWANCE, HOP, estimate
+from gradwire_service.host.cost import ALLOWANCE, BRIEF, HOP, estimate
 from gradwire_service.host.elements import Array
+from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.protocol import (
     BackwardRequest,
     GradRequest,
@@ -17,7 +19,8 @@ from gradwire_service.host.protocol import (
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.call import SMALL, Answer, Call
+from gradwire_service.http.call import SMALL, Answer, Call, weight
+from gradwire_service.http.codec import Buffer
 
 
 async def steps(call: Call) -> Answer:
@@ -40,20 +43,64 @@ async def backward(call: Call) -> Answer:
     return await _run(call, BackwardRequest)
 
 
+class Pace(NamedTuple):
+    """What a session's last request with arrays was, and what it took: the next may be its like."""
+
+    request: RunRequest
+    length: int
+    seconds: float
+    nbytes: int
+
+
+_LONGEST = 2**20
+"""Bytes of a body that may be worked on where the event loop runs."""
+
+
 async def _run(call: Call, kind: type[Any]) -> Answer:
     body = await call.body()
     session = call.session()
     call.form()
     executor = call.service.executor
     if len(body) > SMALL:
-        return await executor.run(
-            session, lambda: call.answer(_work(call, session, *call.read(kind, body)))
-        )
+        here = partial(_again, call, session, kind, body) if _brief(call, session, body) else None
+        return await executor.run(session, partial(_large, call, session, kind, body), here)
     request, arrays = call.read(kind, body)
     work = partial(_work, call, session, request, arrays)
     small = partial(work, ALLOWANCE) if estimate(session, request) <= HOP else None
     reply = await executor.run(session, work, small)
     return await call.replied(reply, tiny=session.meter.bound <= SMALL)
+
+
+def _brief(call: Call, session: Session, body: Buffer) -> bool:
+    """Whether it is cheaper to work here than to hand the work to a thread and back.
+
+    So it is for the step of a training loop that took little the last time, if nobody else waits.
+    """
+    pace: Pace | None = session.pace
+    alike = pace is not None and pace.length == len(body) <= _LONGEST
+    return alike and pace.seconds <= BRIEF and call.service.underway == 1  # type: ignore[union-attr]
+
+
+def _large(call: Call, session: Session, kind: type[Any], body: Buffer) -> Answer:
+    """In a thread: read, work and answer, and note what that took."""
+    began, session.pace = thread_time(), None
+    request, arrays = call.read(kind, body)
+    reply = _work(call, session, request, arrays)
+    if weight(reply) <= SMALL:
+        seconds = thread_time() - began
+        session.pace = Pace(request, len(body), seconds, session.meter.asked)
+    return call.answer(reply)
+
+
+def _again(call: Call, session: Session, kind: type[Any], body: Buffer) -> Answer:
+    """On the event loop: the same request as the last one; any other is for a thread."""
+    began, pace = thread_time(), session.pace
+    request, arrays = call.read(kind, body)
+    if pace is None or request is not pace.request:
+        raise TooMuchHere
+    reply = _work(call, session, request, arrays, pace.nbytes + ALLOWANCE)
+    session.pace = pace._replace(seconds=thread_time() - began)
+    return call.answer(reply)
 
 
 def _work(
