@@ -224,7 +224,7 @@ def names() -> Iterator[Bad]:
         "", "1a", "a b", "a-b", "é", "x.grad", "NaN", "Infinity", "a" * 129, "%0", ".a", "a\n",
     ):  # fmt: skip
         yield plain(f"name {name[:12]!r}", "invalid_request", 422, {"tensor": name, "value": 1.0})
-    yield op(f"out {name[:12]!r}", "invalid_request", 422, "sin", "x", out=name)
+        yield op(f"out {name[:12]!r}", "invalid_request", 422, "sin", "x", out=name)
     yield op("out a number", "invalid_request", 422, "sin", "x", out=1)
     yield op("out an object", "invalid_request", 422, "sin", "x", out={})
     yield op("out a nested list", "invalid_request", 422, "split", "x", 1, out=[["a"]])
@@ -660,6 +660,25 @@ def sessions() -> Iterator[Bad]:
     request = ("invalid_request", 422)
     make: dict[str, Any] = {"path": "/v1/sessions"}
     change: dict[str, Any] = {"path": "{s}", "method": "PATCH"}
+    for name, metadata in {
+        "a version from the future": {"gradwire_snapshot": "2", "session": "{}"},
+        "no session": {"gradwire_snapshot": "1"},
+        "more than a session": {"gradwire_snapshot": "1", "session": "{}", "request": "{}"},
+        "no JSON": {"gradwire_snapshot": "1", "session": "{"},
+        "JSON that nests": {"gradwire_snapshot": "1", "session": "[" * 9000},
+        "a number too long": {"gradwire_snapshot": "1", "session": "1" * 9000},
+        "an empty object": {"gradwire_snapshot": "1", "session": "{}"},
+    }.items():
+        body = safetensors({"__metadata__": metadata})
+        yield bad(f"restore: {name}", "snapshot_incompatible", 422, body,
+                  content_type=SAFETENSORS, **make)  # fmt: skip
+    yield bad("restore: half a file", "invalid_body", 400,
+              safetensors({"__metadata__": {"gradwire_snapshot": "1"}})[:-3],
+              content_type=SAFETENSORS, **make)  # fmt: skip
+    yield bad("snapshot: of a closed session", "session_closed", 410, method="GET",
+              path="{closed}/snapshot")  # fmt: skip
+    yield bad("snapshot: as JSON", "not_acceptable", 406, method="GET", path="{s}/snapshot",
+              accept=JSON)  # fmt: skip
     yield bad("create: a list", *request, [], **make)
     yield bad("create: an unknown field", *request, {"name": "a"}, **make)
     yield bad("create: label a number", *request, {"label": 1}, **make)

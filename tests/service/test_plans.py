@@ -157,9 +157,7 @@ def test_there_are_plans_where_there_can_be(name: str) -> None:
     assert len(host.once.plans.all()) == (name not in UNPLANNED)
 
 
-@pytest.mark.parametrize(
-    "source", ["x += 1", "x += 1\nx *= x", "x.unsqueeze_(0)", "x.t_()"]
-)
+@pytest.mark.parametrize("source", ["x += 1", "x += 1\nx *= x", "x.unsqueeze_(0)", "x.t_()"])
 def test_programs_that_write_to_their_inputs(server: Running, source: str) -> None:
     """Their plans are for what came, not for what was made of it, in value and in form."""
     program = {"inputs": ["x"], "source": f"{source}\ny = x * 2", "outputs": ["x", "y"]}
