@@ -148,7 +148,6 @@ def _try(kind: Kind, x: Tensor, state: State, settings: Mapping[str, Any]) -> No
             kind.update(backend("cpu").xp, one, one.copy(), kept, **given)
     except Exception as problem:  # whatever it says: from this state no step is possible
         raise incompatible(f"{kind.name}: it can't go on from its state") from problem
-    need(kept.keys() >= state.keys(), f"{kind.name}: its state has more than it keeps")
 
 
 def _check_lbfgs(params: Sequence[Tensor], states: Sequence[State]) -> None:
