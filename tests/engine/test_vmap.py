@@ -14,7 +14,7 @@ from gradwire_engine.backward import backward, grad
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.levels import fresh
-from gradwire_engine.mode import using
+from gradwire_engine.mode import enable_grad, no_grad, using
 from gradwire_engine.random import Generator
 from gradwire_engine.tensor import Tensor
 from gradwire_engine.vmap import vmap
@@ -222,6 +222,22 @@ def test_second_derivatives_of_examples_by_both_modes() -> None:
     assert numbers(vmap(reverse_over_forward)(x, t)) == wanted
     rows = vmap(lambda b: vmap(forward_over_reverse, in_dims=(0, None))(x, b))(t)
     assert numbers(rows)[0] == [[6.0, 0.0, 18.0], [24.0, 0.0, 36.0]]
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_cotangents_that_differ_where_nothing_else_does(recorded: bool) -> None:
+    x, other = leaf([1.0, 2.0]), leaf([3.0, 5.0])
+    y, total = op("mul", x, x), op("sum", other)
+
+    def row(g: Any) -> Any:
+        return grad([y, total], [x], [g, None], retain_graph=True)[0]
+
+    def mixed(g: Any) -> Any:
+        return grad([y, op("mul", x, g)], [x], [g, g], retain_graph=True)[0]
+
+    with enable_grad() if recorded else no_grad():
+        assert numbers(vmap(row)(plain([[1.0, 0.0], [0.0, 1.0]]))) == [[2, 0], [0, 4]]
+    assert numbers(vmap(mixed)(plain([[1.0, 2.0], [3.0, 4.0]]))) == [[3, 12], [15, 32]]
 
 
 def test_backward_is_refused_inside_a_map() -> None:

@@ -2,7 +2,8 @@
 
 No example's results depend on another's operands, so a sum over the batch has each one's gradient
 in its row. What is the same for all examples has no rows: by it each example's gradient takes a
-cotangent that is zero for all others.
+cotangent that is zero for all others. Where only cotangents differ, they are those of one batched
+walk.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from gradwire_engine.backward import GRADS, grad, implicit
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.errors import error
+from gradwire_engine.mode import enable_grad
 from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import expand, reshape
@@ -50,7 +52,11 @@ def grad_batched(
     rows = _Rows(level, [*outputs, *inputs, *(grad_outputs or ())])
     cotangents = _cotangents(rows, outputs, grad_outputs, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    roots = [rows.front(y) for y in outputs]
+    if not is_grads_batched and not any(map(rows.mine, (*outputs, *inputs))):
+        parts = grad(outputs, inputs, cotangents, keep, create_graph, True, is_grads_batched=True)
+        return [None if g is None else Batched(g, level) for g in parts]
+    with enable_grad():  # a root that is the same for all examples has to lead to its history
+        roots = [rows.front(y) for y in outputs]
     found: dict[int, Any] = {}
 
     def walk(places: list[int], g: list[Any], keep: bool, batched: bool) -> None:
