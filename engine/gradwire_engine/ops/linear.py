@@ -5,11 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.ones import ones_of
 from gradwire_engine.ops.arithmetic import add, conj, mul
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.expand import reshape, sum_to_shape
@@ -82,8 +85,8 @@ def _bias_gradient(xp: Any, g: Array, shape: Shape) -> Array:
     if shape != g.shape[-1:]:
         return sum_to_shape(g, shape)
     flat = g.reshape(prod(g.shape[:-1]), shape[0])
-    if g.dtype.kind in "fc":
-        return xp.matmul(xp.ones(flat.shape[0], g.dtype), flat)  # BLAS adds rows up fastest
+    if g.dtype.kind in "fc" and type(g) is np.ndarray:
+        return xp.matmul(ones_of(flat.shape[0], g.dtype), flat)  # BLAS adds rows up fastest
     return flat.sum(0)
 
 
@@ -114,6 +117,6 @@ def _layer_for_each(b: Any) -> Any:
 def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """Apply an affine map to the last axis: input weightᵀ + bias."""
     out = product(xp, input, weight.T)
-    if bias is not None:
-        out += bias
-    return out
+    if bias is None:
+        return out
+    return xp.add(out, bias, out=out) if out.shape else out + bias

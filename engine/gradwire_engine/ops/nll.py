@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
@@ -66,20 +68,27 @@ def _picks(
 ) -> Picks:
     samples, classes, places = _in_three_axes(shape)
     chosen = target.reshape(samples, places)
-    low, high = (int(chosen.min()), int(chosen.max())) if chosen.size else (0, -1)
+    low, high = extent(xp, chosen) if chosen.size else (0, -1)
     factor = None
     if low <= ignore_index <= high:
         kept = chosen != ignore_index
         chosen = xp.where(kept, chosen, 0)
-        low, high = int(chosen.min()), int(chosen.max())
+        low, high = extent(xp, chosen)
         factor = kept.astype(dtype)
     if low < 0 or high >= classes:
         raise _out_of_bounds(low if low < 0 else high, classes, ignore_index)
     if weight is not None:
         factor = weight[chosen] if factor is None else factor * weight[chosen]
-    rows = xp.arange(samples)[:, None] * classes + chosen
+    rows = xp.arange(0, samples * classes, classes)[:, None] + chosen
     where = rows if places == 1 else rows * places + xp.arange(places)
     return Picks(where, factor, chosen.size if factor is None else factor.sum())
+
+
+def extent(xp: Any, array: Array) -> tuple[int, int]:
+    """The least and the greatest element of an array that has some."""
+    if type(array) is not np.ndarray:
+        return int(array.min()), int(array.max())
+    return int(xp.minimum.reduce(array, axis=None)), int(xp.maximum.reduce(array, axis=None))
 
 
 def _divisor(total: Any, dtype: Any) -> Any:
@@ -182,12 +191,12 @@ def nll(
 ) -> Array:
     """The negated scores of the target classes, weighted and reduced."""
     where, factor, total = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
-    losses = -input.reshape(-1)[where]
+    losses = -input.reshape(-1).take(where)
     if factor is not None:  # what weighs nothing counts for nothing, infinite or not
         losses = xp.where(factor != 0, losses * factor, 0).astype(input.dtype)
     if reduction == "none":
         return losses.reshape(target.shape)
-    loss = losses.sum()
+    loss = xp.add.reduce(losses, axis=None) if type(losses) is np.ndarray else losses.sum()
     return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
 
 

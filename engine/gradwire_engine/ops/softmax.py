@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, floating, primitive, reduction
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.ones import ones_of
 from gradwire_engine.kernels.row_blocks import BLOCK, as_rows, each_block
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
@@ -29,6 +32,7 @@ def _narrow(input: Array, dim: int) -> bool:
         dim == input.ndim - 1
         and input.shape[-1] < min(NARROW, input.size)
         and input.size <= BLOCK
+        and type(input) is np.ndarray
         and input.flags.c_contiguous
     )
 
@@ -36,7 +40,7 @@ def _narrow(input: Array, dim: int) -> bool:
 def _columns(xp: Any, input: Array) -> Array:
     """A copy with the last axis first, in which the largest of each column is 0."""
     out = as_rows(input, input.shape[-1]).T.copy()
-    out -= out.max(axis=0)
+    out -= xp.maximum.reduce(out, axis=0)
     return out
 
 
@@ -107,6 +111,10 @@ def _log_by_formula(g: Any, out: Any, dim: int) -> Any:
 @one_pass(_log_by_formula)
 def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     """The gradient of log_softmax's input."""
+    if _narrow(out, dim):
+        found = xp.exp(out)
+        found *= xp.matmul(g, ones_of(out.shape[-1], out.dtype))[..., None]  # sums of rows by BLAS
+        return xp.subtract(g, found, out=found)
     return _along(_log_softmax_gradient_rows, xp, dim, g, out)
 
 
@@ -135,7 +143,7 @@ def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Arra
     if _narrow(input, dim):
         out = _columns(xp, input)
         xp.exp(out, out=out)
-        out /= out.sum(axis=0)
+        out /= xp.add.reduce(out, axis=0)
         return out.T.copy().reshape(input.shape)
     return _along(_softmax_rows, xp, dim, input)
 
@@ -151,7 +159,7 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
     """The logarithm of softmax, exact where the probabilities are tiny."""
     if _narrow(input, dim):
         out = _columns(xp, input)
-        out -= xp.log(xp.exp(out).sum(axis=0))
+        out -= xp.log(xp.add.reduce(xp.exp(out), axis=0))
         return out.T.copy().reshape(input.shape)
     return _along(_log_softmax_rows, xp, dim, input)
 
