@@ -29,6 +29,11 @@ def check_repeats(tested: Tested, nondet_tol: float) -> None:
 
 
 def _same_twice(what: str, a: Host, b: Host, nondet_tol: float) -> None:
+    if a.shape != b.shape:
+        raise failed(
+            f"{what} is not deterministic: its shape was {list(a.shape)}, and then {list(b.shape)}",
+            "seed the random numbers in it",
+        )
     off = distance(a, b)
     if off.max(initial=0) > nondet_tol:
         k = int(off.argmax())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gradwire_engine.backward import grad
 from gradwire_engine.forward import push
-from gradwire_engine.mode import enable_grad
+from gradwire_engine.mismatch import failed
+from gradwire_engine.mode import charge, enable_grad
 from gradwire_engine.op import APPLY
 from gradwire_engine.tensor import Tensor
 
@@ -61,6 +63,12 @@ class Tested:
 
         def change(directions: Sequence[Host | None]) -> list[Host]:
             ahead, behind = (self._values(directions, step) for step in (eps, -eps))
+            if [a.shape for a in ahead] != [b.shape for b in behind]:
+                raise failed(
+                    f"the shapes of results differ {eps:g} ahead and behind: "
+                    f"{[list(a.shape) for a in ahead]}, {[list(b.shape) for b in behind]}",
+                    "differences need results of one shape around the inputs",
+                )
             return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
 
         return change
@@ -99,9 +107,12 @@ def by_columns(tested: Tested, number: int, change: Change) -> list[Jacobian]:
         for unit in units(point):
             directions: list[Host | None] = [None] * len(tested.points)
             directions[number] = unit_array(point, k, unit)
+            charge(point.nbytes)
             moved = [parts_of(y) * unit for y in change(directions)]
             total = [a + b for a, b in zip(total, moved, strict=True)] if total else moved
         found.append(total)
+        if k == 0:  # the sizes are known: all columns, and the same once more as one array
+            charge(2 * point.size * sum(column.nbytes for column in total))
     return [np.stack(columns, -1) for columns in zip(*found, strict=True)]
 
 
@@ -115,8 +126,10 @@ def by_rows(tested: Tested) -> list[list[Jacobian]]:
 def _rows_of(y: Tensor, leaves: list[Tensor]) -> list[Jacobian]:
     value = y.numpy()
     shape = (y.spec.size, len(units(value)))
+    charge(prod(shape) * sum(x.spec.nbytes for x in leaves))
     found = [np.zeros((*shape, x.spec.size), x.dtype.numpy) for x in leaves]
     for m in range(shape[0]):
+        charge(value.nbytes)
         for part, unit in enumerate(units(value)):
             for jacobian, g in zip(
                 found, walked([y], leaves, [unit_array(value, m, unit)]), strict=True

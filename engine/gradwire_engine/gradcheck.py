@@ -115,6 +115,8 @@ def gradgradcheck(
         outputs = again.run([leaves[place] for place in again.places])
         pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
         wanted = [leaves[place] for place in tested.places]
+        if not pairs:
+            return ()
         ys, ws = zip(*pairs, strict=True)
         found = grad(ys, wanted, ws, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)

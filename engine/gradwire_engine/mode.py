@@ -124,6 +124,13 @@ class using(ContextDecorator):
             setattr(state, name, value)
 
 
+def charge(nbytes: int) -> None:
+    """Ask the meter, if there is one, before so much is allocated outside of ops."""
+    meter = local.state.meter
+    if meter is not None:
+        meter.charge(nbytes)
+
+
 def no_grad() -> using:
     """Record nothing: results require no grad."""
     return using(grad=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.service.conftest import Running
+from tests.service.conftest import Running, running
 from tests.service.test_http_derivatives import ask, f64
 from tests.service.test_http_programs import source
+
+from gradwire_service.host.limits import Limits
 
 BOTH = pytest.mark.parametrize("name", ["gradcheck", "gradgradcheck"])
 
@@ -102,3 +104,31 @@ def test_refused(server: Running, name: str, body: dict[str, Any], code: str) ->
     held = server.service.host.ledger.held
     assert ask(server, name, key, **body).json()["code"] == code
     assert server.service.host.ledger.held == held
+
+
+@BOTH
+@pytest.mark.parametrize("text", ["z = zeros(2)", "z = x.detach() * 2"])
+def test_results_without_a_gradient(server: Running, name: str, text: str) -> None:
+    """Nothing depends on the input by any rule; gradgradcheck has no gradient to look at."""
+    found = check(server, name, source(server, text), inputs={"x": [1.0]}, fast_mode=True)
+    assert found["ok"] == (name == "gradgradcheck" or "x" not in text)
+
+
+@pytest.mark.parametrize(
+    "text", ["z = x.masked_select(x > 0)", "z = x.masked_select(rand(99) > 0.5)"]
+)
+def test_results_of_changing_shapes(server: Running, text: str) -> None:
+    body = {"inputs": {"x": [0.0] * 99}, "eps": 0.5}
+    found = check(server, "gradcheck", source(server, text), **body)
+    assert not found["ok"]
+    assert "shape" in found["reason"]
+
+
+@BOTH
+@pytest.mark.parametrize("text", ["z = x * 1", "y = x.sum()\nz = x.reshape(-1)"])
+def test_whole_jacobians_are_asked_for_before_they_are_made(name: str, text: str) -> None:
+    """80 MB each way for ten thousand elements; a program without ops asks for nothing itself."""
+    with running(Limits(session_bytes=2**26)) as server:
+        body = {"inputs": {"x": f64([0.5] * 10_000)}}
+        reply = ask(server, name, source(server, text), **body)
+        assert (reply.status_code, reply.json()["code"]) == (507, "memory_limit")

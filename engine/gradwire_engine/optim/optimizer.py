@@ -15,9 +15,9 @@ from gradwire_engine.arrays import backend
 from gradwire_engine.errors import error
 from gradwire_engine.inplace import check_writable, write
 from gradwire_engine.journal import assign
-from gradwire_engine.mode import no_grad
+from gradwire_engine.mode import charge, no_grad
 from gradwire_engine.optim.lbfgs import lbfgs
-from gradwire_engine.optim.rows import charge, flat, gradient, is_like, nbytes, put_back, shaped
+from gradwire_engine.optim.rows import flat, gradient, is_like, nbytes, put_back, shaped
 from gradwire_engine.optim.settings import checked, kind_of
 from gradwire_engine.optim.update import State
 from gradwire_engine.tensor import Tensor

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire_engine.inplace import check_writable, write
-from gradwire_engine.mode import local, no_grad
+from gradwire_engine.mode import charge, no_grad
 from gradwire_engine.spec import float32
 from gradwire_engine.tensor import Tensor
-
-
-def charge(nbytes: int) -> None:
-    """Ask the meter, if there is one, before so much is allocated."""
-    meter = local.state.meter
-    if meter is not None:
-        meter.charge(nbytes)
 
 
 def flat(xp: Any, x: Tensor) -> Any:

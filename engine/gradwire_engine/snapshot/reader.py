@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.optim.rows import charge
+from gradwire_engine.mode import charge
 from gradwire_engine.snapshot.arrays import Elements
 from gradwire_engine.snapshot.calls import TABLES, Calls
 from gradwire_engine.snapshot.fields import at, incompatible, listed, named, need, whole
