@@ -29,6 +29,7 @@ from gradwire_engine.snapshot.fields import (
     text,
     whole,
 )
+from gradwire_engine.snapshot.parts import check_part
 from gradwire_engine.snapshot.values import read_value, write_value
 from gradwire_engine.spec import Spec
 
@@ -148,7 +149,9 @@ class Calls:
         arguments = tuple([read_value(item, self._refer) for item in given])
         _check_arguments(op, arguments, device)
         try:
-            return Call(op, arguments, device)
+            found = Call(op, arguments, device)
+            check_part(found)
+            return found
         except GradwireError as problem:
             raise incompatible(f"{op.name}: {problem.detail}") from problem
         except Exception as problem:  # its spec rule sees what no binding of arguments let pass

@@ -8,6 +8,7 @@ from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.snapshot.edges import EDGES, alike, spec_at
 from gradwire_engine.snapshot.fields import at, incompatible, listed, need, whole
+from gradwire_engine.snapshot.parts import led
 from gradwire_engine.spec import Spec
 from gradwire_engine.tensor import VIEW, Storage, Tensor, View
 
@@ -75,7 +76,7 @@ def _check_view(view: View, spec: Spec, storage: Storage) -> None:
     first = view.chain[0][0].inputs[0] if view.chain else spec
     fits = first.shape == tuple(array.shape) and first.dtype.numpy == array.dtype
     need(fits and first.device == spec.device, "a view begins at another array")
-    need(_end(view.chain, first) == spec, "a view leads to another form")
+    need(led(view.chain, first) == spec, "a view leads to another form")
     base = view.base
     if base is None:
         return
@@ -83,14 +84,6 @@ def _check_view(view: View, spec: Spec, storage: Storage) -> None:
     need(flat, "the base of a view is a view of a base")
     need(base._storage is storage, "a view and its base have two storages")
     need(view.depth <= len(view.chain), "a view has less steps than its base")
-
-
-def _end(chain: Chain, spec: Spec) -> Spec:
-    """Where a chain of views leads from a spec; each begins where the one before ends."""
-    for call, index in chain:
-        need(call.inputs[0] == spec, "the steps of a view don't follow each other")
-        spec = call.outputs[index]
-    return spec
 
 
 def write_storage(writer: Writer, storage: Storage, row: Row) -> None:
