@@ -70,6 +70,7 @@ parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, 
 
 parity-full: $(STAMPS)/torch ## random programs on torch and gradwire, thousands (ARGS="--seed 7" to repeat)
 	$(BIN)/python -m tests.parity.differential $(ARGS)
+	$(BIN)/python -m tests.parity.higher_order $(ARGS)
 
 bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, Tesseract and UM-Bridge
 	$(BIN)/python -m benchmarks $(ARGS)
