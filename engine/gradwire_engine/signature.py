@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import unwrap
 from typing import Any, NamedTuple
 
@@ -71,6 +71,21 @@ class Parameter(NamedTuple):
             if self.default is REQUIRED
             else f"{self.name}: {kind} = {self.default!r}"
         )
+
+
+SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
+"""NumPy's words for torch's parameters, which torch takes too."""
+
+
+def respelled(signatures: Sequence[Signature], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords with NumPy's words replaced by torch's, where the op has those and not these."""
+    known = {name for signature in signatures for name in signature.by_name}
+    meant = {
+        word: SPELLINGS[word]
+        for word in kwargs
+        if word in SPELLINGS and word not in known and SPELLINGS[word] in known
+    }
+    return {meant.get(word, word): value for word, value in kwargs.items()}
 
 
 class Signature:

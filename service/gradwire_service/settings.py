@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Annotated, Literal
 
@@ -56,6 +57,17 @@ class Settings(BaseSettings, Limits):
             "set GRADWIRE_KEYS; or listen on 127.0.0.1; or, where the network keeps strangers "
             "out, pass --without-keys",
         )
+
+
+_CLIENTS = ("URL", "KEY")
+"""What the SDK reads of the environment."""
+
+
+def misspelt(environment: Iterable[str]) -> list[str]:
+    """Variables that begin like settings and are none."""
+    prefix = "GRADWIRE_"
+    known = {prefix + name.upper() for name in (*Settings.model_fields, *_CLIENTS)}
+    return sorted(n for n in environment if n.upper().startswith(prefix) and n.upper() not in known)
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import traceback
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -260,3 +261,17 @@ def test_unknown_names_are_attribute_errors(session: Session) -> None:
 
 def test_every_code_has_a_class() -> None:
     assert all(issubclass(code.raised, Exception) for code in CODES.values())
+
+
+@pytest.mark.parametrize(
+    ("attempt", "way"),
+    [
+        (lambda: torch.Tensor([1.0, 2.0]), "torch.tensor"),
+        (lambda: torch.Tensor(2, 3), "torch.zeros"),
+        (lambda: torch.optim.SGD(torch.nn.Linear(1, 1), lr=0.1), ".parameters()"),
+        (lambda: torch.nn.Linear(2, 2)(np.ones((1, 2), "float32")), "torch.tensor"),
+    ],
+)
+def test_common_slips_are_told_the_way_out(attempt: Callable[[], object], way: str) -> None:
+    with pytest.raises(TypeError, match=way.replace("(", r"\(").replace(")", r"\)")):
+        attempt()

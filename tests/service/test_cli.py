@@ -20,6 +20,8 @@ import pytest
 from tests.service.conftest import Running
 from tests.service.test_http_lanes import SLOW
 
+from gradwire_service.settings import misspelt
+
 COMMAND = Path(sys.executable).with_name("gradwire")
 STEPS = {
     "steps": [
@@ -272,3 +274,20 @@ def test_the_version_is_printed() -> None:
     assert said.returncode == 0
     assert said.stdout.split()[0] == "gradwire"
     assert said.stdout.split()[1][0].isdigit()
+
+
+def test_an_op_in_place_is_found_by_its_name() -> None:
+    assert run("ops", "relu_").stdout.startswith("nn.functional.relu(")
+
+
+def test_a_server_without_a_scheme_is_told_how_to_write_it(tmp_path: Path) -> None:
+    file = tmp_path / "steps.json"
+    file.write_text(json.dumps(STEPS))
+    said = run("run", file, "--server", "localhost:8000")
+    assert said.returncode == 1
+    assert "http://localhost:8000" in said.stderr
+
+
+def test_misspelt_settings_are_named() -> None:
+    given = ("GRADWIRE_PROT", "GRADWIRE_PORT", "GRADWIRE_KEY", "HOME")
+    assert misspelt(given) == ["GRADWIRE_PROT"]

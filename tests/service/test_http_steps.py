@@ -304,3 +304,9 @@ def test_differences_of_differences_end_where_nothing_is_left(server: Running) -
     """However many are asked for."""
     step = {"op": "diff", "args": [[1.0, 4.0, 9.0]], "kwargs": {"n": 2**62}, "out": "d"}
     assert server.session().steps(step, returns=("d",))["d"]["shape"] == [0]
+
+
+def test_numpys_words_for_parameters_are_taken_as_torch_takes_them(session: Client) -> None:
+    step = {"op": "sum", "args": ["x"], "kwargs": {"axis": 0, "keepdims": True}, "out": "y"}
+    found = session.steps({"tensor": "x", "value": [[1.0, 2.0], [3.0, 4.0]]}, step, returns=("y",))
+    assert found["y"]["data"] == [[4.0, 6.0]]

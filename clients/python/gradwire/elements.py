@@ -128,7 +128,7 @@ class Elements(Facts):
         return shown(self)
 
     def __format__(self, spec: str) -> str:
-        if not self.ndim and spec:
+        if not self.ndim:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 

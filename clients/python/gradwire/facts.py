@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from gradwire.session import Session
 
 
+_HOW_TO_MAKE = (
+    "make a tensor of data with torch.tensor(data), of a shape with torch.zeros(shape) or "
+    "torch.empty(shape)"
+)
+
+
 class Facts:
     """Shape, dtype, device and what follows from them."""
 
     __slots__ = ("__dict__", "__weakref__", "_meta", "_name", "session")
 
     def __init__(self, session: Session, meta: Meta) -> None:
+        if not hasattr(session, "new_name"):
+            raise TypeError(_HOW_TO_MAKE)
         self.session = session
         self._name = session.new_name()
         self._meta = meta

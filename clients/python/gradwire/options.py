@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.errors import error
 from gradwire_engine.op import Op
+from gradwire_engine.signature import SPELLINGS, respelled
 
-_SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
-"""NumPy's words for torch's parameters, which torch takes too."""
 _WITHOUT_MEANING = ("layout", "memory_format", "pin_memory", "non_blocking", "generator", "out")
 
 
@@ -31,9 +30,10 @@ class Options(NamedTuple):
 def take_options(op: Op, kwargs: dict[str, Any]) -> Options:
     """Take the options out of a call's keywords, and write the rest torch's way."""
     known = {name for signature in op.signatures for name in signature.by_name}
-    for word, meant in _SPELLINGS.items():
-        if word in kwargs and word not in known and meant in known:
-            kwargs[meant] = kwargs.pop(word)
+    if SPELLINGS.keys() & kwargs:
+        written = respelled(op.signatures, kwargs)
+        kwargs.clear()
+        kwargs.update(written)
     for word in _WITHOUT_MEANING:
         if word not in known and kwargs.pop(word, None) is not None:
             raise error(

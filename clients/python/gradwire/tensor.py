@@ -9,14 +9,17 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradwire.elements import Elements
+from gradwire.grad_fn import GradFn, grad_fn
 from gradwire.pending import Lost
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
-from gradwire_engine.tape import Node
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
     from gradwire.session import Session
+
+
+_NO_MIRROR: Any = None
 
 
 class Tensor(Elements):
@@ -28,7 +31,7 @@ class Tensor(Elements):
 
     __slots__ = ("_grad",)
 
-    def __init__(self, session: Session, meta: Meta) -> None:
+    def __init__(self, session: Session, meta: Meta = _NO_MIRROR) -> None:
         super().__init__(session, meta)
         self._grad: Tensor | None = None
 
@@ -82,8 +85,8 @@ class Tensor(Elements):
         return self._meta.retains_grad
 
     @property
-    def grad_fn(self) -> Node | None:
-        return self._meta.grad_fn
+    def grad_fn(self) -> GradFn | None:
+        return grad_fn(self._meta.grad_fn, self)
 
     @property
     def _version(self) -> int:

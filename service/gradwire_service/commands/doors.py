@@ -57,6 +57,12 @@ class There:
     """A server."""
 
     def __init__(self, url: str) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise error(
+                "invalid_argument",
+                f"--server: {url!r} is no URL of a server",
+                f"write http://{url}" if "://" not in url else "it begins with http:// or https://",
+            )
         self.client = httpx.Client(base_url=url.rstrip("/"), timeout=300)
         self.session = f"/v1/sessions/{self._send('POST', '/v1/sessions', json={}).json()['id']}"
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
-from gradwire_engine.catalogue import CATALOGUE, resolve
+from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
 from gradwire_engine.op import Op
 
 
@@ -16,7 +16,7 @@ def show(name: str | None) -> None:
     if name is None:
         console.print(_table())
     else:
-        _one(console, resolve(name))
+        _one(console, inplace_twin(name) or resolve(name))
 
 
 def _table() -> Table:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Op
-from gradwire_engine.signature import Mismatch, Parameter, Signature
+from gradwire_engine.signature import SPELLINGS, Mismatch, Parameter, Signature, respelled
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
@@ -137,6 +137,7 @@ class Reader:
         """
         known = (op, *map(type, args))
         if kwargs:
+            kwargs = respelled(op.signatures, kwargs) if SPELLINGS.keys() & kwargs else kwargs
             known = (*known, *kwargs, *map(type, kwargs.values()))
         shortcut = _SHORTCUTS.get(known)
         if shortcut is not None:

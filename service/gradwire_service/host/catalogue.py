@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from gradwire_engine.catalogue import CATALOGUE, resolve
+from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
 from gradwire_engine.op import Op
 from gradwire_engine.signature import REQUIRED, Parameter, Signature
 from gradwire_engine.spec import DType
@@ -20,7 +20,7 @@ def listed() -> Reply:
 
 def one(name: str) -> Reply:
     """One op, by any of its names; op_not_found otherwise."""
-    return described(resolve(name))
+    return described(inplace_twin(name) or resolve(name))
 
 
 def described(op: Op) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 from gradwire_engine.errors import error
 from gradwire_service.http.app import create_app
 from gradwire_service.http.service import Service
-from gradwire_service.settings import Settings
+from gradwire_service.settings import Settings, misspelt
 
 _BACKLOG = 2048
 _OWNER_ONLY = 0o177
@@ -26,6 +27,8 @@ _OWNER_ONLY = 0o177
 def serve(given: dict[str, Any]) -> None:
     """Serve with the settings of the environment and those given, until SIGTERM or SIGINT."""
     settings = _settings(given)
+    for name in misspelt(os.environ):
+        print(f"gradwire: {name} is no setting and means nothing here", file=sys.stderr)  # noqa: T201
     settings.check_address()
     listener, url = _listener(settings)
     app = create_app(settings.limits, settings.log, settings.workers, settings.keys)

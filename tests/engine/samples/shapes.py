@@ -86,7 +86,9 @@ SAMPLES: dict[str, Draw] = {
     "H": each(()),
     "movedim": each((0, 2), ((0, 1), (2, 0)), shape=(2, 3, 4)),
     "squeeze": each((), (0,), ((0, 2),), (1,), shape=(1, 3, 1)),
-    "squeeze_": lambda rng: [((np.ones((1, 3, 1), int), *dim), {}) for dim in ((), (0,), ((0, 2),))],
+    "squeeze_": lambda rng: [
+        ((np.ones((1, 3, 1), int), *dim), {}) for dim in ((), (0,), ((0, 2),))
+    ],
     "unsqueeze_": lambda rng: [((np.arange(3), dim), {}) for dim in (0, -1)],
     "t_": lambda rng: [((np.ones(shape, int),), {}) for shape in ((2, 3), (3,))],
     "transpose_": lambda rng: [((np.ones((2, 3, 4), int), 0, 2), {})],

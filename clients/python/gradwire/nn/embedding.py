@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire.functions import catalogued
 from gradwire.modes import no_grad
 from gradwire.nn import init
 from gradwire.nn.linear import parameter
@@ -57,8 +58,8 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Any:
-        return input.embedding(
-            self.weight, self.padding_idx, self.max_norm, self.norm_type,
+        return catalogued("nn.functional.embedding")(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
 

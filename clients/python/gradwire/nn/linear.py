@@ -58,7 +58,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Any:
-        return input.linear(self.weight, self.bias)
+        return catalogued("nn.functional.linear")(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -96,7 +96,7 @@ class Bilinear(Module):
                 init.uniform_(p, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Any:
-        return input1.bilinear(input2, self.weight, self.bias)
+        return catalogued("nn.functional.bilinear")(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

@@ -190,6 +190,11 @@ def _grouped(params: Iterable[Any]) -> list[Mapping[str, Any]]:
             "params argument given to the optimizer should be an iterable of Tensors or dicts, "
             "but got a Tensor"
         )
+    if hasattr(params, "parameters"):
+        raise TypeError(
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+            f"but got a {type(params).__name__}; pass its .parameters()"
+        )
     listed = [p[1] if isinstance(p, tuple) else p for p in params]
     if not listed:
         raise ValueError("optimizer got an empty parameter list")
