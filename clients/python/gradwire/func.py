@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwire import called, current
+from gradwire import called, current, eager
 from gradwire.called import Wanted
+from gradwire.modes import enable_grad
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
 from gradwire.wire import tensors_in
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -137,6 +140,43 @@ _BY_DIRECTION = ("jvp", "hvp", "vhp")
 """Transforms whose inputs are those that have a tangent or a vector."""
 
 
+class Ran:
+    """A function that ran as Python, on tensors that record; what `Traced` is of one written down.
+
+    entered: for each argument that is differentiated by, what its tensors are called.
+    """
+
+    def __init__(
+        self, result: Any, inside: dict[str, Tensor], entered: dict[int, list[str]]
+    ) -> None:
+        self.outputs: list[Tensor] = []
+        self.structure = taken_apart(result, self.outputs.append)
+        self.inside, self.entered = inside, entered
+
+    def restored(self, parts: Sequence[Any]) -> Any:
+        """Results in the place of the outputs, in what the function gave them in."""
+        return restored(self.structure, iter(parts))
+
+
+def run(function: Function, args: Sequence[Any], by: set[int]) -> Ran:
+    """Call a function that can't be written down, with variables for these arguments."""
+    inside: dict[str, Tensor] = {}
+    entered: dict[int, list[str]] = {}
+    given = list(args)
+    for place in sorted(by):
+        made = [eager.variable(x) for x in _flat(args[place])]
+        entered[place] = [x._name for x in made]
+        inside |= {x._name: x for x in made}
+        given[place] = restored(taken_apart(args[place], _ignored), iter(made))
+    with enable_grad():
+        return Ran(function(*given), inside, entered)
+
+
+def _may_run(outer: Any) -> bool:
+    """Whether the user's Python may run in the place of a program: embedded, and in no trace."""
+    return not isinstance(outer, Trace) and outer.transport.url == "embedded"
+
+
 class Asked:
     """A function written down at its arguments, and what is asked of its derivative.
 
@@ -182,8 +222,16 @@ class Asked:
             return func(*given, **kwargs)
 
         function.__name__ = getattr(func, "__name__", type(func).__name__)
-        self.traced: Traced = trace(function, args, outer, enter)
+        self.standing, self.ran = outer, False
+        try:
+            self.traced: Traced | Ran = trace(function, args, outer, enter)
+        except GradwireError as problem:
+            if problem.code != "untraceable" or not _may_run(outer):
+                raise
+            self.traced, self.ran = run(function, args, by), True
+            entered = self.traced.entered
         self.names = [name for number in numbers for name in entered[number % len(args)]]
+        self.inside = [self.traced.inside[name] for name in self.names]
         self.own = self.traced.outputs
         if has_aux:
             structure = self.traced.structure
@@ -202,9 +250,11 @@ class Asked:
             raise RuntimeError(f"{asked}: Expected f(*args) to return one tensor")
         return self.own[0]
 
-    def name_of(self, tensor: Tensor) -> str:
-        """The name of a tensor where the step is recorded: what runs may be a trace further in."""
-        place: Any = innermost() or self.traced.trace.outer
+    def name_of(self, tensor: Tensor) -> Any:
+        """What stands for a tensor in the step: its name there, which may be a trace further in."""
+        if self.ran:
+            return tensor
+        place: Any = innermost() or self.standing
         found: Tensor = place.lifted(tensor) if isinstance(place, Trace) else tensor
         return found._name
 
@@ -212,6 +262,11 @@ class Asked:
         self, transform: str, parts: list[Wanted], **fields: Any
     ) -> tuple[list[Any], list[Any]]:
         """Record the transform; its parts, and the outputs themselves."""
+        if isinstance(self.traced, Ran):
+            recorded = local.state.grad and any(x.requires_grad for x in self.wanted)
+            found = eager.derive(transform, self.inside, self.own, self.names, recorded, fields)
+            ended = [o if recorded else o.detach() for o in self.traced.outputs]
+            return found, ended
         values = [Wanted(o.shape, o.dtype, called.node_of(o)) for o in self.traced.outputs]
         if transform not in _BY_DIRECTION:
             fields["wrt"] = self.names
@@ -219,6 +274,9 @@ class Asked:
 
     def outputs(self) -> list[Any]:
         """The outputs alone."""
+        if isinstance(self.traced, Ran):
+            recorded = any(x.requires_grad for x in self.wanted)
+            return [o if recorded else o.detach() for o in self.traced.outputs]
         return list(tensors_in([_flat(called.call(self.traced))]))
 
     def by_argument(self, parts: Sequence[Any]) -> Any:

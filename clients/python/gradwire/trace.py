@@ -186,6 +186,11 @@ class Traced:
         self.args = [tensor for _, tensor in trace.inputs]
 
     @property
+    def inside(self) -> dict[str, Tensor]:
+        """The placeholders by their names."""
+        return {t._name: t for t in self.trace.held[::2]}
+
+    @property
     def body(self) -> dict[str, Any]:
         """The program, as the contract has it."""
         return {

@@ -86,8 +86,7 @@ class _Given(Asked):
         """In strict mode every output depends on every input, as the mirrors tell."""
         if not strict:
             return
-        held = {t._name: t for t in self.traced.trace.held[::2]}
-        inside = [held[name] for name in self.names]
+        inside = self.inside
         for number, output in enumerate(self.own):
             if not output.requires_grad:
                 raise RuntimeError(
@@ -113,8 +112,7 @@ class _Given(Asked):
 
 def _outside(given: _Given, like: Tensor) -> Tensor:
     """A tensor like this one where the step is recorded."""
-    outer: Any = given.traced.trace.outer
-    with outer.here():
+    with given.standing.here():
         made: Tensor = call(resolve("zeros"), (tuple(like.shape),), {"dtype": like.dtype})
     return made
 
