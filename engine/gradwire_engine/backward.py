@@ -9,8 +9,7 @@ from gradwire_engine.batch.reading import batched_dry, batched_reading, rows_of
 from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
 from gradwire_engine.journal import transaction
-from gradwire_engine.levels import entered
-from gradwire_engine.mode import using
+from gradwire_engine.mode import local, using
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
@@ -68,7 +67,8 @@ def grad(
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     rows = _rows(outputs, grad_outputs) if is_grads_batched else None
     keep = create_graph if retain_graph is None else retain_graph
-    with entered() as level, using(grad=create_graph):
+    level = local.state.level + 1  # a transform in progress: see levels.py
+    with using(level=level, grad=create_graph):
         reading = _reading(outputs, create_graph, rows, level)
         roots = _roots("grad", outputs, grad_outputs, reading, batched=is_grads_batched)
         found = walk(roots, reading, keep, wanted=wanted, into_grad=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine import quick
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, resolve
-from gradwire_engine.op import APPLY, Op, Primitive
+from gradwire_engine.op import APPLY, PRIMITIVES, Op, Primitive
 
 ITEMS = ("__getitem__", "__setitem__")
 """Dunder names that aren't operators: an index isn't an operand."""
@@ -24,6 +24,9 @@ def install() -> None:
         for overload in op.overloads:
             if isinstance(overload, Primitive):
                 quick.install(overload)
+    for primitives in PRIMITIVES.values():  # those that only other ops use among them
+        for primitive in primitives:
+            quick.install_middle(primitive)
     for kind in APPLY:
         give_operators(kind)
 

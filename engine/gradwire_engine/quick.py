@@ -73,6 +73,10 @@ def install(op: Primitive) -> None:
         op.short = (2, _binary(op))
     elif op.view and not op.many:
         op.short = (op.signature.arity, short_view(op))
+
+
+def install_middle(op: Primitive) -> None:
+    """Give a primitive the middle way if it goes that."""
     if goes_middle(op):
         op.middle = middle(op)
 
