@@ -366,3 +366,20 @@ def test_inline_programs_call_stored_ones(server: Running) -> None:
         close(call(server, "evaluate", program, inputs=inputs)["outputs"]["z"], 5.0 + k * k)
     server.client.delete(f"/v1/programs/{inner}")
     assert ask(server, "evaluate", program, inputs=inputs).json()["code"] == "program_not_found"
+
+
+def test_many_tangents_through_a_grad_step(server: Running) -> None:
+    """All of the program runs on a batch then; the outputs are those of one run."""
+    program = {
+        "inputs": ["x"],
+        "ops": [
+            {"op": "mul", "args": ["x", "x"], "out": "q"},
+            {"op": "sum", "args": ["q"], "out": "s"},
+            {"grad": {"outputs": ["s"], "inputs": ["x"], "create_graph": True}, "out": ["y"]},
+        ],
+        "outputs": ["y"],
+    }
+    tangents = {"x": f64(np.eye(3))}
+    found = call(server, "jvp", program, inputs={"x": f64(X)}, tangents=tangents, batched=True)
+    np.testing.assert_allclose(data(found["outputs"]["y"]), 2 * X)
+    np.testing.assert_allclose(data(found["jvp"]["y"]), 2 * np.eye(3))

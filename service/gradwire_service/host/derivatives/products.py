@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradwire_engine.backward import grad
+from gradwire_engine.batch.value import Batched
 from gradwire_engine.errors import error
 from gradwire_engine.forward import push
 from gradwire_engine.mode import local
+from gradwire_engine.ops.views import select
 from gradwire_engine.pullback import Pullback
 from gradwire_engine.vmap import vmap
 from gradwire_service.host.derivatives.ask import Ask, Found, listed
@@ -109,7 +111,12 @@ def jvp(ask: Ask) -> Found:
     batched = ask.wanted.batched
     # Whatever is drawn is drawn once: there is one run of the program, along many tangents.
     parts = vmap(along, randomness="same")(*tangents) if batched else along(*tangents)
-    return Found(outputs, by_output(ask, outputs, parts))
+    return Found([unbatched(y) for y in outputs], by_output(ask, outputs, parts))
+
+
+def unbatched(y: Any) -> Any:
+    """An output as one run has it, where a batch of directions has made as many alike."""
+    return select(y.value, 0, 0) if type(y) is Batched else y
 
 
 def by_output(ask: Ask, outputs: Outputs, parts: Sequence[Any]) -> dict[str, Any]:

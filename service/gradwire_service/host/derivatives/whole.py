@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwire_engine.batch.value import Batched
 from gradwire_engine.forward import push
 from gradwire_engine.jacobians import columns, from_rows
-from gradwire_engine.ops.views import select
 from gradwire_engine.pullback import Pullback
 from gradwire_service.host.derivatives.ask import Ask, Found
 from gradwire_service.host.derivatives.products import (
@@ -17,6 +15,7 @@ from gradwire_service.host.derivatives.products import (
     by_output,
     differentiable,
     settled,
+    unbatched,
 )
 
 FORWARD = "forward-mode"
@@ -42,12 +41,7 @@ def whole(
         ),
         "same",
     )
-    return blocks, [_once(y) for y in pushed.aux]
-
-
-def _once(y: Any) -> Any:
-    """An output as one run has it, where the batch of columns has made as many alike."""
-    return select(y.value, 0, 0) if type(y) is Batched else y
+    return blocks, [unbatched(y) for y in pushed.aux]
 
 
 def _has_more_results(made: Pullback) -> bool:
