@@ -147,6 +147,10 @@ class Attachment(NamedTuple):
     what: Any
 
 
+_MOST = 1000
+"""Hooks at one node or leaf."""
+
+
 class Extra:
     """What few nodes and leaves have: another name, and attachments in the order they came."""
 
@@ -157,7 +161,16 @@ class Extra:
         self.attached: tuple[Attachment, ...] = ()
 
     def attach(self, kind: str, output: int, what: Any) -> Handle:
-        """Add an attachment, undone with the running transaction."""
+        """Add an attachment, undone with the running transaction; limit_exceeded past a thousand.
+
+        The transaction keeps what was there before each, which would grow with the square of them.
+        """
+        if len(self.attached) >= _MOST:
+            raise error(
+                "limit_exceeded",
+                f"{_MOST} hooks hang there already",
+                "remove those that are no longer needed, or do their work in one",
+            )
         made = Attachment(kind, output, what)
         assign(self, "attached", (*self.attached, made))
         return Handle(self, made)

@@ -310,3 +310,12 @@ def test_numpys_words_for_parameters_are_taken_as_torch_takes_them(session: Clie
     step = {"op": "sum", "args": ["x"], "kwargs": {"axis": 0, "keepdims": True}, "out": "y"}
     found = session.steps({"tensor": "x", "value": [[1.0, 2.0], [3.0, 4.0]]}, step, returns=("y",))
     assert found["y"]["data"] == [[4.0, 6.0]]
+
+
+def test_hooks_at_one_tensor_are_bounded(server: Running) -> None:
+    """Each is kept with all before it until the request ends."""
+    session = server.session()
+    leaf = {"tensor": "x", "value": 1.0, "requires_grad": True}
+    hook = {"hook": "x", "out": "g"}
+    assert session.refused(leaf, *[hook] * 1001)["code"] == "limit_exceeded"
+    session.steps(leaf, *[hook] * 1000)
