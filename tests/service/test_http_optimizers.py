@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.service.conftest import Client, Running
+from tests.service.conftest import Client, Running, running
 from tests.service.state import dump
+
+from gradwire_service.host.limits import Limits
 
 W = {"tensor": "w", "value": [1.0, 2.0], "requires_grad": True}
 G = {"set_grad": "w", "value": [1.0, 10.0]}
@@ -132,3 +134,15 @@ def test_what_is_refused_changes_nothing(
     before = _state(server, session)
     assert session.refused(step)["code"] == code
     assert _state(server, session) == before
+
+
+def test_the_parameters_of_all_optimisers_are_bounded() -> None:
+    with running(Limits(names=5)) as server:
+        session = server.session()
+        params = [{"tensor": name, "value": 1.0, "requires_grad": True} for name in "wb"]
+        opt = {"optimizer": "one", "kind": "sgd", "params": ["w", "b"]}
+        session.steps(*params, opt, {**opt, "optimizer": "two"})
+        assert session.refused({**opt, "optimizer": "three"})["code"] == "limit_exceeded"
+        session.steps({**opt, "kind": "adam"}, {"free": ["two"]}, {**opt, "optimizer": "three"})
+        names = [item["name"] for item in session.get("/optimizers").json()["items"]]
+        assert names == ["one", "three"]

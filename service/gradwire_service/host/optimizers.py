@@ -36,11 +36,26 @@ def optimizer(steps: Steps, step: OptimizerStep) -> None:
                 f"optimizer: there is none called {step.optimizer!r} yet, and kind is missing",
                 "say which kind it is, and its params",
             )
-        found = Optimizer(step.kind, _groups(steps, step))
+        groups = _groups(steps, step)
+        _check_room(session, step.optimizer, sum(len(params) for params, _ in groups))
+        found = Optimizer(step.kind, groups)
         put(session.optimizers, step.optimizer, found)
     if step.state is not None:
         states = [{n: _kept(steps, v) for n, v in state.items()} for state in step.state]
         found.load(states)
+
+
+def _check_room(session: Session, name: str, count: int) -> None:
+    """Refuse an optimiser with which a session's would have more parameters than it has names."""
+    others = [o for other, o in session.optimizers.items() if other != name]
+    held = sum([len(other.states) for other in others])
+    if held + count > session.limits.names:
+        raise error(
+            "limit_exceeded",
+            f"the session's optimisers have {held} parameters, {name!r} would have {count} more, "
+            f"and the limit is {session.limits.names}",
+            "free optimisers that are no longer needed",
+        )
 
 
 def _same(steps: Steps, step: OptimizerStep, old: Optimizer | None) -> Optimizer | None:
