@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +75,12 @@ def test_every_field_is_described_with_an_example(where: str) -> None:
 def test_the_document_is_served(server: Running) -> None:
     reply = server.client.get("/openapi.json")
     assert reply.json() == json.loads(json.dumps(DOCUMENT))
-    assert "/openapi.json" in server.client.get("/docs").text
+    page = server.client.get("/docs").text
+    assert 'href="/openapi.json"' in page
+    assert "//" not in page.replace("http://", "").split("<body>")[0]  # nothing comes from afar
+    assert "<script" not in page
+    for path in server.client.get("/openapi.json").json()["paths"]:
+        assert html.escape(path) in page
 
 
 def test_every_example_of_a_request_is_one(server: Running) -> None:

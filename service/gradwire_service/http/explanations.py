@@ -264,6 +264,11 @@ padding: 0 1rem }} code, pre {{ background: #8882; padding: .1em .3em; white-spa
 """
 
 
+def framed(title: str, body: str) -> str:
+    """A page of the service around this."""
+    return _PAGE.format(title=title, body=body)
+
+
 def page(code: str) -> str:
     """The page of one error, as HTML."""
     said = EXPLANATIONS[code]
@@ -277,7 +282,7 @@ def page(code: str) -> str:
         f"<h2>Way out</h2>\n<p>{escape(said.way_out)}</p>\n"
         '<p><a href="/errors">All errors</a></p>'
     )
-    return _PAGE.format(title=f"gradwire: {title}", body=body)
+    return framed(f"gradwire: {title}", body)
 
 
 def index() -> str:
@@ -287,4 +292,4 @@ def index() -> str:
         f"{escape(EXPLANATIONS[code].cause)}</li>"
         for code, (status, _, _) in CODES.items()
     )
-    return _PAGE.format(title="gradwire: errors", body=f"<h1>Errors</h1>\n<ul>\n{rows}\n</ul>")
+    return framed("gradwire: errors", f"<h1>Errors</h1>\n<ul>\n{rows}\n</ul>")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cache
 from json import dumps  # orjson knows no 2**64, which is a seed's bound
 
-from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi import FastAPI
 
 from gradwire_engine.errors import CODES, error
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.explanations import index, page
 from gradwire_service.http.openapi import document
+from gradwire_service.http.reader import contract
 
 HTML = "text/html; charset=utf-8"
 
@@ -34,11 +35,11 @@ async def openapi(call: Call) -> Answer:
     return call.compressed(Answer(200, JSON, [dumps(document(call.service.api)).encode()]))
 
 
-async def docs(_: Call) -> Answer:
-    """A page to read the contract and try calls."""
-    return Answer(200, HTML, [_reader()])
+async def docs(call: Call) -> Answer:
+    """The contract as a page: every route, field and example."""
+    return call.compressed(Answer(200, HTML, [_contract(call.service.api)]))
 
 
 @cache
-def _reader() -> bytes:
-    return bytes(get_swagger_ui_html(openapi_url="/openapi.json", title="gradwire").body)
+def _contract(api: FastAPI) -> bytes:
+    return contract(document(api)).encode()
