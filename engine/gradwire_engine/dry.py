@@ -44,6 +44,14 @@ def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) 
                 add_pending(pending, edge, _SOME)
 
 
+def _parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int, Any]]:
+    """What a step would add, for hooks: they see tensors without elements."""
+    if recipe.saved:
+        saved_values(node)
+    places = [place for step in recipe.steps for place in step.targets]
+    return [(place, _SOME) for place in places if wanted_here(node.edges[place], useful)]
+
+
 def _cotangent(tensor: Tensor) -> _Some:
     return _SOME
 
@@ -55,4 +63,4 @@ def _tensor(g: _Some, spec: Spec) -> Tensor:
     return made
 
 
-dry = Reading(_cotangent, _step, _tensor, charges=True)
+dry = Reading(_cotangent, _step, _tensor, charges=True, parts=_parts)

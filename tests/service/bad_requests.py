@@ -207,6 +207,7 @@ def step_words() -> Iterator[Bad]:
         "a string": "add", "a number": 1, "null": None, "a list": [], "empty": {},
         "an unknown word": {"tensr": "x", "value": 1},
         "hook": {"hook": "x"},
+        "hook that keeps without a program": {"hook": "x", "out": "g", "keep": {"g": "k"}},
         "hook of another kind": {"hook": "x", "program": "p_1", "kind": "leaf"},
         "unhook": {"unhook": 1},
         "edge": {"edge": "x"},
@@ -294,6 +295,8 @@ def ops() -> Iterator[Bad]:
         ("shape_mismatch", 422),
         ("dtype_mismatch", 422),
     )
+    yield op("op: a list for an order", "invalid_argument", 422, "norm", [1.0], [2.0])
+    yield op("op: an object for an order", "invalid_argument", 422, "linalg.norm", [1.0], {"a": 1})
     yield op("op: a number for a tensor", "invalid_argument", 422, "abs", 1.0)
     yield op("op: numbers for both tensors", "invalid_argument", 422, "matmul", 1.0, 2.0)
     yield op("op: a huge number for a tensor", "invalid_argument", 422, "exp", 2**70)

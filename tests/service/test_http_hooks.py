@@ -69,6 +69,20 @@ def test_a_name_for_what_arrives(server: Running) -> None:
     assert talk.values(*steps, returns="before after x.grad") == [[3, 3], [30, 30], [60, 60]]
 
 
+def test_names_for_what_a_hook_makes_on_the_way(server: Running) -> None:
+    talk, twice = Talk(server), program(server, "half = g * 0.5\nout = half * 4")
+    keep = {"g": "came", "half": "halved"}
+    steps = [LEAF, DOUBLE, {"hook": "h", "program": twice, "keep": keep}, *TOTAL, BACK]
+    assert talk.values(*steps, returns="came halved x.grad") == [[3, 3], [1.5, 1.5], [12, 12]]
+
+
+def test_a_result_may_be_an_absent_gradient(server: Running) -> None:
+    talk = Talk(server)
+    ten = program(server, "first = a * 10", "a b g", "first b")
+    steps = [LEAF, DOUBLE, {"hook": "h", "program": ten, "kind": "node"}, *TOTAL, BACK]
+    assert talk.values(*steps, returns="x.grad") == [[60, 60]]
+
+
 def test_a_post_accumulate_program_takes_a_step(server: Running) -> None:
     talk = Talk(server)
     step = program(server, "w -= g * 0.5\nout = w", "w g")

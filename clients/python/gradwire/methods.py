@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire import autograd
+from gradwire.autograd import hooks
 from gradwire.dispatch import call, call_inplace
 from gradwire.functions import Function
 from gradwire.indices import prepared
@@ -28,8 +29,9 @@ def install() -> None:
             _install(name, resolve(name))
     for name in PROPERTIES:
         setattr(Tensor, name, _property(resolve(name)))
-    for name, method in (_OTHERS | METHODS).items():
+    for name, method in (_OTHERS | METHODS | hooks.METHODS).items():
         setattr(Tensor, name, method)
+    hooks.install()
 
 
 def _install(name: str, op: Op) -> None:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Hook(NamedTuple):
     """What hangs in the graph. A fork has it too: the session that runs is asked for when it does.
 
-    takes: which of the values that come the name `out` is for.
+    takes: which of the values that come the name `out` is for. keep: names of the program, and what
+    they are called in the session.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Hook(NamedTuple):
     observes: bool
     out: str | None
     takes: int
+    keep: tuple[tuple[str, str], ...] = ()
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         if self.takes == LEAF:  # a leaf, which had to wait for its gradient
@@ -43,8 +45,20 @@ class Hook(NamedTuple):
                 session.bind(self.out, arrived if arrived.requires_grad else arrived.detach())
         if self.program is None or (self.takes == 0 and values[0] is None):
             return ()
-        found = Inside(self.program)(*values)
-        return () if self.observes else found
+        found = Inside(self.program.also([name for name, _ in self.keep]))(*values)
+        count = len(self.program.outputs)
+        for (_, name), value in zip(self.keep, found[count:], strict=True):
+            _bind(name, value)
+        return () if self.observes else found[:count]
+
+
+def _bind(name: str, value: Any) -> None:
+    """Give what a walk saw a name in the session that runs."""
+    session = session_of_this_thread()
+    if value is None:
+        session.unbind(name)
+    else:
+        session.bind(name, value if value.requires_grad else value.detach())
 
 
 LEAF = -1
@@ -77,7 +91,12 @@ def hook(steps: Steps, step: HookStep) -> None:
         _check_inputs(step, program, tensor)
     own = tuple([steps.reader.operand(value) for value in step.args])
     made: Program = Hook(
-        step.id or step.program or step.out or "", program, step.observes, step.out, takes
+        step.id or step.program or step.out or "",
+        program,
+        step.observes,
+        step.out,
+        takes,
+        tuple(step.keep.items()),
     )
     if own:
         made = Bound(made, own)

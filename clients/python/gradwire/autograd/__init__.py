@@ -19,11 +19,12 @@ from gradwire.modes import set_grad_enabled as set_grad_enabled
 if TYPE_CHECKING:
     from gradwire.autograd import function as function
     from gradwire.autograd import functional as functional
+    from gradwire.autograd import graph as graph
     from gradwire.autograd.function import Function as Function
     from gradwire.autograd.numerical import gradcheck as gradcheck
     from gradwire.autograd.numerical import gradgradcheck as gradgradcheck
 
-_MODULES = ("function", "functional")
+_MODULES = ("function", "functional", "graph")
 _FOUND_IN = {
     "Function": "function",
     "gradcheck": "numerical",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradwire import current
 from gradwire.autograd.faults import refuse_faults
+from gradwire.autograd.graph import GradientEdge
+from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor
@@ -15,7 +18,8 @@ from gradwire.trace import innermost
 from gradwire.wire import mirrored
 from gradwire_engine import backward as engine
 
-Tensors = Tensor | Sequence[Tensor]
+Place = Tensor | GradientEdge
+Tensors = Place | Sequence[Place]
 Cotangents = Tensor | Sequence[Tensor | None] | None
 
 
@@ -43,12 +47,13 @@ def backward(
     )
     session = _session((roots, given or (), wanted or ()))
     refuse_faults(mirrored(roots), mirrored(wanted))
-    with session.recording() as recording:
+    with _walking(session, create_graph) as walk, session.recording() as recording, walk.here():
         engine.backward(
             mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
         )
+        walk.register(recording.mark)
         session.record({"backward": fields}, mark=recording.mark)
-        _send(session, roots)
+        _send(session, roots, walk, recording.mark)
 
 
 def grad(
@@ -84,7 +89,7 @@ def grad(
     )
     session = _session((roots, given or (), wanted))
     refuse_faults(mirrored(roots), mirrored(wanted))
-    with session.recording() as recording:
+    with _walking(session, create_graph) as walk, session.recording() as recording, walk.here():
         metas = engine.grad(
             mirrored(roots),
             mirrored(wanted),
@@ -96,13 +101,27 @@ def grad(
             is_grads_batched=is_grads_batched,
         )
         found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
+        walk.register(recording.mark)
         session.record({"grad": fields, "out": _names(found)}, found, mark=recording.mark)
-        _send(session, roots)
+        _send(session, roots, walk, recording.mark)
     return found
 
 
-def _send(session: Session, roots: list[Tensor]) -> None:
+@contextmanager
+def _walking(session: Session, create_graph: bool) -> Iterator[Walk]:
+    """A walk with its hooks; those that wait for its end are called then."""
+    walk = Walk(session, create_graph)
+    try:
+        yield walk
+    except BaseException:
+        walk.failed()
+        raise
+    walk.finish()
+
+
+def _send(session: Session, roots: list[Tensor], walk: Walk, mark: int) -> None:
     """Send what is recorded, and keep the value of a loss, which is mostly looked at next."""
+    walk.unregister(mark)
     scalars = [] if innermost() else [t for t in roots if t.numel() == 1]
     found = session.flush([t._name for t in scalars])
     for t in scalars:
@@ -110,9 +129,14 @@ def _send(session: Session, roots: list[Tensor]) -> None:
 
 
 def _listed(value: Any) -> list[Any]:
-    found = [value] if isinstance(value, Tensor) else list(value)
+    single = isinstance(value, Tensor | GradientEdge)
+    found = [_place(item) for item in ([value] if single else value)]
     inside = innermost()
     return found if inside is None else [inside.lifted(item) for item in found]
+
+
+def _place(item: Any) -> Any:
+    return item.place if isinstance(item, GradientEdge) else item
 
 
 def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:

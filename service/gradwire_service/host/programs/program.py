@@ -104,7 +104,7 @@ class Program:
             for index, step in enumerate(self.steps):
                 do(steps, index, step)
                 forget(self.ending[index], frame.tensors)
-            return tuple([frame.find(name) for name in self.outputs])
+            return tuple([frame.given(name) for name in self.outputs])
         finally:
             if frames is not None:
                 frames.pop()

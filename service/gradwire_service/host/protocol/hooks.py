@@ -48,6 +48,12 @@ class HookStep(StepPart):
         "post_accumulate the accumulated gradient, of a node hook its first result's gradient.",
         examples=["g_h"],
     )
+    keep: dict[str, Written] = Field(
+        default_factory=dict,
+        description="Names for what the program is given or makes on the way, by its own names: "
+        "they stand for the tensors of the last walk.",
+        examples=[{"clipped": "g_clipped"}],
+    )
     id: HookId | None = Field(
         None, description="A name for the hook, by which unhook finds it.", examples=["clip"]
     )
@@ -58,6 +64,8 @@ class HookStep(StepPart):
             raise PydanticCustomError("hook", "a hook needs a program, or a name in out, or both")
         if self.program is None and self.args:
             raise PydanticCustomError("hook", "args are for a program")
+        if self.program is None and self.keep:
+            raise PydanticCustomError("hook", "keep is for what a program makes")
         return self
 
 

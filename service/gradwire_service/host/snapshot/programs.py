@@ -71,7 +71,7 @@ def _row(program: Program) -> dict[str, Any]:
 
 def _hook(rows: Written, hook: Hook) -> dict[str, Any]:
     program = None if hook.program is None else rows.program(hook.program)
-    return {"hook": [hook.id, program, hook.observes, hook.out, hook.takes]}
+    return {"hook": [hook.id, program, hook.observes, hook.out, hook.takes, dict(hook.keep)]}
 
 
 def _backward(rows: Written, backward: Backward) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Restored:
 
 
 def _read_hook(programs: Restored, data: Any) -> Hook:
-    key, program, observes, out, takes = listed(data, "a hook", 5)
+    key, program, observes, out, takes, keep = listed(data, "a hook", 6)
     named_well = out is None or (type(out) is str and may_be_written(out))
     need(named_well, "a hook's out is no name")
     return Hook(
@@ -133,7 +133,15 @@ def _read_hook(programs: Restored, data: Any) -> Hook:
         flag(observes, "observes"),
         out,
         whole(takes, "what a hook takes", LEAF),
+        _kept(keep),
     )
+
+
+def _kept(data: Any) -> tuple[tuple[str, str], ...]:
+    found = named(data, "what a hook keeps")
+    well = all(type(name) is str and may_be_written(name) for name in found.values())
+    need(well, "a hook keeps something under no name")
+    return tuple(found.items())
 
 
 def _read_backward(programs: Restored, data: Any) -> Backward:

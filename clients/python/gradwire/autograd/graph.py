@@ -1,0 +1,35 @@
+"""torch.autograd.graph: places in the graph that stand for tensors in grad and backward."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradwire.grad_fn import GradFn, grad_fn
+from gradwire.tensor import Tensor
+from gradwire_engine import hooks as engine
+
+
+class GradientEdge(NamedTuple):
+    """Where gradients of a tensor arrived when it was asked for. place: its name at the host."""
+
+    node: GradFn
+    output_nr: int
+    place: Tensor
+
+
+def get_gradient_edge(tensor: Tensor | GradientEdge) -> GradientEdge:
+    """The place, which `grad` and `backward` take as the tensor, also after in-place ops on it."""
+    if isinstance(tensor, GradientEdge):
+        return tensor
+    session = tensor.session
+    with session.recording() as recording:
+        found = engine.get_gradient_edge(tensor._meta)
+        made = Tensor(session, tensor._meta.alias(tensor._meta.edge))
+        step = {"edge": tensor._name, "out": made._name}
+        session.record(step, [made], mark=recording.mark)
+    node = grad_fn(found.node, tensor)
+    assert node is not None
+    return GradientEdge(node, found.output_nr, made)
+
+
+__all__ = ["GradientEdge", "get_gradient_edge"]

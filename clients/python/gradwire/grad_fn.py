@@ -1,0 +1,54 @@
+"""A node of the graph as users see it: torch's grad_fn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from gradwire_engine.tape import AccumulateGrad, Node
+
+if TYPE_CHECKING:
+    from gradwire.tensor import Tensor
+
+_known: WeakValueDictionary[int, GradFn] = WeakValueDictionary()
+
+
+class GradFn:
+    """What made a tensor; the same object each time it is asked for."""
+
+    __slots__ = ("__weakref__", "node", "tensor")
+
+    register_hook: Callable[..., Any]  # put on by `methods`
+    register_prehook: Callable[..., Any]
+
+    def __init__(self, node: Node | AccumulateGrad) -> None:
+        self.node = node
+        self.tensor: Tensor | None = None  # by which the host knows the node
+
+    def name(self) -> str:
+        """PyTorch's name of the node: "PowBackward0"."""
+        return self.node.name()
+
+    @property
+    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
+        """Where the gradients of the operands go: a node and its output's number each."""
+        return tuple((grad_fn(node), place) for node, place in self.node.next_functions)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+
+def grad_fn(node: Node | AccumulateGrad | None, tensor: Tensor | None = None) -> GradFn | None:
+    """What stands for a node; tensor: one that it made."""
+    if node is None:
+        return None
+    found = _known.get(id(node))
+    if found is None:
+        found = _known[id(node)] = GradFn(node)
+    if tensor is not None:
+        found.tensor = tensor
+    return found
+
+
+__all__ = ["GradFn", "grad_fn"]

@@ -1,0 +1,315 @@
+"""Hooks of tensors, leaves and nodes; gradient edges; retain_grad beside hooks."""
+
+from tests.parity.data import draw
+
+
+def replaced_and_seen_in_order(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    h = x * 2
+    h.register_hook(lambda g: seen.append(("first", g.clone())))
+    h.register_hook(lambda g: g * 10)
+    h.register_hook(lambda g: seen.append(("second", g)))
+    x.register_hook(lambda g: seen.append(("leaf", g)))
+    x.register_hook(lambda g: g + 1)
+    y = (h**2).sum()
+    y.backward(retain_graph=True)
+    see(x=x, seen=seen)
+    y.backward()
+    see(x=x, seen=seen)
+
+
+def once_a_walk_on_the_sum(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    h = x * 2
+    h.register_hook(seen.append)
+    z = h.sin() + h * h + h[0]
+    see(grad=torch.autograd.grad(z.sum(), x, retain_graph=True), seen=seen)
+    z.sum().backward()
+    see(x=x, seen=seen)
+
+
+def the_order_of_several_tensors(torch, see):
+    x, order = draw(torch, 3, requires_grad=True), []
+    a = x * 2
+    b = a.sin()
+    c = b * a
+    for name, tensor in {"x": x, "c": c, "a": a, "b": b}.items():
+        tensor.register_hook(lambda g, name=name: order.append((name, g * 1)))
+    c.sum().backward()
+    see(order=order, x=x)
+
+
+def only_where_the_walk_leads(torch, see):
+    x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    a, b, seen = x * 2, w * 3, []
+    a.register_hook(lambda g: seen.append("a"))
+    b.register_hook(lambda g: seen.append("b"))
+    x.register_hook(lambda g: g * 5)
+    y = (a * b).sum()
+    see(by_w=torch.autograd.grad(y, w, retain_graph=True), seen=seen)
+    see(by_a=torch.autograd.grad(y, a, retain_graph=True), seen=seen)
+    see(by_x=torch.autograd.grad(y, x, retain_graph=True), seen=seen)
+    y.backward(inputs=[w])
+    see(seen=seen, x=x, w=w)
+
+
+def handles(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    handle = x.register_hook(lambda g: g * 100)
+    with x.register_hook(lambda g: g + 1):
+        x.sum().backward()
+        see(x=x)
+    x.sum().backward()
+    see(x=x)
+    handle.remove()
+    handle.remove()
+    x.sum().backward()
+    see(x=x)
+
+
+def a_function_once_more(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    double = lambda g: g * 2  # noqa: E731
+    x.register_hook(double)
+    x.register_hook(double)
+    x.sum().backward()
+    see(x=x)
+
+
+def refused(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    constant, h = draw(torch, 3), x * 2
+    see.error(
+        constant=lambda: constant.register_hook(print),
+        after=lambda: constant.register_post_accumulate_grad_hook(print),
+        not_a_leaf=lambda: h.register_post_accumulate_grad_hook(print),
+        edge=lambda: torch.autograd.graph.get_gradient_edge(constant),
+    )
+
+
+def what_may_not_replace(torch, see):
+    for name, hook in {
+        "shape": lambda g: g[:1],
+        "dtype": lambda g: g.float(),
+        "number": lambda g: 3,
+        "raises": lambda g: {}["nothing"],
+    }.items():
+        x = draw(torch, 3, requires_grad=True)
+        x.register_hook(hook)
+        see.error(**{name: lambda x=x: (x * 2).sum().backward()})
+        see(x=x)
+    x = draw(torch, 3, requires_grad=True)
+    with x.register_hook(lambda g: g[:1]):
+        see.error(failed=lambda: (x * 2).sum().backward())
+    (x * 2).sum().backward()
+    see(x=x)
+
+
+def a_hook_that_reads(torch, see):
+    x, norms, kept = draw(torch, 3, requires_grad=True), [], []
+
+    def look(g):
+        if float(g.norm()) > 0:
+            norms.append(float(g.norm()))
+            kept.append(g)
+
+    h = x * 2
+    h.register_hook(look)
+    y = (h**3).sum()
+    y.backward(retain_graph=True)
+    see(x=x, kept=kept[-1], twice=kept[-1] * 2, last=norms[-1])
+    y.backward()
+    see(x=x, last=norms[-1])
+
+
+def what_a_hook_makes_lives_on(torch, see):
+    x, kept = draw(torch, 3, requires_grad=True), {}
+    scale = draw(torch, 3, seed=4)
+
+    def hook(g):
+        kept["norm"] = g.norm()
+        kept["scaled"] = g * scale
+        return torch.where(g > 0, g, kept["scaled"])
+
+    x.register_hook(hook)
+    (x**2).sum().backward()
+    see(kept=kept, norm=kept["norm"].item(), sum=kept["scaled"] + x.detach(), x=x)
+
+
+def in_place_on_the_gradient(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    h = x * 2
+
+    def double(g):
+        g.mul_(2)
+
+    h.register_hook(double)
+    h.register_hook(seen.append)
+    (h * 3).sum().backward()
+    see(x=x, seen=seen)
+
+
+def recorded_with_create_graph(torch, see):
+    x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    h, seen = x**2, []
+
+    def hook(g):
+        seen.append(g)
+        return g * w * x
+
+    h.register_hook(hook)
+    (g,) = torch.autograd.grad((h**2).sum(), x, create_graph=True)
+    see(g=g, seen=seen)
+    see(second=torch.autograd.grad(g.sum(), (x, w), retain_graph=True))
+    see(of_seen=torch.autograd.grad(seen[0].sum(), x))
+
+
+def retained_beside_hooks(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    h = x * 2
+    h.register_hook(lambda g: g * 2)
+    h.retain_grad()
+    h.register_hook(lambda g: g * 3)
+    (h**2).sum().backward()
+    see(h=h, x=x)
+
+
+def after_an_in_place_op(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    h = x * 2
+    h.register_hook(lambda g: seen.append(("old", g.clone())))
+    h.mul_(3)
+    h.register_hook(lambda g: seen.append(("new", g.clone())))
+    h.sum().backward()
+    see(seen=seen, x=x)
+
+
+def after_accumulation(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    x.register_post_accumulate_grad_hook(lambda p: seen.append((p is x, p.grad.clone())))
+    x.register_hook(lambda g: g * 2)
+    (x**2).sum().backward()
+    (x**2).sum().backward()
+    see(seen=seen, x=x)
+    see(grad=torch.autograd.grad((x * 3).sum(), x), seen=len(seen))
+
+
+def optimizer_in_backward(torch, see):
+    w, b = draw(torch, 3, 2, requires_grad=True), draw(torch, 2, seed=1, requires_grad=True)
+
+    def step(p):
+        p.add_(p.grad, alpha=-0.1)
+        p.grad = None
+
+    handles = [p.register_post_accumulate_grad_hook(step) for p in (w, b)]
+    x = draw(torch, 4, 3, seed=2)
+    for _ in range(3):
+        torch.tanh(x @ w + b).square().sum().backward()
+        see(w=w, b=b)
+    for handle in handles:
+        handle.remove()
+    torch.tanh(x @ w + b).square().sum().backward()
+    see(w=w, b=b)
+
+
+def optimizers_in_a_dictionary(torch, see):
+    w, b = draw(torch, 3, 2, requires_grad=True), draw(torch, 2, seed=1, requires_grad=True)
+    optimizers = {p: torch.optim.Adam([p], lr=0.1) for p in (w, b)}
+
+    def step(p):
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    for p in (w, b):
+        p.register_post_accumulate_grad_hook(step)
+    x = draw(torch, 4, 3, seed=2)
+    for _ in range(3):
+        torch.tanh(x @ w + b).square().sum().backward()
+    see(w=w, b=b)
+
+
+def hooks_of_nodes(torch, see):
+    x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    h, seen = x * w, []
+    node = h.grad_fn
+    see(same=node is h.grad_fn, equal=node == h.grad_fn, name=node.name())
+    node.register_prehook(lambda gs: seen.append(("before", gs)))
+    node.register_prehook(lambda gs: (gs[0] * 2,))
+    node.register_hook(lambda inner, outer: seen.append(("after", inner, outer)))
+    handle = node.register_hook(lambda inner, outer: (inner[0] * 10, inner[1] + outer[0]))
+    (h**2).sum().backward(retain_graph=True)
+    see(seen=seen, x=x, w=w)
+    handle.remove()
+    (h**2).sum().backward()
+    see(x=x, w=w, seen=len(seen))
+
+
+def hooks_of_nodes_with_constants(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    h = x * 2
+    h.grad_fn.register_hook(lambda inner, outer: seen.append((inner, outer)))
+    h.grad_fn.register_hook(lambda inner, outer: (inner[0] * 3, None))
+    h.sum().backward()
+    see(seen=seen, x=x)
+
+
+def hooks_of_nodes_refused(torch, see):
+    for name, hook in {
+        "few": lambda inner, outer: (inner[0],),
+        "many": lambda inner, outer: (inner[0], inner[1], inner[0]),
+        "shape": lambda inner, outer: (inner[0][:1], inner[1]),
+    }.items():
+        x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+        h = x * w
+        h.grad_fn.register_hook(hook)
+        see.error(**{name: lambda h=h: h.sum().backward()})
+
+
+def the_graph(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    y = (x**2).sin().sum()
+
+    def below(node, depth):
+        name = node.name().rpartition("::")[2]
+        return [(depth, name)] + [
+            item for n, _ in node.next_functions if n is not None for item in below(n, depth + 1)
+        ]
+
+    see(graph=below(y.grad_fn, 0), leaf=x.grad_fn)
+
+
+def edges(torch, see):
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x = draw(torch, 3, requires_grad=True)
+    h = x * 2
+    edge = edge_of(h)
+    see(node=edge.node is h.grad_fn, number=edge.output_nr)
+    h.mul_(3)
+    y = (h**2).sum()
+    see(old=torch.autograd.grad(y, edge, retain_graph=True))
+    see(new=torch.autograd.grad(y, h, retain_graph=True))
+    see(leaf=torch.autograd.grad(y, [edge_of(x), h], retain_graph=True))
+    ends = torch.autograd.grad(edge_of(y), edge, retain_graph=True)
+    see(ends=ends)
+    torch.autograd.backward(edge_of(y), inputs=[edge_of(x)])
+    see(x=x)
+
+
+def hooks_and_custom_functions(torch, see):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * x * g
+
+    x, seen = draw(torch, 3, requires_grad=True), []
+    y = Square.apply(x)
+    y.register_hook(lambda g: g * 3)
+    y.grad_fn.register_hook(lambda inner, outer: seen.append((inner, outer)))
+    y.sum().backward()
+    see(x=x, seen=seen)
