@@ -34,6 +34,28 @@ def _loop(data: dict[str, Any]) -> None:
     _rows(data, "node")[0][3] = [_number(data, "node")]
 
 
+def _another_form(data: dict[str, Any]) -> None:
+    data["specs"].append(["float32", "cpu", [2]])
+    data["arrays"][0][0] = len(data["specs"]) - 1
+
+
+def _phantoms(data: dict[str, Any]) -> None:
+    for row in data["arrays"]:
+        data["specs"].append(["float64", "meta", [2]])
+        row[0] = len(data["specs"]) - 1
+
+
+def _missing_array(data: dict[str, Any]) -> None:
+    data["arrays"] += [data["arrays"][0]] * 9
+    _rows(data, "storage")[0][1] = len(data["arrays"]) - 1
+
+
+def _array_of_another(data: dict[str, Any]) -> None:
+    rows = _rows(data, "storage")
+    rows[-1][1] = rows[0][1]
+    data["arrays"].pop()
+
+
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an unknown op": (lambda d: d["ops"].append(["exq", "(input: tensor)"]), "has no op exq"),
     "another signature": (lambda d: d["ops"][0].__setitem__(1, "(x: tensor)"), "has no op"),
@@ -49,14 +71,13 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a number saved for a tensor": (_set("node", 4, [1.0]), "saved something else"),
     "a freed node that has something": (_set("node", 5, None), "was freed, and has something"),
     "a spec that isn't the array's": (lambda d: d["specs"][0].__setitem__(2, [7]), "array"),
-    "an array of another dtype": (lambda d: d["arrays"][0].update(dtype="float32"), "ought to be"),
-    "a missing array": (lambda d: d["arrays"][0].update(elements="a9"), "is missing"),
-    "an array twice": (lambda d: d["arrays"][1].update(elements="a0"), "stands for two"),
-    "an array that nothing uses": (
-        lambda d: d["arrays"].append(dict(d["arrays"][0])), "nothing uses"
-    ),
+    "an array of another dtype": (_another_form, "ought to be"),
+    "a missing array": (_missing_array, "is missing"),
+    "a row that nothing uses": (lambda d: d["arrays"].append([0, None]), "nothing uses one"),
+    "elements that nothing uses": (_array_of_another, "nothing uses the array"),
+    "an axis twice": (lambda d: d["arrays"][0].__setitem__(1, [0, 0]), "of an array's axes"),
     "an unknown device": (lambda d: d["specs"][0].__setitem__(1, "tpu"), "not to be had here"),
-    "phantoms in place of elements": (lambda d: d["arrays"][0].update(device="meta"), "device"),
+    "phantoms in place of elements": (_phantoms, "device"),
     "a shape beyond all": (lambda d: d["specs"][0].__setitem__(2, [2**40] * 3), "more elements"),
     "too many moments": (lambda d: d.update(moments=10**9), "moments is"),
     "a version below 0": (_set("storage", 2, -1), "a version is -1"),

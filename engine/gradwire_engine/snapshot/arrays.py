@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import backend, devices, phantom
-from gradwire_engine.snapshot.fields import at, incompatible, listed, named, need, text, whole
-from gradwire_engine.spec import DTYPES, DType, Shape, complex128, dtype_of, float64
+from gradwire_engine.snapshot.fields import at, incompatible, listed, need, text, whole
+from gradwire_engine.spec import DTYPES, DType, Shape, Spec, complex128, dtype_of, float64
 
 META = "meta"
 _MAX_AXES = 64
@@ -22,10 +22,14 @@ _MAX_ELEMENTS = 2**58
 
 
 class Arrays:
-    """Rows for arrays as they are met, and their elements by name."""
+    """Rows for arrays as they are met: form, order of axes. Elements by the row's number.
 
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
+    spec: enters a spec in a table, and gives its number there.
+    """
+
+    def __init__(self, spec: Callable[[Spec], int]) -> None:
+        self._spec = spec
+        self.rows: list[list[Any]] = []
         self.elements: dict[str, np.ndarray] = {}
         self._known: dict[int, int] = {}
         self._alive: list[Any] = []  # so that no id is used twice
@@ -36,23 +40,23 @@ class Arrays:
         if found is None:
             found = self._known[id(array)] = len(self.rows)
             self._alive.append(array)
-            self.rows.append(self._row(array, device, f"a{found}"))
+            self.rows.append(self._row(array, device, _name(found)))
         return found
 
-    def _row(self, array: Any, device: str, name: str) -> dict[str, Any]:
+    def _row(self, array: Any, device: str, name: str) -> list[Any]:
         axes = _order(array)
-        row = {
-            "dtype": dtype_of(array.dtype).name,
-            "device": device,
-            "shape": list(array.shape),
-            "axes": axes,
-        }
+        row = [self._spec(Spec(tuple(array.shape), dtype_of(array.dtype), device)), axes]
         if device == META:
             return row
         lying = array if axes is None else array.transpose(axes)
         elements = np.ascontiguousarray(backend(device).to_numpy(lying)).reshape(lying.shape)
         self.elements[name] = _pairs(elements) if elements.dtype == complex128.numpy else elements
-        return row | {"elements": name}
+        return row
+
+
+def _name(index: int) -> str:
+    """What the elements of a row are called."""
+    return f"a{index}"
 
 
 def _order(array: Any) -> list[int] | None:
@@ -73,11 +77,19 @@ def _pairs(array: np.ndarray) -> np.ndarray:
 
 
 class Elements:
-    """The arrays of a snapshot, read once each. charge: asked for the bytes before a copy."""
+    """The arrays of a snapshot, read once each.
+
+    spec: of its number. charge: asked for the bytes before a copy.
+    """
 
     def __init__(
-        self, rows: Any, elements: Mapping[str, np.ndarray], charge: Callable[[int], None]
+        self,
+        rows: Any,
+        elements: Mapping[str, np.ndarray],
+        spec: Callable[[Any], Spec],
+        charge: Callable[[int], None],
     ) -> None:
+        self._spec = spec
         self._rows = listed(rows, "arrays")
         self._elements = dict(elements)
         self._charge = charge
@@ -88,7 +100,7 @@ class Elements:
         row = at(self._rows, index, "the number of an array")
         found = self._made.get(index)
         if found is None:
-            found = self._made[index] = self._read(row)
+            found = self._made[index] = self._read(row, _name(index))
         return found
 
     def finish(self) -> None:
@@ -97,27 +109,27 @@ class Elements:
             raise incompatible(f"nothing uses the array {next(iter(self._elements))[:60]!r}")
         need(len(self._made) == len(self._rows), "nothing uses one of its arrays")
 
-    def _read(self, row: Any) -> tuple[Any, str]:
-        shape, dtype = read_shape(named(row, "an array").get("shape")), read_dtype(row.get("dtype"))
-        device = read_device(row.get("device"))
-        axes = _axes(row.get("axes"), len(shape))
+    def _read(self, row: Any, name: str) -> tuple[Any, str]:
+        number, order = listed(row, "an array", 2)
+        shape, dtype, device = self._spec(number)
+        axes = _axes(order, len(shape))
         lying = tuple(shape[axis] for axis in axes)
         if device == META:
             made = phantom(lying, dtype.numpy)
         else:
-            made = self._copied(row.get("elements"), lying, dtype, device)
+            made = self._copied(name, lying, dtype, device)
         back = sorted(range(len(axes)), key=axes.__getitem__)
         return (made if back == list(range(len(back))) else made.transpose(back)), device
 
-    def _copied(self, name: Any, shape: Shape, dtype: DType, device: str) -> Any:
-        given = self._elements.pop(text(name, "the name of an array"), None)
+    def _copied(self, name: str, shape: Shape, dtype: DType, device: str) -> Any:
+        given = self._elements.pop(name, None)
         if given is None:
-            raise incompatible(f"the array {name[:60]!r} is missing, or stands for two")
+            raise incompatible(f"the array {name!r} is missing")
         if dtype is complex128 and given.dtype == float64.numpy and given.shape == (*shape, 2):
             given = np.ascontiguousarray(given).reshape(-1).view(complex128.numpy).reshape(shape)
         if given.shape != shape or given.dtype != dtype.numpy:
             raise incompatible(
-                f"the array {name[:60]!r} is {given.dtype}{list(given.shape)}, and ought to be "
+                f"the array {name!r} is {given.dtype}{list(given.shape)}, and ought to be "
                 f"{dtype.name}{list(shape)}"
             )
         self._charge(given.nbytes)

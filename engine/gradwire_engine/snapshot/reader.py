@@ -45,10 +45,10 @@ class Reader:
         named(data, "the snapshot", "cells", "arrays", "moments", *TABLES)
         rows = listed(data["cells"], "cells")
         self.devices: dict[Storage, str] = {}
-        self.arrays = Elements(data["arrays"], elements, charge)
         self._foreign = {i for i, row in enumerate(rows) if _name(row) == PROGRAM}
         self._cells = [_empty(row, foreign) for row in rows]
         self.calls = Calls(data, self.program)
+        self.arrays = Elements(data["arrays"], elements, self.calls.spec, charge)
         self._moments = _reserve(data["moments"], len(rows))
         for row, cell in zip(rows, self._cells, strict=True):
             if row[0] != PROGRAM:

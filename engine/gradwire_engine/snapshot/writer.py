@@ -25,7 +25,7 @@ class Writer:
         self._foreign = foreign
         self.rows: list[Row] = []
         self.calls = CallTables(self.program)
-        self.arrays = Arrays()
+        self.arrays = Arrays(self.calls.spec)
         self._numbers: dict[int, int] = {}
         self._alive: list[Any] = []  # so that no id is used twice
         self._waiting: list[tuple[Any, Row]] = []
