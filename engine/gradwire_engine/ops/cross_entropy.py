@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -86,10 +87,8 @@ def _of_probabilities(
     if reduction == "none":
         return neg(sum(found, (dim,)))
     total = neg(sum(found))
-    size = 1
-    for n in scores.shape:
-        size *= n
-    return div(total, size / classes) if reduction == "mean" else total
+    samples = prod([n for place, n in enumerate(scores.shape) if place != dim])
+    return div(total, samples) if reduction == "mean" else total
 
 
 def _over_classes(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:

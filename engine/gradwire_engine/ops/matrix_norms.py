@@ -76,6 +76,13 @@ def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: 
     raise _bad_order(asked, ord)
 
 
+def _number(asked: str, order: Any) -> Any:
+    """The order, if it is a number."""
+    if not isinstance(order, int | float):
+        raise _bad_order(asked, order)
+    return order
+
+
 @composite(name="linalg.matrix_norm")
 def matrix_norm(
     A: Array,
@@ -112,7 +119,7 @@ def linalg_norm(
             "an order goes with one axis (a number) or two; leave it out for all elements",
         )
     if count == 1:
-        return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+        return vector_norm(A, _number("linalg.norm", ord), dim, keepdim, dtype=dtype)
     return _matrix_norm("linalg.norm", A, ord, dim, keepdim, dtype)
 
 
@@ -131,7 +138,7 @@ def norm(
         return _matrix_norm("norm", input, "nuc", pair, keepdim, dtype)
     if isinstance(p, str) and p != "fro":
         raise _bad_order("norm", p)
-    order = 2 if p in ("fro", None) else p
+    order = 2 if p in ("fro", None) else _number("norm", p)
     return vector_norm(input, order, dim, keepdim, dtype=dtype)
 
 
