@@ -7,6 +7,7 @@ whatever fails, goes the long way again, which says what is wrong.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -77,19 +78,23 @@ class Plans:
     def __init__(self) -> None:
         self._known: OrderedDict[Any, Known] = OrderedDict()
         self.made = self.answered = 0
+        self._lock = threading.Lock()  # requests run on several threads
 
     def ready(self, key: object) -> Known | None:
         """A program that has a plan for some inputs at least."""
         found = self._known.get(key)
         if found is None or not found.ready:
             return None
-        self._known.move_to_end(key)
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
         return found
 
     def all(self) -> list[Planned]:
         """Every plan."""
-        cases = [case for known in self._known.values() for case in known.cases.values()]
-        return [p for case in cases for p in case.found.values() if isinstance(p, Planned)]
+        with self._lock:
+            cases = [case for known in self._known.values() for case in known.cases.values()]
+            return [p for case in cases for p in case.found.values() if isinstance(p, Planned)]
 
     def __len__(self) -> int:
         """How many programs are known."""
@@ -105,20 +110,30 @@ class Plans:
         make: Callable[[], Planned | None],
     ) -> None:
         """A program went well the long way; once it has often enough it gets its plan."""
+        specs = specs_of(vectors)
+        with self._lock:
+            known = self._entry(key, owner)
+            found = _case(known, specs_of(inputs), dtypes).found
+            seen = found.get(specs, 0)
+            if type(seen) is not int:
+                return
+            found[specs] = seen + 1
+        if seen + 1 < _OFTEN:
+            return
+        made = make()
+        with self._lock:
+            found[specs] = made
+            known.ready = known.ready or made is not None
+            self.made += made is not None
+
+    def _entry(self, key: object, owner: object) -> Known:
+        """What is known of a program, from now on if it wasn't."""
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST:
                 self._known.popitem(last=False)
             known = self._known[key] = Known(owner)
-        found = _case(known, specs_of(inputs), dtypes).found
-        specs = specs_of(vectors)
-        seen = found.get(specs, 0)
-        if type(seen) is int and seen + 1 < _OFTEN:
-            found[specs] = seen + 1
-        elif type(seen) is int:
-            made = found[specs] = make()
-            known.ready = known.ready or made is not None
-            self.made += made is not None
+        return known
 
 
 def _case(known: Known, specs: Specs, dtypes: Mapping[Any, DType]) -> Case:
