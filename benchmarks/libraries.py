@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -17,6 +17,12 @@ class Library(Protocol):
     def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any: ...
 
     def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]: ...
+
+    def row(self, output: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]: ...
+
+    def rows(self, output: Any, inputs: Sequence[Any], cotangents: Any) -> Sequence[Any]: ...
+
+    def hessian(self, function: Callable[[Any], Any], x: Any, vectorize: bool) -> Any: ...
 
     def numpy(self, tensor: Any) -> np.ndarray[Any, Any]: ...
 
@@ -37,6 +43,19 @@ class Torch:
         found: Sequence[Any] = self._torch.autograd.grad(output, inputs)
         return found
 
+    def row(self, output: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]:
+        grad: Any = self._torch.autograd.grad
+        found: Sequence[Any] = grad(output, inputs, cotangent, retain_graph=True)
+        return found
+
+    def rows(self, output: Any, inputs: Sequence[Any], cotangents: Any) -> Sequence[Any]:
+        options = {"retain_graph": True, "is_grads_batched": True}
+        found: Sequence[Any] = self._torch.autograd.grad(output, inputs, cotangents, **options)
+        return found
+
+    def hessian(self, function: Callable[[Any], Any], x: Any, vectorize: bool) -> Any:
+        return self._torch.autograd.functional.hessian(function, x, vectorize=vectorize)
+
     def numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = tensor.detach().numpy()
         return found
@@ -50,11 +69,14 @@ class Engine:
         import gradwire_engine.ops  # noqa: F401 - fills the catalogue
         from gradwire_engine.backward import grad
         from gradwire_engine.catalogue import ALIASES, CATALOGUE
+        from gradwire_engine.functional import hessian
         from gradwire_engine.kernels.heap import keep_freed_memory
         from gradwire_engine.tensor import Tensor
 
         keep_freed_memory()  # as a host does
-        self._tensor, self._grad = Tensor.of, grad
+        self._tensor: Any = Tensor.of
+        self._grad: Any = grad
+        self._hessian: Any = hessian
         self.ops: Any = SimpleNamespace()
         for name, op in [*CATALOGUE.items(), *((a, CATALOGUE[n]) for a, n in ALIASES.items())]:
             # an op of one signature needs no binding: its function is what modules import
@@ -65,6 +87,16 @@ class Engine:
 
     def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]:
         return self._grad([output], inputs)
+
+    def row(self, output: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]:
+        return self._grad([output], inputs, [cotangent], retain_graph=True)
+
+    def rows(self, output: Any, inputs: Sequence[Any], cotangents: Any) -> Sequence[Any]:
+        options = {"retain_graph": True, "is_grads_batched": True}
+        return self._grad([output], inputs, [cotangents], **options)
+
+    def hessian(self, function: Callable[[Any], Any], x: Any, vectorize: bool) -> Any:
+        return self._hessian(function, x, vectorize=vectorize)
 
     def numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = tensor.detach().numpy()

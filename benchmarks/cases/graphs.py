@@ -1,4 +1,8 @@
-"""Graphs of 1, 10 and 100 thousand nodes: time and memory per node stay the same."""
+"""Graphs of 1, 10 and 100 thousand nodes: time and memory per node stay the same.
+
+A chain of a million is walked as well, without recursion; what a node of it costs is there to
+compare.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from benchmarks.libraries import Engine
 from benchmarks.side import Side
 
 SIZES = (1_000, 10_000, 100_000)
+LONGEST = 1_000_000
 ALLOWED = 1.2  # within 20 %
 
 
@@ -72,9 +77,19 @@ def figures(harness: Harness) -> Sequence[Figure]:
     seconds = {n: m.medians for n, m in found.items()}
     memory = {n: [m.first["bytes"]] for n, m in found.items()}
     return [
+        _longest(harness),
         _figure("time", seconds, {n: duration(m.seconds) for n, m in found.items()}),
         _figure("memory", memory, {n: f"{v[0]:.0f} B" for n, v in memory.items()}),
     ]
+
+
+def _longest(harness: Harness) -> Figure:
+    sizes = [harness.settings.sized(n, 10) for n in (SIZES[1], LONGEST)]
+    target = "benchmarks.cases.graphs:Graphs"
+    sides = {str(n): Side(target, {"nodes": n, "total": sizes[-1]}, threads=1) for n in sizes}
+    short, long = harness.take_turns(sides, rounds=min(harness.settings.rounds, 3)).values()
+    note = f"{duration(long.seconds)} against {duration(short.seconds)}"
+    return Figure("time per node of a million / of ten thousand", None, long.over(short), note)
 
 
 def _figure(what: str, values: dict[str, list[float]], shown: dict[str, str]) -> Figure:

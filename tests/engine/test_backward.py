@@ -210,6 +210,17 @@ def test_a_deep_graph_walks_without_recursion() -> None:
     assert x.grad is not None and x.grad.array[0] == 1
 
 
+@pytest.mark.slow
+def test_a_chain_of_a_million_nodes_is_walked_and_given_back() -> None:
+    x = leaf(1.0)
+    y = x
+    for _ in range(1_000_000):
+        y = y * 1.0
+    (g,) = grad([sum_(y)], [x])
+    assert g is not None and g.array[0] == 1
+    del y  # a million nodes, each holding the next
+
+
 def test_a_shared_node_is_walked_once() -> None:
     x = leaf(1.0)
     y = x
