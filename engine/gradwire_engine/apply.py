@@ -12,20 +12,33 @@ from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
-from gradwire_engine.tape import Edge, Node, Output, next_seq
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, Tensor, View
 
 
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
     """Apply a primitive to tensors, numbers and attributes, in the order of its parameters."""
     state = local.state
-    call, flat = planned(op, args)
+    try:
+        call, flat = planned(op, args)
+    except GradwireError as problem:
+        if not isinstance(problem, TypeError):
+            _refuse_unusable(op, args, state)
+        raise
     if state.meter is not None and call.nbytes:
         state.meter.charge(call.nbytes)
     result = run(call, [t.array if type(t) is Tensor else t for t in flat])
     if op.view:
         return _wrap_views(call, flat[0], result, state)
     return _wrap(call, flat, result, state)
+
+
+def _refuse_unusable(op: Primitive, args: tuple[Any, ...], state: State) -> None:
+    """Of several things wrong, torch names first that a view may not be used any more."""
+    if state.grad and op.differentiable:
+        for item in args:
+            if type(item) is Tensor:
+                item.edge  # noqa: B018 (it raises that)
 
 
 _PLAIN = frozenset({bool, int, str, type(None), DType})
@@ -140,7 +153,7 @@ def _device(op: Primitive, flat: list[Any], state: State) -> str:
 
 def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
     """Make the node of a call if a gradient can flow; also which outputs it has to save."""
-    if not state.grad or not call.op.differentiable:
+    if not state.grad or not call.op.differentiable or not call.differentiable:
         return None, ()
     ruled = call.ruled
     edges: tuple[Edge | None, ...] = tuple(
@@ -150,8 +163,12 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         ]
     )
     needs = tuple([edge is not None for edge in edges])
-    if not call.differentiable or (True not in needs and not _leads_nowhere(flat)):
-        return None, ()
+    if True not in needs:
+        nowhere = tuple(map(_nowhere, flat, ruled))
+        if not any(nowhere):
+            return None, ()
+        if sum(ruled) == 1:  # else it saves nothing, as torch has it
+            edges, needs = nowhere, tuple([edge is not None for edge in nowhere])
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
@@ -166,9 +183,11 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     return node, tuple([~place for place in recipe.saved if place < 0])
 
 
-def _leads_nowhere(flat: list[Any]) -> bool:
-    """Whether an operand requires grad as a view made in no_grad does: recorded, but to no end."""
-    return any(type(t) is Tensor and t.view is not None and t.requires_grad for t in flat)
+def _nowhere(operand: Any, wanted: bool) -> Edge | None:
+    """The edge of a view made in no_grad that requires grad: it is recorded, but to no end."""
+    if type(operand) is not Tensor or operand.view is None or not operand.requires_grad:
+        return None
+    return AccumulateGrad(operand.alias(None)) if wanted else None
 
 
 def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:

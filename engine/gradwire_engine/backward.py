@@ -14,7 +14,7 @@ from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.tensor import INFERENCE, Tensor
 from gradwire_engine.walk import edge_key, walk
 
 Cotangents = Sequence[Tensor | None] | None
@@ -87,6 +87,8 @@ def grad(
 def _nothing(x: Place, create_graph: bool) -> Tensor:
     """The zeros that stand for the gradient of an input that was not reached."""
     made: Tensor = zeros(x.spec)
+    if local.state.inference:
+        made.flags = INFERENCE
     return made.requires_grad_() if create_graph else made
 
 

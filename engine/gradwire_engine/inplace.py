@@ -21,7 +21,7 @@ from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.index_write import zero_
-from gradwire_engine.ops.view_scatter import view_scatter
+from gradwire_engine.ops.view_scatter import copy_slices
 from gradwire_engine.overlap import overlaps, refuse_overlap, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
@@ -31,7 +31,7 @@ from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view,
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
 _SAME_EVERYWHERE = (
-    "fill_", "zero_", "__setitem__",
+    "fill_", "zero_",
     "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_",
 )  # fmt: skip
 """Ops that may write to an expanded tensor: they write one value everywhere, or no elements."""
@@ -76,7 +76,7 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
         if getattr(overload, "family", "") == "elementwise" or name == "copy_":
             refuse_partial_overlap(name, target, others)
-        elif name in _BY_PLACES:
+        elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
             refuse_overlap(name, target, others)
     held = content(target)
     if name == "abs_" and target.dtype.is_complex:
@@ -86,11 +86,19 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
             "use abs, which gives a real tensor",
         )
     value = overload(held, *others)
+    if name == "index_add_" and type(target) is Tensor:
+        refuse_overlap(name, target, others)
     if value is held:
         value = clone(held)
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
+
+
+def _has_axis(target: Tensor, dim: Any) -> bool:
+    """Whether it may be an axis of the target; what is wrong with axes is said first."""
+    ndim = max(1, len(target.shape))
+    return type(dim) is not int or -ndim <= dim < ndim
 
 
 _FORGETTING = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_")
@@ -223,13 +231,16 @@ def _cast(name: str, value: Tensor, wanted: Spec) -> Tensor:
 
 
 def _scattered(base: Tensor, value: Tensor, view: View) -> Edge | None:
-    """The history of a base whose part has been written: view_scatter's node, but not its copy."""
+    """The history of a base whose part has been written: a node as of view_scatter, not its copy.
+
+    It keeps nothing, in the place where others keep a result: so that it counts as freed once.
+    """
     chain = view.way(base)
     key = ("edge", base.spec, value.spec, chain)
-    call = find_call(view_scatter, key, (base.spec, value.spec, chain), base.device)
+    call = find_call(copy_slices, key, (base.spec, value.spec, chain), base.device)
     edges = (base.edge, value.edge)
     recipe = call.recipe(tuple(edge is not None for edge in edges))
-    return Node(recipe, edges, (), (), next_seq())
+    return Node(recipe, edges, (None,), (0,), next_seq())
 
 
 def _swap(target: Tensor, value: Tensor) -> None:

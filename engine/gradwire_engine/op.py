@@ -93,6 +93,7 @@ class Primitive(Overload):
     holomorphic: of an elementwise op, false where a complex operand is conjugated on the way.
     by_strides: what a view shows depends on how the tensor lies in memory.
     batch: the rule for operands with a batch axis, where the family's does not fit: batch/rules.py.
+    keeps_result: on which operands the result is saved though only another operand's rule has it.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Primitive(Overload):
         holomorphic: bool = True,
         by_strides: bool = False,
         batch: Callable[[Any], Any] | None = None,
+        keeps_result: Callable[[tuple[Any, ...]], bool] | None = None,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.kernel = kernel
@@ -135,6 +137,7 @@ class Primitive(Overload):
         self.linear, self.symmetric, self.by_strides = linear, symmetric, by_strides
         self.holomorphic = holomorphic
         self.batch = batch
+        self.keeps_result = keeps_result
         self.result = _result_type(name, outputs)
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}

@@ -47,6 +47,8 @@ class Recipe:
                     places[name] = list(range(by_name[name].start, by_name[name].stop))
                 else:
                     places[name] = [~call.op.outputs.index(name)]
+        if wanted and call.op.keeps_result is not None and call.op.keeps_result(call.inputs):
+            places.setdefault("out", [~0])
         self.saved: tuple[int, ...] = tuple(p for found in places.values() for p in found)
         index = {place: i for i, place in enumerate(self.saved)}
         self.steps = tuple(self._step(rule, by_name, places, index) for rule in wanted)
@@ -59,6 +61,7 @@ class Recipe:
         self.half = not call.op.exact and any(s.dtype.half for s in (*specs, *call.outputs))
         self.plain = call.single and not self.half and all(s.plain for s in self.steps)
         self.simple = self.plain and len(self.steps) == 1 and len(self.saved) <= 1
+        self.simple = self.simple and len(self.saved) == len(self.steps[0].arguments)
 
     def _step(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -26,15 +27,14 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     """Write a number or tensor in place where an index says; the tensor itself is given back."""
     if index is False:
         return input
+    if type(index) is tuple and len(index) == 1 and _is_bools(index[0]):
+        index = index[0]
     if type(value) not in VALUE_TYPES:
         value = fits("__setitem__", value, input.dtype)
-    if _is_mask(input, index) and not getattr(value, "shape", ()):
-        rest = (1,) * (input.ndim - index.ndim)
-        mask = reshape(index, (*index.shape, *rest)) if rest else index
-        filled = masked_fill(content(input), mask, value)
-        filled.rename_node("IndexPutBackward0")
-        return write("index_put_", input, filled)
-    if type(input) is Tensor and input.shape and _advanced(index):
+    lone = _is_bools(index) and prod(getattr(value, "shape", ())) == 1
+    if lone and _is_mask(input, index):
+        return _fill_masked(input, index, value)
+    if type(input) is Tensor and input.shape and not lone and _advanced(index):
         check_writable("index_put_", input, getattr(value, "requires_grad", False))
         refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
     found = look_up(input, (index,) if isinstance(index, slice) else index)
@@ -55,6 +55,18 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         put = index_put_at(content(found.seen), found.indices, values)
         write("index_put_", found.seen, put)
     return input
+
+
+def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
+    """Write one value where a mask of the first axes holds."""
+    if type(input) is Tensor:
+        refuse_partial_overlap("index_put_", input, (mask,))
+    rest = (1,) * (input.ndim - mask.ndim)
+    wide = reshape(mask, (*mask.shape, *rest)) if rest else mask
+    one = reshape(value, ()) if getattr(value, "shape", ()) else value
+    filled = masked_fill(content(input), wide, one)
+    filled.rename_node("IndexPutBackward0")
+    return write("index_put_", input, filled)
 
 
 @composite(name="detach_", inplace=True)
@@ -89,14 +101,13 @@ def _advanced(index: Any) -> bool:
     return all(type(item) in VALUE_TYPES and item.shape for item in items)
 
 
+def _is_bools(index: Any) -> bool:
+    return type(index) in VALUE_TYPES and index.dtype is bool_
+
+
 def _is_mask(input: Tensor, index: Any) -> bool:
-    """Whether the index is one mask of the tensor's first axes: then no index has to be made."""
-    return (
-        type(index) in VALUE_TYPES
-        and index.dtype is bool_
-        and 0 < index.ndim <= input.ndim
-        and index.shape == input.shape[: index.ndim]
-    )
+    """Whether bools are a mask of the tensor's first axes: then no index has to be made."""
+    return 0 < index.ndim <= input.ndim and tuple(index.shape) == input.shape[: index.ndim]
 
 
 def _overwritten(target: Tensor) -> Tensor:

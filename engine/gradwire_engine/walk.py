@@ -86,17 +86,18 @@ def _walk(
     careful = partial(careful_step, reading)
     step: Any = careful if local.state.anomaly else reading.step
     charge = _charge(reading)
+    only = target(roots[0][0]) if len(roots) == 1 else None
     for node in order:
         g = pending.pop(node, None)
         if g is None:
             continue
         if useful is not None and node not in useful:
-            if len(roots) == 1:  # the only root's hooks see what comes, wherever it leads
+            if node is only and node is not None:  # its hooks see what comes
                 arrived(node, g, reading, retained)
             continue
         if node in captured and _leads_on(node, useful or set()):
             _capture(node, g, found)  # before its hooks, as torch has it here
-        elif node in captured:
+        elif node in captured and not into_grad:  # backward runs the node of an input too
             _capture(node, arrived(node, g, reading, retained), found)
             continue
         take = step

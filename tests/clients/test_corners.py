@@ -150,3 +150,127 @@ def test_a_negative_base_has_a_complex_power() -> None:
     z = torch.tensor(1 - 1j, dtype=torch.complex128, requires_grad=True)
     x.pow(z).abs().sum().backward()
     assert torch.isfinite(z.grad).item()
+
+
+def test_writes_through_views_are_freed_like_all_else() -> None:
+    x = leaf()
+    y = x + 0
+    y[0] = 1
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="CopySlices"):
+        y.sum().backward()
+
+
+def test_a_power_keeps_its_result_even_for_its_base_alone() -> None:
+    x = leaf()
+    y = x ** torch.tensor([1.0, 2.0, 3.0], dtype=F64)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified in place"):
+        y.sum().backward()
+    z = x**2
+    z.mul_(2)
+    z.sum().backward()
+    assert x.grad.tolist() == [4, 8, 12]
+
+
+def test_backward_frees_the_node_of_an_input() -> None:
+    y = leaf().exp()
+    y.backward(torch.ones_like(y), inputs=[y])
+    with pytest.raises(RuntimeError, match="freed"):
+        y.sum().backward()
+
+
+def test_gradients_that_depend_on_nothing_record_nothing() -> None:
+    x = torch.tensor(2.0, dtype=F64, requires_grad=True)
+    for y in (x.prod(), x.var(correction=1)):
+        assert not torch.autograd.grad(y, x, create_graph=True)[0].requires_grad
+
+
+def test_an_expanded_view_is_not_written_by_index() -> None:
+    x = torch.ones(1).expand(3)
+    with pytest.raises(RuntimeError):
+        x[::2] = 2
+    x.fill_(3)
+    assert x.tolist() == [3, 3, 3]
+
+
+def test_one_value_for_a_mask_is_converted() -> None:
+    x = torch.tensor([1, 2])
+    x[torch.tensor([False, True])] = torch.tensor([[7.5]])
+    assert x.tolist() == [1, 7]
+
+
+@pytest.mark.parametrize(("value", "stored"), [(-1, 255), (255.0, 255), (-0.5, None), (300, None)])
+def test_numbers_for_bytes(value: float, stored: int | None) -> None:
+    mask, place = torch.tensor([True]), torch.tensor([0])
+    for write in (
+        lambda x: x.__setitem__(0, value),
+        lambda x: x.masked_fill_(mask, value),
+        lambda x: x.index_fill_(0, place, value),
+    ):
+        x = torch.tensor([3], dtype=torch.uint8)
+        if stored is None:
+            with pytest.raises(RuntimeError):
+                write(x)
+        else:
+            write(x)
+        assert x.tolist() == [3 if stored is None else stored]
+
+
+def test_of_several_faults_torch_names_a_view_that_may_not_be_used() -> None:
+    x = leaf()
+    with torch.no_grad():
+        y = x[1:]
+    y.detach().mul_(2)
+    y.bool()
+    with pytest.raises(RuntimeError, match="view"):
+        y.diagonal()
+
+
+def test_a_view_made_in_no_grad_leads_nowhere_but_is_freed() -> None:
+    x = leaf()
+    with torch.no_grad():
+        y = x[1:]
+    z = y.softmax(0)
+    z.sum().backward()
+    with pytest.raises(RuntimeError, match="freed"):
+        z.sum().backward()
+
+
+def test_zeros_in_place_of_gradients_are_inference_tensors_in_its_mode() -> None:
+    x, y = leaf(), leaf()
+    z = (x * 1).sum()
+    with torch.inference_mode():
+        (zeros,) = torch.autograd.grad(z, y, materialize_grads=True)
+    assert zeros.is_inference()
+
+
+def test_bools_are_not_subtracted_from_numbers() -> None:
+    with pytest.raises(RuntimeError):
+        1 - torch.tensor(True)
+
+
+def test_index_copy_counts() -> None:
+    x = torch.zeros(3)
+    with pytest.raises(IndexError):
+        x.index_copy_(0, torch.tensor([0, 1]), torch.tensor(1.0))
+    with pytest.raises(IndexError):
+        x.index_copy_(0, torch.tensor([0, 1]), torch.ones(3))
+
+
+def test_what_is_empty_cannot_be_wrong() -> None:
+    x = torch.zeros(1, 0)
+    x[torch.tensor([[1]])] = 5
+    empty = torch.zeros(0)
+    assert torch.cat([empty, empty], 3).shape == (0,)
+    assert (torch.zeros(1, 0, dtype=torch.bool) @ torch.zeros(0, dtype=torch.bool)).shape == (1,)
+    torch.zeros(0, dtype=torch.int32).fmod_(0)
+    z = torch.zeros(0, dtype=torch.complex128, requires_grad=True)
+    torch.view_as_real(z).sum().backward()
+    assert z.grad.shape == (0,)
+
+
+def test_any_real_number_fills_any_dtype() -> None:
+    assert torch.zeros(1, dtype=torch.bool).index_fill_(0, torch.tensor([0]), 2.5).tolist() == [
+        True
+    ]

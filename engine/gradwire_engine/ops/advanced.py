@@ -69,6 +69,13 @@ def indexed_shape(shape: Shape, indices: tuple[Any, ...]) -> Shape:
     return (*rest[:at], *inner, *rest[at:])
 
 
+def _names_nothing(shape: Shape, indices: Any) -> bool:
+    """Whether no element is looked up, so that no index can be wrong."""
+    named = [(shape[d], indices[d].size) for d in _places(tuple(indices))]
+    empty = 0 in indexed_shape(shape, tuple(indices))
+    return empty and not any(count and not size for size, count in named)
+
+
 def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
     """The index as the array library takes it, every tensor checked against its axis."""
     for dim in _places(tuple(indices)):
@@ -89,10 +96,8 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
 )
 def index(xp: Any, input: Array, indices: Arrays) -> Array:
     """The elements at places given by tensors, one for each axis or None to keep it."""
-    shape = indexed_shape(input.shape, tuple(indices))
-    named = [(input.shape[d], indices[d].size) for d in _places(tuple(indices))]
-    if 0 in shape and not any(count and not size for size, count in named):
-        return xp.empty(shape, input.dtype)  # nothing is looked up, so no index can be wrong
+    if _names_nothing(input.shape, indices):
+        return xp.empty(indexed_shape(input.shape, tuple(indices)), input.dtype)
     return input[_full("index", input.shape, indices)]
 
 
@@ -163,6 +168,8 @@ def index_put_at(
 ) -> Array:
     """The input with values put, or added, at places given by tensors of ints."""
     out = xp.array(input, order="C")
+    if _names_nothing(input.shape, indices):
+        return out
     full = _full("index_put", input.shape, indices)
     if not accumulate:
         out[full] = values

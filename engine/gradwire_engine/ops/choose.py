@@ -14,9 +14,10 @@ from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.compare import isfinite
+from gradwire_engine.ops.creation import fits
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import BOOL, COMPLEX, Spec
+from gradwire_engine.spec import BOOL, COMPLEX, INTEGER, Spec, dtype_of
 
 
 def _needs_condition(named: dict[str, Any]) -> None:
@@ -82,12 +83,17 @@ def _needs_mask(named: dict[str, Any]) -> None:
     unpromoted=("mask", "value"),
     batch=parts(lambda input, mask, value: _filled(input, mask, value)),
     check=_needs_mask,
+    fallible=lambda operands: (
+        isinstance(operands[2], Weak) and operands[0].dtype.category == INTEGER
+    ),
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
     formula="input: g where the mask is False; value: the sum of g where it is True",
     numbers=("value",),
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""
+    if input.dtype.kind in "iu" and type(value) in (int, float):
+        value = fits("masked_fill", value, dtype_of(input.dtype))
     return chosen(xp, mask, xp.asarray(value).astype(input.dtype), input)
 
 

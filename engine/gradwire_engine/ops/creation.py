@@ -176,9 +176,10 @@ def fits(asked: str, value: Number, dtype: DType) -> Any:
     if dtype.category == INTEGER:
         info = np.iinfo(dtype.numpy)
         whole = int(value)  # type: ignore[arg-type]
-        if not info.min and -info.max <= whole < 0:  # -1 of an unsigned dtype is its largest
+        exact = isinstance(value, int)
+        if not info.min and exact and -info.max <= whole < 0:  # -1, unsigned, is the largest
             whole += info.max + 1
-        if not info.min <= whole <= info.max:
+        if not info.min <= (whole if exact else value) <= info.max:  # type: ignore[operator]
             raise error(
                 "invalid_argument",
                 f"{asked}: {value} does not fit into {dtype.name}",

@@ -10,13 +10,13 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.advanced import index_put_at
-from gradwire_engine.ops.creation import zeros_like
+from gradwire_engine.ops.creation import fits, zeros_like
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.index import integers_at
 from gradwire_engine.promote import Weak, broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Arrays
-from gradwire_engine.spec import COMPLEX, Spec
+from gradwire_engine.spec import COMPLEX, INTEGER, Spec, dtype_of
 
 
 def _filled(input: Spec, value: Spec | Weak) -> Inferred:
@@ -39,9 +39,15 @@ def _filled(input: Spec, value: Spec | Weak) -> Inferred:
     return Inferred(input)
 
 
+def _whole_of_number(input: Spec, value: Spec | Weak) -> bool:
+    """Whether a Python number is to be put into integers, which may not hold it."""
+    return isinstance(value, Weak) and input.dtype.category == INTEGER
+
+
 @primitive(
     vjp(input=lambda g: zeros_like(g), value=lambda g: sum(g)),
     spec=_filled,
+    fallible=lambda operands: _whole_of_number(*operands),
     inplace=True,
     exact=True,
     grad_name=lambda named: f"FillBackward{int(isinstance(named['value'], Spec))}",
@@ -51,6 +57,8 @@ def _filled(input: Spec, value: Spec | Weak) -> Inferred:
 def fill(xp: Any, input: Array, value: Array) -> Array:
     """One value in the shape and dtype of a tensor."""
     out = xp.empty(input.shape, input.dtype)
+    if input.dtype.kind in "iu" and type(value) in (int, float):
+        value = fits("fill", value, dtype_of(input.dtype))
     out[...] = value
     return out
 

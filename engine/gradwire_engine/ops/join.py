@@ -47,7 +47,8 @@ def _joined(tensors: tuple[Spec, ...], dim: int) -> Inferred:
             "use stack, or reshape it to (1,)",
         )
     first = next((s for s in specs if not _nothing(s.shape)), specs[0])
-    place = axis("cat", dim, len(first.shape))
+    # torch passes over tensors of shape (0,), and any axis will do if all are
+    place = 0 if _nothing(first.shape) else axis("cat", dim, len(first.shape))
     length = 0
     for i, spec in enumerate(specs):
         if _nothing(spec.shape):
@@ -71,7 +72,8 @@ def _but(shape: Shape, place: int) -> tuple[int, Shape]:
 
 def _cut(g: Any, specs: tuple[Spec, ...], dim: int) -> list[Any]:
     """The parts of a joined tensor's gradient that belong to each tensor."""
-    place, start, found = axis("cat", dim, g.ndim), 0, []
+    nothing = all(_nothing(spec.shape) for spec in specs)
+    place, start, found = 0 if nothing else axis("cat", dim, g.ndim), 0, []
     for spec in specs:
         if _nothing(spec.shape):
             found.append(zeros_of(g, (0,)))
@@ -101,7 +103,7 @@ def _joined_in_each(b: Any) -> Any:
 def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
     """Join tensors along an axis they have."""
     kept = [t for t in tensors if not _nothing(t.shape)] or [tensors[0]]
-    return xp.concatenate(kept, axis=dim)
+    return xp.concatenate(kept, axis=0 if _nothing(kept[0].shape) else dim)
 
 
 def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:

@@ -56,12 +56,13 @@ def product(xp: Any, a: Array, b: Array) -> Array:
 
 
 def same_dtype(asked: str, **operands: Spec) -> None:
-    """Matrix products don't promote; and there is none of bools."""
+    """Matrix products don't promote; and there is none of bools, if they hold any."""
     first, *others = operands.values()
     if any(other.dtype is not first.dtype for other in others):
         given = ", ".join(f"{name} is {spec.dtype.name}" for name, spec in operands.items())
         raise error("dtype_mismatch", f"{asked}: {given}", "convert them to one dtype")
-    if first.dtype is bool_:
+    empty = not all(spec.size for spec in operands.values())
+    if first.dtype is bool_ and not (empty and any(len(s.shape) > 1 for s in operands.values())):
         raise error(
             "dtype_mismatch",
             f"{asked}: there is no product of bool matrices",

@@ -61,6 +61,7 @@ def _name(named: dict[str, Any]) -> str:
     takes=NUMERIC,
     grad_name=_name,
     fallible=lambda operands: _of_integers(*operands),
+    keeps_result=lambda operands: not any(isinstance(o, Weak) for o in operands),
     domain=(0.3, 2.5),
     formula="input: g conj(exponent input^(exponent - 1)); exponent: g conj(out log input)",
 )

@@ -45,6 +45,8 @@ def _along(g: Any, input: Any, out: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _of_all(g: Any, input: Any, out: Any) -> Any:
+    if not input.shape:
+        return g
     flat = reshape(input, (-1,))
     return reshape(product_gradient(g, flat, out, 0), input.shape)
 

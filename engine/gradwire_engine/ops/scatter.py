@@ -12,7 +12,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.creation import full
+from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.gather import (
     at,
@@ -34,7 +34,7 @@ from gradwire_engine.ops.views import placed
 from gradwire_engine.promote import Weak, broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
-from gradwire_engine.spec import Number, Spec, bool_, int64
+from gradwire_engine.spec import COMPLEX, INTEGER, Number, Spec, bool_, dtype_of, int64
 
 
 def same_dtype(asked: str, input: Spec, src: Spec | Weak) -> None:
@@ -113,6 +113,28 @@ def scatter_add(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Ar
 
 
 # along one axis, by a vector of indices
+
+
+def _copied_rows_fit(input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
+    """As for index_add; torch calls more of what is wrong an IndexError here."""
+    axes, shape = (len(input.shape), len(source.shape)), source.shape
+    early = (
+        len(index.shape) > 1
+        or (not shape and index.size != 1)
+        or (0 not in axes and axes[0] != axes[1])
+    )
+    same = shape and input.shape and shape[:dim] == input.shape[:dim]
+    late = same and shape[dim + 1 :] == input.shape[dim + 1 :] and index.size != shape[dim]
+    alike = source.dtype is input.dtype and index.dtype.category == INTEGER
+    if early or (alike and (late or (shape and not input.shape and index.size != shape[0]))):
+        raise error(
+            "invalid_argument",
+            f"index_copy: the tensor is {list(input.shape)}, the index {list(index.shape)}, "
+            f"what is written {list(shape)}",
+            "the index is a vector with an element for each slice that is written",
+            raised=IndexError,
+        )
+    return _rows_fit("index_copy", input, dim, index, source)
 
 
 def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
@@ -196,7 +218,7 @@ def _times(g: Any, alpha: Number) -> Any:
             index_select(g, dim, index), source_spec.shape
         ),
     ),
-    spec=lambda input, dim, index, source: _rows_fit("index_copy", input, dim, index, source),
+    spec=_copied_rows_fit,
     inplace=True,
     fallible=True,
     exact=True,
@@ -225,7 +247,7 @@ def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
             f"index_fill: the index has shape {list(index.shape)}, the value {list(value.shape)}",
             "the index is a vector, the value a number or a tensor without axes",
         )
-    if value.dtype.category > input.dtype.category:
+    if value.dtype.category == COMPLEX != input.dtype.category:
         raise error(
             "dtype_mismatch",
             f"index_fill: a {value.dtype.name} value for a {input.dtype.name} tensor",
@@ -257,7 +279,10 @@ def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> A
     out = xp.array(input, order="C")
     seen = out.reshape(raised(out.shape))
     in_range("index_fill", index, seen.shape[dim], dim=dim, negative=True)
-    seen[at(dim, index.reshape(-1))] = value
+    whole = out.dtype.kind in "iu" and type(value) in (int, float)
+    seen[at(dim, index.reshape(-1))] = (
+        fits("index_fill", value, dtype_of(out.dtype)) if whole else value
+    )
     return out
 
 

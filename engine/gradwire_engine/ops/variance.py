@@ -43,6 +43,8 @@ def _var_gradient(
     g: Any, input: Any, dim: Any, correction: Any, input_spec: Spec, out_spec: Spec
 ) -> Any:
     freedom = _freedom(folded_count(input_spec, out_spec), correction)
+    if not freedom and (dim is None or not input_spec.shape):  # it depends on no element then
+        return mul(g, where(eq(input, mean(input)), float("nan"), float("inf")))
     away = sub(input, mean(input, dim, True))
     scale = 2 / freedom if freedom else float("inf")
     return mul(spread(mul(g, scale), dim, input_spec), away)

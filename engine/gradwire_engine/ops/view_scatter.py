@@ -40,11 +40,14 @@ def _written_in_each(b: Any) -> Any:
     return where(view_scatter(base, False, chain), b.front("input"), 0)
 
 
+_RULES = vjp(
+    input=lambda g, chain: view_scatter(contiguous(g), 0, chain),
+    src=lambda g, chain: seen_through(g, chain),
+)
+
+
 @primitive(
-    vjp(
-        input=lambda g, chain: view_scatter(contiguous(g), 0, chain),
-        src=lambda g, chain: seen_through(g, chain),
-    ),
+    _RULES,
     spec=lambda input: input,
     family="elementwise",
     exact=True,
@@ -59,3 +62,20 @@ def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
     out = xp.copy(input, order="K")
     write_through(chain, out, src)
     return out
+
+
+@primitive(
+    _RULES,
+    spec=lambda input: input,
+    family="elementwise",
+    exact=True,
+    public=False,
+    grad_name="CopySlices",
+    keeps_result=lambda operands: True,
+    formula="input: g with the part set to 0; src: that part of g",
+    linear=True,
+    batch=_written_in_each,
+)
+def copy_slices(xp: Any, input: Array, src: Array, chain: Data) -> Array:
+    """The same as the node that a write through a view leaves: walked, it is freed as torch's."""
+    return view_scatter.kernel(xp, input, src, chain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.checkpoint import Packed
+from gradwire_engine.ops.view_scatter import copy_slices
 from gradwire_engine.promote import Weak
 from gradwire_engine.snapshot.edges import EDGES, alike, spec_at
 from gradwire_engine.snapshot.fields import listed, need, whole
@@ -86,6 +87,8 @@ def _fits(item: Any, version: int, place: int, node: Node) -> bool:
     may have any form: no walk gets past its version.
     """
     call = node.recipe.call
+    if call.op is copy_slices:
+        return item is None
     many = -len(call.outputs) <= place < len(call.inputs)
     wanted = (call.outputs[~place] if place < 0 else call.inputs[place]) if many else item
     if type(item) is not Tensor:

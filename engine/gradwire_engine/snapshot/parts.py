@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.call import Call
-from gradwire_engine.ops.view_scatter import view_scatter
+from gradwire_engine.ops.view_scatter import copy_slices, view_scatter
 from gradwire_engine.ops.views import PARTS, placed
 from gradwire_engine.snapshot.fields import need, whole
 from gradwire_engine.spec import Spec
@@ -16,7 +16,7 @@ from gradwire_engine.spec import Spec
 
 def check_part(call: Call) -> None:
     """Refuse a call whose data names no part of its operands; may raise anything else too."""
-    if call.op is view_scatter:
+    if call.op in (view_scatter, copy_slices):
         base, part = call.inputs
         wanted = part.shape if type(part) is Spec else None
         end = led(call.attributes["chain"], base)

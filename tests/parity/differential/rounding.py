@@ -7,14 +7,18 @@ torch's own run makes its numbers as different, they say nothing about gradwire.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from tests.parity.differential.observe import changes, observed
 from tests.parity.differential.run import Variables, execute, runnable
 from tests.parity.differential.step import Program
+from tests.parity.differential.world import floating
 
 _RUNS = 3
+Way = Callable[[torch.Tensor], torch.Tensor]
+"""How numbers are changed in their last digits."""
 
 
 def ill_conditioned(program: Program) -> bool:
@@ -22,26 +26,47 @@ def ill_conditioned(program: Program) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clean = observed(_run(program, None))
-        noisy = (_run(program, torch.Generator().manual_seed(seed)) for seed in range(_RUNS))
-        return any(changes(clean, observed(found)) for found in noisy)
+        ways: list[Way] = [_noise(seed) for seed in range(_RUNS)]
+        found = (observed(_run(program, way)) for way in (*ways, _rounded))
+        return any(changes(clean, other) for other in found)
 
 
-def _run(program: Program, noise: torch.Generator | None) -> Variables:
+def _noise(seed: int) -> Way:
+    """Factors of about 1, an own one for each number."""
+    source = torch.Generator().manual_seed(seed)
+
+    def noisy(x: torch.Tensor) -> torch.Tensor:
+        step = 4 * torch.finfo(x.dtype).eps
+        return x * (1 + step * (2 * torch.rand(x.shape, generator=source) - 1)).to(x.dtype)
+
+    return noisy
+
+
+def _rounded(x: torch.Tensor) -> torch.Tensor:
+    """A few last digits fewer: numbers that differ by rounding alone are equal then."""
+    exponent = torch.frexp(x.abs().double())[1]
+    least = torch.ldexp(torch.tensor(8 * torch.finfo(x.dtype).eps).double(), exponent)
+    if x.is_complex():
+        parts = (torch.round(part.double() / least) * least for part in (x.real, x.imag))
+        return torch.complex(*parts).to(x.dtype)
+    return (torch.round(x.double() / least) * least).to(x.dtype)
+
+
+def _run(program: Program, noise: Way | None) -> Variables:
     variables: Variables = {}
     for step in program:
         if not runnable(variables, step):
             continue
         execute(torch, variables, step, lambda: None)
-        if noise is not None and step.kind != "leaf":
+        if noise is not None:
             for name in step.out:
                 _disturb(variables.get(name), noise)
     return variables
 
 
-def _disturb(x: Any, noise: torch.Generator) -> None:
+def _disturb(x: Any, noise: Way) -> None:
     """Change new numbers in their last digits, behind autograd's back."""
-    if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x._is_view():
+    if not isinstance(x, torch.Tensor) or not floating(x) or x._is_view():
         return
-    if not x.is_inference() and x._version == 0:
-        size = 4 * torch.finfo(x.dtype).eps
-        x.data.mul_(1 + size * (2 * torch.rand(x.shape, generator=noise).to(x.dtype) - 1))
+    if not x._is_zerotensor() and not x.is_inference() and x._version == 0:
+        x.data.copy_(noise(x.data))

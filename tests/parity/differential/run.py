@@ -130,7 +130,11 @@ def _bound(variables: Variables, step: Step, made: Any) -> Any:
 
 def _lent(value: Any, variables: Variables) -> bool:
     """Whether torch gave a gradient in memory that something else has too, or as a view of it."""
-    if not hasattr(value, "untyped_storage") or not value.numel():
+    if not hasattr(value, "untyped_storage"):
+        return False
+    if any(value is x for x in variables.values()):  # asked for twice
+        return True
+    if not value.numel():
         return False
     if value._is_view() or not all(s for n, s in zip(value.shape, value.stride(), strict=True)):
         return True

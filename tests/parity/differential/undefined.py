@@ -23,7 +23,7 @@ def undefined(variables: Mapping[str, Any], step: Step) -> bool:
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if _repeats(target) and not _same_everywhere(step):
         return True
-    if step.kind == "assignment by advanced index":
+    if step.kind == "assignment by advanced index" or step.name == "addmm_":
         return any(_share(target, other) for other in others)
     return any(_shifted(target, other) for other in others)
 
@@ -32,11 +32,13 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     """Whether torch allows or refuses a step by what means nothing.
 
     An operand that is one element of the target: by strides of axes of size 1. zero_ of an
-    inference tensor: by whether a view of it was taken.
+    inference tensor: by whether a view of it was taken. Which of equal elements topk finds.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if step.name == "zero_" and target.is_inference():
+        return True
+    if step.name == "topk" and target.unique().numel() < target.numel():
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True

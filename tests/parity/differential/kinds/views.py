@@ -113,7 +113,8 @@ _STRIDED = (((2,), (1,)), ((2,), (2,)), ((1, 2), (2, 1)), ((2, 1), (1, 1)), ((2,
 def _strided(w: World, x: Ref) -> tuple[Any, ...] | None:
     """Parts of tensors that begin their storage; elsewhere torch shows what lies beside."""
     model = w.get(x)
-    if model._is_view() or not model.is_contiguous():
+    whole = model.untyped_storage().nbytes() == model.numel() * model.element_size()
+    if model._is_view() or not whole or not model.is_contiguous():
         return None
     return w.one(_STRIDED)  # type: ignore[no-any-return]
 
