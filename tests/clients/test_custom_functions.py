@@ -99,3 +99,56 @@ def test_a_failed_forward_changes_nothing(session: Session) -> None:
     with pytest.raises(ValueError, match="after the write"):
         Writes.apply(x)
     assert x.tolist() == [1.0] and x._version == 0
+
+
+class LooksBackward(torch.autograd.Function):
+    """Its backward reads values: of what was saved, of ctx, and of the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, n: int) -> Any:
+        ctx.save_for_backward(x)
+        ctx.inner, ctx.n = x.exp(), n
+        return ctx.inner * n
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        scale = ctx.n if float(g.sum()) > 0 else -ctx.n  # read in backward
+        assert x.numpy().shape == (2,)
+        return abs(g) * ctx.inner * scale, None
+
+
+def test_a_backward_that_looks_at_values(session: Session) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = LooksBackward.apply(x, 3)
+    assert y.grad_fn.name() == "LooksBackwardBackward"
+    if session.transport.url != "embedded":
+        line = LooksBackward.backward.__code__.co_firstlineno + 3
+        with pytest.raises(RuntimeError, match=rf"LooksBackward.*functions\.py:{line}") as refused:
+            (-y).sum().backward()
+        assert getattr(refused.value, "code", None) == "untraceable"
+        assert x.grad is None
+        return
+    (-y).sum().backward(retain_graph=True)
+    assert torch.allclose(x.grad, -3 * x.detach().exp())
+    with pytest.raises(RuntimeError, match=r"LooksBackward\.backward looks at values: it can't be"):
+        torch.autograd.grad(y.square().sum(), x, create_graph=True)
+    assert torch.allclose(torch.autograd.grad(y.sum(), x)[0], 3 * x.detach().exp())
+
+
+def test_what_a_backward_in_python_raises(session: Session) -> None:
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            raise KeyError(f"after a look at {float(g)}")
+
+    x = torch.tensor(1.0, requires_grad=True)
+    y = Fails.apply(x)
+    told = "KeyError: 'after a look at 1.0'" if session.transport.url == "embedded" else "looks at"
+    with pytest.raises(RuntimeError, match=told):
+        y.backward()
+    assert x.grad is None

@@ -129,6 +129,10 @@ class Embedded:
         _recent.keep(key)
         return key
 
+    def admit(self, program: Any) -> None:
+        """Have the host find Python of this process under its id, as long as somebody holds it."""
+        _host().programs.admit(program)
+
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program in the body, in one call; for replies without arrays."""
         request = read(TRANSFORMS[name].inline, body)

@@ -10,6 +10,7 @@ import numpy as np
 from gradwire import current
 from gradwire.autograd.faults import note_fault
 from gradwire.autograd.mirrored import Mirror
+from gradwire.autograd.python import PythonBackward
 from gradwire.autograd.written import Backward, Forward, Used, distinct
 from gradwire.leaf import leaf
 from gradwire.tensor import Tensor
@@ -51,6 +52,8 @@ def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
         step["out"] = [t._name if r is None else None for t, r in zip(found, results, strict=True)]
         mode = None if backward is not None else "no_grad"
         session.record(step, made, mark=recording.mark, grad_mode=mode)
+        if backward is not None and backward.as_python:
+            session.flush()  # from then on the graph holds the Python
     return found
 
 
@@ -61,18 +64,17 @@ def _step(forward: Forward, backward: Backward | None) -> dict[str, Any]:
     given = None if backward is None else backward.of_tensors()
     if given is None or all(g is None for g in given):
         _spare(forward)
-        given, body, saved = None, _unused(len(names)), []
+        given, key, saved = None, session.program(_unused(len(names))), []
     else:
         assert backward is not None
-        body = backward.body([g for g in given if g is not None])
-        saved = list(backward.kept)
+        key, saved = _known(session, backward, given), list(backward.kept)
     inputs = [name for name, _ in forward.trace.inputs]
     constant = {id(t) for t in ctx.non_differentiable}
     pairs = zip(names, forward.tensors, strict=True)
     return {
         "call": session.program(forward.body(names)),
         "args": [tensor._name for _, tensor in forward.trace.inputs],
-        "backward": session.program(body),
+        "backward": key,
         "null": inputs[:-1] if given is None else _null(inputs, given),
         "save": saved,
         "name": forward.used.name,
@@ -81,6 +83,17 @@ def _step(forward: Forward, backward: Backward | None) -> dict[str, Any]:
         "materialize_grads": ctx.materialize_grads,
         "once_differentiable": forward.used.once_differentiable,
     }
+
+
+def _known(session: Any, backward: Backward, given: Sequence[Any]) -> str:
+    """The id of the backward's program, or of the Python that runs in its place."""
+    if not backward.as_python:
+        found: str = session.program(backward.body([g for g in given if g is not None]))
+        return found
+    made = PythonBackward(backward)
+    backward.kept_alive = made
+    session.transport.admit(made)
+    return made.id
 
 
 def _null(inputs: Sequence[str], given: Sequence[Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradwire.autograd.context import FunctionCtx
 from gradwire.tensor import Tensor
-from gradwire.trace import Trace
+from gradwire.trace import Trace, taken_apart
 from gradwire.wire import tensors_in
 from gradwire_engine.arrays import phantom
 from gradwire_engine.errors import GradwireError
@@ -131,21 +131,50 @@ class _Inside(Trace):
 class Backward:
     """The backward, written down. found: the gradients that it gave, as it gave them.
 
-    failed: what it raised, which is raised where a walk comes to it.
+    failed: what it raised, which is raised where a walk comes to it. as_python: whether it looks at
+    values, and runs in the walk.
     """
 
     def __init__(self, forward: Forward) -> None:
         self.forward = forward
-        self.trace = _Inside(forward)
-        self.gradients = [
-            _gradient(self.trace, o) if isinstance(o, Tensor) else None for o in forward.outputs
-        ]
         self.failed: Exception | None = None
         self.found: tuple[Any, ...] = ()
+        self.as_python = False
+        self.kept_alive: Any = None  # until the graph holds it
+        self._begin()
         try:
             self.found = self._called()
         except Exception as problem:  # whatever the user's Python raises
-            self.failed = problem
+            code = problem.code if isinstance(problem, GradwireError) else ""
+            if code == "untraceable" and runs_as_python(forward.session):
+                self._leave_to_python()
+            else:
+                self.failed = problem
+
+    def _begin(self) -> None:
+        self.trace = _Inside(self.forward)
+        self.gradients = [
+            _gradient(self.trace, o) if isinstance(o, Tensor) else None
+            for o in self.forward.outputs
+        ]
+
+    def _leave_to_python(self) -> None:
+        """It will run in the walk: all on ctx is kept; of what it gives only specs are known."""
+        self.as_python = True
+        self.forward.ctx.unpack(())
+        self._begin()
+        for value in list(vars(self.forward.ctx).values()):
+            taken_apart(value, self._lift)
+        self.found = tuple([self._unknown(arg) for arg in self.forward.given])
+
+    def _lift(self, tensor: Tensor) -> None:
+        self.trace.lifted(tensor)
+
+    def _unknown(self, arg: Any) -> Tensor | None:
+        if not isinstance(arg, Tensor) or not arg.requires_grad:
+            return None
+        meta = Meta.of(phantom(tuple(arg.shape), arg.dtype.numpy), device="meta")
+        return Tensor(self.trace, meta)  # type: ignore[arg-type]
 
     def _called(self) -> tuple[Any, ...]:
         ctx = self.forward.ctx

@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import Mapping
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from gradwire_engine.errors import error
 from gradwire_service.host.elements import Array
@@ -17,6 +18,7 @@ from gradwire_service.host.programs.normal import written
 from gradwire_service.host.programs.program import Program
 from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.reply import Reply
+from gradwire_service.host.scope import Callee
 from gradwire_service.host.sessions import timestamp
 
 _LISTS = 8
@@ -64,8 +66,16 @@ class Programs:
     def __init__(self, limits: Limits, ledger: Ledger) -> None:
         self._limits, self._ledger = limits, ledger
         self._stored: dict[str, Stored] = {}
+        self._foreign: WeakValueDictionary[str, Callee] = WeakValueDictionary()
         self._serials = count(1)
         self._lock = threading.Lock()
+
+    def admit(self, program: Callee) -> None:
+        """Let something else than a program be called by its id, as long as somebody holds it.
+
+        For code of the process that the host is embedded in; what comes from afar is data.
+        """
+        self._foreign[program.id] = program
 
     def put(self, model: Model, arrays: Mapping[str, Array]) -> tuple[Stored, bool]:
         """Check a program and keep it; also whether it is new."""
@@ -108,7 +118,8 @@ class Programs:
 
     def find(self, key: str) -> Program:
         """The program with this id; program_not_found otherwise."""
-        return self.stored(key).program
+        foreign: Any = self._foreign.get(key)
+        return self.stored(key).program if foreign is None else foreign
 
     def all(self) -> list[Stored]:
         """All programs, oldest first."""
