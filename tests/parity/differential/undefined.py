@@ -38,7 +38,7 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if step.name == "zero_" and target.is_inference():
         return True
-    if step.name == "topk" and target.unique().numel() < target.numel():
+    if step.name == "topk" and target.detach().unique().numel() < target.numel():
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True
