@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[str]:
-    """The URL of a server on a free loopback port, which ends with the block."""
+def serving(*options: str, **settings: object) -> Iterator[str]:
+    """The URL of a server with these settings on a free loopback port; it ends with the block."""
+    said_so = {f"GRADWIRE_{name.upper()}": str(value) for name, value in settings.items()}
     command = [sys.executable, "-m", "gradwire_service", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    environment = os.environ | said_so
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         said = process.stdout.readline()
         found = re.search(r"http://\S+", said)

@@ -15,6 +15,8 @@ from tests.clients.serving import serving
 from tests.parity.higher_order.campaign import Tally, one, seeds_from
 
 EMBEDDED, OVER_HTTP = 500, 50
+PROGRAMS = 100_000
+"""That the server may store: each way to each function brings some of its own."""
 
 
 def main() -> int:
@@ -24,7 +26,7 @@ def main() -> int:
     console.print(f"functions over functions: seed {asked.seed}")
     with ProcessPoolExecutor(asked.workers) as pool:
         embedded = _shown("embedded", console, pool, asked.seed, asked.embedded, None)
-        with serving() as url:
+        with serving(programs=PROGRAMS) as url:
             over_http = _shown("over HTTP", console, pool, asked.seed + 1, asked.http, url)
     return 1 if embedded.failures or over_http.failures else 0
 
