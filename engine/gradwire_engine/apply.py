@@ -22,7 +22,8 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
     try:
         call, flat = planned(op, args)
     except GradwireError as problem:
-        if not isinstance(problem, TypeError):
+        early = op.name == "select" and isinstance(problem, IndexError)  # known from x[i]
+        if not early and not isinstance(problem, TypeError):
             _refuse_unusable(op, args, state)
         raise
     if state.meter is not None and call.nbytes:
@@ -153,7 +154,9 @@ def _device(op: Primitive, flat: list[Any], state: State) -> str:
 
 def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
     """Make the node of a call if a gradient can flow; also which outputs it has to save."""
-    if not state.grad or not call.op.differentiable or not call.differentiable:
+    if not state.grad or not call.op.differentiable:
+        return None, ()
+    if not call.differentiable and call.outputs:
         return None, ()
     ruled = call.ruled
     edges: tuple[Edge | None, ...] = tuple(
@@ -163,6 +166,8 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         ]
     )
     needs = tuple([edge is not None for edge in edges])
+    if not call.outputs:  # unbind of an axis of size 0
+        return None, ()
     if True not in needs:
         nowhere = tuple(map(_nowhere, flat, ruled))
         if not any(nowhere):
@@ -221,7 +226,12 @@ def save_outputs(node: Node, outputs: list[Tensor]) -> None:
             for place, saved in zip(places, node.saved, strict=True)
         ]
     )
-    node.versions = tuple([s.version if type(s) is Tensor else 0 for s in node.saved])
+    node.versions = tuple(
+        [
+            saved.version if place < 0 else version
+            for place, saved, version in zip(places, node.saved, node.versions or (), strict=True)
+        ]
+    )
 
 
 def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:

@@ -285,12 +285,13 @@ _WANTED = {
 def axis(asked: str, dim: int, ndim: int) -> int:
     """A dim of a tensor with `ndim` axes as 0 <= dim < ndim; IndexError as in torch otherwise."""
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    scalar_first = not ndim and asked in ("split", "split_with_sizes")  # in torch's order
     if not low <= dim <= high:
         raise error(
             "invalid_argument",
             f"{asked}: dim {dim} is out of range for a tensor with {ndim} axes",
             f"dim must be between {low} and {high}",
-            raised=IndexError,
+            raised=RuntimeError if scalar_first else IndexError,
         )
     return dim % ndim if ndim else 0
 

@@ -274,3 +274,26 @@ def test_any_real_number_fills_any_dtype() -> None:
     assert torch.zeros(1, dtype=torch.bool).index_fill_(0, torch.tensor([0]), 2.5).tolist() == [
         True
     ]
+
+
+def test_an_operand_written_by_its_own_op_was_modified() -> None:
+    x = leaf()
+    y = x * 1
+    y **= y
+    with pytest.raises(RuntimeError, match="modified in place"):
+        y.sum().backward()
+
+
+def test_an_index_too_large_is_said_before_all_else() -> None:
+    y = leaf() * 1
+    first, _ = y.split(2)
+    y.mul_(2)
+    with pytest.raises(IndexError):
+        first[2]
+    with pytest.raises(RuntimeError):
+        first[1]
+
+
+def test_a_scalar_is_not_split_along_any_axis() -> None:
+    with pytest.raises(RuntimeError):
+        torch.tensor(1.0).split(1, 2)

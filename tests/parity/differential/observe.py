@@ -86,6 +86,7 @@ def close(expected: np.ndarray, actual: np.ndarray, relative: float) -> bool:
 UNUSABLE = "a view that may not be used any more"
 """In the place of a tensor whose base was written to, which torch refuses to show."""
 
+TORCHS_WORDS = "INTERNAL ASSERT"
 TORCHS_FAULT = "a tensor on which torch itself fails, and asks to report it"
 
 Sight = Seen | str
@@ -105,7 +106,7 @@ def _shown(x: Any) -> Sight:
     try:
         return _tensor(x)
     except RuntimeError as problem:
-        return TORCHS_FAULT if "INTERNAL ASSERT" in str(problem) else UNUSABLE
+        return TORCHS_FAULT if TORCHS_WORDS in str(problem) else UNUSABLE
 
 
 def _tensor(x: Any, with_grad: bool = True) -> Seen:
