@@ -149,7 +149,7 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
             f"{name}: in-place update of an inference tensor outside inference mode",
             "make a normal tensor of it with clone()",
         )
-    if state.grad and (requires_grad or tensor.requires_grad):
+    if state.grad and ((requires_grad and tensor.dtype.differentiable) or tensor.requires_grad):
         _check_history(name, tensor)
     if tensor.view is not None and name not in _SAME_EVERYWHERE and overlaps(tensor.array):
         raise error(

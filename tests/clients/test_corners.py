@@ -297,3 +297,20 @@ def test_an_index_too_large_is_said_before_all_else() -> None:
 def test_a_scalar_is_not_split_along_any_axis() -> None:
     with pytest.raises(RuntimeError):
         torch.tensor(1.0).split(1, 2)
+
+
+def test_the_real_part_of_a_complex_scalar_fills_integers() -> None:
+    x, y = torch.tensor([1, 2]), torch.tensor([1, 2])
+    z = torch.tensor([7.5 + 1j])[0]
+    x[:] = z
+    y.fill_(z)
+    assert x.tolist() == y.tolist() == [7, 7]
+
+
+def test_integers_have_no_history_to_protect() -> None:
+    x = torch.tensor([[1, 2, 3]])
+    with torch.no_grad():
+        y = x.squeeze()
+    y.copy_(leaf())
+    assert x.tolist() == [[1, 2, 3]]
+    assert not y.requires_grad

@@ -59,6 +59,8 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
     out = xp.empty(input.shape, input.dtype)
     if input.dtype.kind in "iu" and type(value) in (int, float):
         value = fits("fill", value, dtype_of(input.dtype))
+    if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind not in "cb":
+        value = value.real
     out[...] = value
     return out
 
