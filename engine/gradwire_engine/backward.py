@@ -10,6 +10,7 @@ from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
 from gradwire_engine.journal import transaction
 from gradwire_engine.mode import local, using
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
@@ -232,6 +233,8 @@ def _roots(
         if g is not None:
             one = g.spec.with_(shape=g.spec.shape[1:]) if batched else g.spec
             _check_cotangent(asked, index, tensor.spec, one)
+            if one.dtype is not tensor.spec.dtype:
+                g = to_dtype(g, tensor.spec.dtype)
         edge = tensor.edge
         if edge is None:
             raise error(

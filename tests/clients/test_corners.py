@@ -314,3 +314,9 @@ def test_integers_have_no_history_to_protect() -> None:
     y.copy_(leaf())
     assert x.tolist() == [[1, 2, 3]]
     assert not y.requires_grad
+
+
+def test_a_leafs_own_cotangent_takes_its_dtype() -> None:
+    x = leaf()
+    x.backward(torch.ones(3))
+    assert x.session.flush([f"{x._name}.grad"])[f"{x._name}.grad"].array.dtype == "float64"
