@@ -105,10 +105,11 @@ def follow(chain: tuple[tuple[Call, int], ...], array: Any) -> Any:
 
 def write_through(chain: tuple[tuple[Call, int], ...], array: Any, value: Any) -> None:
     """Write where the views of a chain show; an expanded view writes one place several times."""
-    part = follow(chain, array)
-    if not getattr(part.flags, "writeable", True):  # NumPy's guard of broadcast arrays
-        part.flags.writeable = True
-    part[...] = value
+    for link in chain:
+        array = follow((link,), array)
+        if not getattr(array.flags, "writeable", True):  # NumPy's guard of broadcast arrays
+            array.flags.writeable = True
+    array[...] = value
 
 
 def find_call(op: Primitive, key: tuple[Any, ...], arguments: tuple[Any, ...], device: str) -> Call:

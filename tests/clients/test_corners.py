@@ -320,3 +320,9 @@ def test_a_leafs_own_cotangent_takes_its_dtype() -> None:
     x = leaf()
     x.backward(torch.ones(3))
     assert x.session.flush([f"{x._name}.grad"])[f"{x._name}.grad"].array.dtype == "float64"
+
+
+def test_a_window_of_an_expanded_view_is_written() -> None:
+    x = torch.tensor([1.0])
+    x.expand(2).unfold(0, 2, 2)[0, :1].mul_(3)
+    assert x.tolist() == [3]
