@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
