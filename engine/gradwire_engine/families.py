@@ -189,7 +189,7 @@ def _check_nonempty(op: str, shape: tuple[int, ...], dims: tuple[int, ...] | Non
             "invalid_argument",
             f"{op}: there is no element to reduce in a tensor of shape {list(shape)}",
             "reduce over axes that have elements",
-            raised=RuntimeError if dims is None else IndexError,
+            raised=RuntimeError if dims is None or len(dims) == len(shape) > 1 else IndexError,
         )
 
 

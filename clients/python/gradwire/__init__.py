@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 methods.install()
 
+trace = functions.catalogued("trace")  # the op: a module here has that name too
+
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 _LATER = ("func", "optim", "utils")

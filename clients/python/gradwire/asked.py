@@ -8,14 +8,13 @@ from typing import Any
 from gradwire.transport import Received
 from gradwire_engine.arrays import phantom
 from gradwire_engine.families import primitive
-from gradwire_engine.reading import zeros
 from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import DType, Spec, float32
 from gradwire_engine.tensor import Tensor as Meta
 
 
 @primitive(
-    {"joint": lambda g, inputs_spec: tuple(map(zeros, inputs_spec))},
+    {"joint": lambda g, inputs_spec, label: tuple(_like(g, spec, label) for spec in inputs_spec)},
     spec=lambda inputs, shape, dtype: Spec(shape, dtype, ""),
     name="asked",
     public=False,
@@ -24,6 +23,11 @@ from gradwire_engine.tensor import Tensor as Meta
 def _asked(xp: Any, inputs: Arrays, shape: Ints, dtype: DType, label: str) -> Any:
     """A tensor of which the shape came back from the host."""
     return phantom(shape, dtype.numpy)
+
+
+def _like(g: Any, spec: Spec, label: str) -> Any:
+    """The mirror of a gradient: such ops only pick elements, so it depends on g and no more."""
+    return _asked((g,), spec.shape, spec.dtype, label)
 
 
 def asked(operands: Sequence[Any], shape: Sequence[int], dtype: DType, label: str) -> Meta:

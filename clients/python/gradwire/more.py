@@ -64,10 +64,12 @@ def can_cast(from_: DType, to: DType) -> bool:
     return bool(plain(from_).category <= plain(to).category)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor without axes; of the default dtype where none is given."""
-    made = tensor(s, device=device)
-    return made.to(defaults.dtype() if dtype is None else dtype)  # type: ignore[no-any-return]
+    made: Tensor = tensor(s, device=device).to(defaults.dtype() if dtype is None else dtype)
+    return made.requires_grad_(requires_grad)
 
 
 def new_tensor(

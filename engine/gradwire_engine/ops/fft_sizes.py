@@ -107,6 +107,8 @@ def several_axes(
             f"{asked}: {len(s)} sizes for a tensor with {input.ndim} axes",
             "give one for each of the last axes at most",
         )
+    if dim and not input.ndim:
+        one_axis(asked, input, dim[0])
     if dim is not None:
         dims = axes(asked, dim, input.ndim) if dim else ()
     else:

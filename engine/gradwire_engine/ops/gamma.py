@@ -98,6 +98,7 @@ def _enough_dimensions(named: dict[str, Any]) -> None:
 def mvlgamma(xp: Any, input: Array, p: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension p."""
     constant = p * (p - 1) / 4 * log_of_number(pi)
+    input = xp.where(xp.isinf(input), xp.abs(input), input)  # as of lgamma
     parts = (xp.special.gammaln(xp.subtract(input, j / 2)) for j in range(p))
     return xp.add(reduce(xp.add, parts), constant)
 

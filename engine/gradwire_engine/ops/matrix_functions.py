@@ -17,7 +17,7 @@ from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, inv, need_matrices
 from gradwire_engine.ops.views import narrow
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import Spec, int64
+from gradwire_engine.spec import Spec, float32, int64
 
 E = "linalg."
 
@@ -58,9 +58,15 @@ def _exp_gradient(g: Any, A: Any) -> Any:
     return narrow(narrow(whole, last, n, n), last - 1, 0, n)
 
 
+def _exp_spec(A: Spec) -> Spec:
+    """Halves are worked out in float32, as all that is not left to LAPACK."""
+    wide = A.with_(dtype=float32) if A.dtype.half else A
+    return need_matrices("linalg.matrix_exp", wide, square=True).with_(dtype=A.dtype)
+
+
 @primitive(
     vjp(A=lambda g, A: _exp_gradient(g, A)),
-    spec=lambda A: need_matrices("linalg.matrix_exp", A, square=True),
+    spec=_exp_spec,
     name="linalg.matrix_exp",
     aliases=("matrix_exp",),
     formula="a corner of exp([[Aᴴ, g], [0, Aᴴ]])",

@@ -14,6 +14,7 @@ from gradwire_engine.ops.compare import eq, ne
 from gradwire_engine.ops.cumulative import cumprod
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.gather import gather
+from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
@@ -37,13 +38,25 @@ def multi_margin_loss(
     """What the target's score lacks to lead every other class's by a margin, over the classes."""
     how = reduction_of(size_average, reduce, reduction)
     input = input if input.ndim else reshape(input, (1,))
-    target = reshape(target, ()) if input.ndim == 1 and target.shape == (1,) else target
+    alone = input.ndim == 1 and target.shape == (1,)  # the result keeps that axis
+    target = reshape(target, ()) if alone else target
+    fits = weight is None or weight.shape == (input.shape[-1],)
+    if p in (1, 2) and (kind(target) != "i" or not fits):
+        shown = None if weight is None else list(weight.shape)
+        raise error(
+            "invalid_argument",
+            f"multi_margin_loss: target is {target.dtype}, input {list(input.shape)}, "
+            f"weight {shown}",
+            "targets are int64, weight has a number for each class",
+            raised=ValueError if weight is not None and weight.ndim != 1 else RuntimeError,
+        )
     if p not in (1, 2) or input.ndim not in (1, 2) or target.shape != input.shape[:-1]:
         raise error(
             "shape_mismatch" if p in (1, 2) else "invalid_argument",
             f"multi_margin_loss: p is {p}, input is {list(input.shape)}, "
             f"target is {list(target.shape)}",
             "p is 1 or 2; input is (N, C) with target (N), or (C) with a target without axes",
+            raised=RuntimeError if p in (1, 2) else ValueError,
         )
     classes, dim = input.shape[-1], input.ndim - 1
     places = unsqueeze(target, dim)
@@ -52,7 +65,8 @@ def multi_margin_loss(
     if weight is not None:
         lacks = mul(lacks, reshape(gather(weight, 0, reshape(target, (-1,))), places.shape))
     others = ne(places, arange_from(0, classes, device=input.device))
-    return reduced(div(sum(where(others, lacks, 0), (dim,)), classes), how)
+    found = div(sum(where(others, lacks, 0), (dim,)), classes)
+    return reduced(reshape(found, (1,)) if alone else found, how)
 
 
 def _leading(target: Any, dim: int) -> Any:

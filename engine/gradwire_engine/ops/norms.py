@@ -30,7 +30,8 @@ def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, s
     if ord == 1:
         return mul(g, sgn(input))
     if ord == 2:
-        return mul(input, _zero_where(norm == 0, div(g, norm)))
+        none = norm == 0
+        return mul(input, _zero_where(none, div(g, where(none, 1, norm))))
     size = abs(input)
     if ord < 1:
         scaled = _zero_where(size == 0, mul(sgn(input), pow(size, ord - 1)))
