@@ -115,6 +115,7 @@ def _numpy_backend() -> Backend:
         {
             "special": "scipy.special",
             "scipy_linalg": "scipy.linalg",
+            "scipy_fft": "scipy.fft",
             "sparse": "scipy.sparse",
         },
     )
@@ -129,6 +130,7 @@ def _cupy_backend() -> Backend:
         {
             "special": "cupyx.scipy.special",
             "scipy_linalg": "cupyx.scipy.linalg",
+            "scipy_fft": "cupyx.scipy.fft",
             "sparse": "cupyx.scipy.sparse",
         },
     )

@@ -148,19 +148,22 @@ def stack(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
 @composite()
 def hstack(tensors: Arrays) -> Array:
     """Join side by side: along the second axis, vectors along their only one."""
+    _some("hstack", tensors)
     raised = atleast_1d(tensors)
-    return cat(raised, 0 if raised and raised[0].ndim == 1 else 1)
+    return cat(raised, 0 if raised[0].ndim == 1 else 1)
 
 
 @composite(aliases=("row_stack",))
 def vstack(tensors: Arrays) -> Array:
     """Join one below the other: along the first axis, vectors as rows."""
+    _some("vstack", tensors)
     return cat(atleast_2d(tensors), 0)
 
 
 @composite()
 def dstack(tensors: Arrays) -> Array:
     """Join in depth: along the third axis."""
+    _some("dstack", tensors)
     return cat(atleast_3d(tensors), 2)
 
 
