@@ -68,9 +68,10 @@ check: $(STAMPS)/dev ## lint, formatting and types
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
 
-parity-full: $(STAMPS)/torch ## random programs on torch and gradwire, thousands (ARGS="--seed 7" to repeat)
+parity-full: $(STAMPS)/torch ## random programs and torch's table of ops, all samples (ARGS="--seed 7" to repeat)
 	$(BIN)/python -m tests.parity.differential $(ARGS)
 	$(BIN)/python -m tests.parity.higher_order $(ARGS)
+	$(BIN)/python -m tests.parity.opinfo
 
 bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, Tesseract and UM-Bridge
 	$(BIN)/python -m benchmarks $(ARGS)

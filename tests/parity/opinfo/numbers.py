@@ -1,0 +1,107 @@
+"""Tensors of both sides as NumPy arrays, and when two of them are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+from tests.parity.opinfo.stand import Stand, Unlike
+
+import gradwire
+
+RELATIVE = {
+    "float16": 2 * 2.0**-10,
+    "bfloat16": 2 * 2.0**-7,
+    "float32": 1e-5,
+    "complex64": 1e-5,
+}
+"""How far results may be apart, relative to the number and to the largest of its tensor."""
+EXACT = 1e-6
+"""The same for float64 and complex128."""
+ROUNDING = 1e-12
+"""How far what cancels may be apart, relative to the largest number of all that was worked out."""
+
+
+def to_numpy(tensor: Any) -> np.ndarray:
+    """Elements of a tensor of either side; bfloat16 as NumPy knows it."""
+    if isinstance(tensor, Stand):
+        tensor = tensor.tensor
+    if isinstance(tensor, torch.Tensor):
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+        if tensor.dtype is torch.bfloat16:
+            bits = (tensor + 0).contiguous().view(torch.int16).numpy()
+            return np.asarray(bits.view(ml_dtypes.bfloat16))
+        return np.asarray(tensor.numpy(force=True))  # also what torch keeps as a mere zero
+    if tensor.dtype is gradwire.bfloat16:
+        return np.asarray(tensor.detach().float().numpy()).astype(ml_dtypes.bfloat16)
+    return np.asarray(tensor.detach().numpy())
+
+
+def dtype_name(tensor: Any) -> str:
+    """float64, bool, …, of a tensor of either side."""
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+MOST = 64
+"""Axes that an array can have."""
+
+
+def with_gaps(tensor: torch.Tensor) -> gradwire.Tensor:
+    """The same elements as a view of every other element of a leaf."""
+    doubled = torch.stack((tensor.detach(), tensor.detach()), -1)
+    seen: gradwire.Tensor = to_ours(doubled.requires_grad_(tensor.requires_grad))[..., 0]
+    return seen
+
+
+def to_ours(tensor: torch.Tensor) -> gradwire.Tensor:
+    """A leaf of the SDK with the same elements."""
+    plain = tensor.layout is torch.strided and tensor.device.type == "cpu" and tensor.ndim <= MOST
+    if not hasattr(gradwire, dtype_name(tensor)) or not plain:
+        raise Unlike(f"{dtype_name(tensor)}, {tensor.layout}, {tensor.device}, {tensor.ndim} axes")
+    made = gradwire.tensor(to_numpy(tensor).copy(), dtype=getattr(gradwire, dtype_name(tensor)))
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def largest(arrays: list[np.ndarray]) -> float:
+    """The largest finite number of all."""
+    sizes = [np.abs(a.astype(np.complex128)) for a in arrays if a.dtype.kind not in "biu"]
+    return max((float(s[np.isfinite(s)].max(initial=0)) for s in sizes), default=0.0)
+
+
+def apart(found: np.ndarray, wanted: np.ndarray, scale: float) -> str | None:
+    """How two arrays of one shape differ; None if they don't. scale: of all that was worked out."""
+    if wanted.dtype.kind in "biu":
+        same = np.array_equal(found, wanted)
+        return None if same else f"{_short(found)} for {_short(wanted)}"
+    wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
+    a, b = found.astype(wide), wanted.astype(wide)
+    finite = np.isfinite(b)
+    odd_a, odd_b = np.where(finite, 0, a), np.where(finite, 0, b)
+    if not _alike(odd_a, odd_b) or not np.isfinite(a[finite]).all():
+        return f"{_short(found)} for {_short(wanted)}"
+    size = np.abs(np.where(finite, b, 0))
+    relative = RELATIVE.get(wanted.dtype.name, EXACT)
+    bound = (
+        relative * (size + size.max(initial=0))
+        + RELATIVE.get(wanted.dtype.name, ROUNDING) * scale
+        + ROUNDING
+    )
+    error = np.abs(np.where(finite, a, 0) - np.where(finite, b, 0))
+    if (error <= bound).all():
+        return None
+    return f"{_short(found)} for {_short(wanted)}, {error.max():.1e} apart"
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+    """The same infinities and NaNs; of complex numbers, NaN where any part is."""
+    if a.dtype.kind == "c":
+        nan_a, nan_b = np.isnan(a), np.isnan(b)
+        return bool((nan_a == nan_b).all() and (nan_a | (a == b) | np.isinf(a) & np.isinf(b)).all())
+    return bool(np.array_equal(a, b, equal_nan=True))
+
+
+def _short(array: np.ndarray) -> str:
+    text = np.array2string(array, precision=6, threshold=6, separator=",").replace("\n", "")
+    return text if len(text) < 120 else text[:117] + "..."

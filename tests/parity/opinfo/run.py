@@ -1,0 +1,90 @@
+"""An entry of the table run in one of the ways that count; what differs comes back as lines."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from tests.parity.opinfo.checks import Found, differs
+from tests.parity.opinfo.left_out import reason
+from tests.parity.opinfo.numbers import with_gaps
+from tests.parity.opinfo.precision import imprecise
+from tests.parity.opinfo.refusals import refused
+from tests.parity.opinfo.stand import Unlike
+
+EXACT = {"float64": torch.float64, "complex128": torch.complex128}
+ROUNDED = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+WAYS = (*EXACT, *ROUNDED, "gaps", "extremes", "errors")
+"""In which dtype; with operands that have gaps in memory; torch's reference and error inputs."""
+
+BY_STRIDES = ("as_strided", "view")
+"""Entries, by how their names begin, for which gaps in memory mean something else."""
+
+
+@cache
+def entries() -> dict[str, Any]:
+    """What the catalogue has to have, by torch's full name; entries of one name are numbered."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    found: dict[str, Any] = {}
+    for op in op_db:
+        if reason(op) is None:
+            name = op.full_name
+            found[f"{name} #2" if name in found else name] = op
+    return found
+
+
+def told(name: str, way: str, most: int | None = None) -> list[str]:
+    """All that differs for an entry, at most so many samples of it."""
+    op = entries()[name]
+    lines = []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for check in islice(_checks(op, way), most):
+            lines += _lines(check)
+    return lines
+
+
+def _lines(check: Callable[[], Iterable[str]]) -> list[str]:
+    try:
+        return list(check())
+    except Unlike:
+        return []
+    except Exception as problem:
+        text = str(problem).replace("\n", " ")
+        return [f"{type(problem).__name__}: {text[:300]}"]
+
+
+def _checks(op: Any, way: str) -> Iterator[Callable[[], Found]]:
+    torch.manual_seed(0)
+    if way == "errors":
+        cases = op.error_inputs("cpu") if op.error_inputs_func is not None else ()
+        return (partial(refused, op, case) for case in cases)
+    if way in ROUNDED:
+        return (partial(imprecise, op, s, ROUNDED[way]) for s in _samples(op, ROUNDED[way]))
+    if way == "extremes":
+        if op.reference_inputs_func is None or torch.float64 not in op.dtypes:
+            return iter(())
+        drawn = op.reference_inputs("cpu", torch.float64, requires_grad=False)
+        return (partial(differs, op, s, orders=0) for s in drawn)
+    if way == "gaps":
+        askew = not op.name.startswith(BY_STRIDES)
+        drawn = _samples(op, torch.float64) if askew else iter(())
+        return (partial(differs, op, s, with_gaps, 1) for s in drawn)
+    return (partial(differs, op, s) for s in _samples(op, EXACT[way]))
+
+
+def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:
+    """Samples, leaves where torch differentiates; whole numbers where the op takes only these."""
+    if dtype is torch.float64 and not op.dtypes & set(EXACT.values()):
+        dtype = torch.int64 if torch.int64 in op.dtypes else min(op.dtypes, key=str)
+    if dtype not in op.dtypes:
+        return iter(())
+    numbers = dtype.is_floating_point or dtype.is_complex
+    smooth = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
+    return iter(op.sample_inputs("cpu", dtype, requires_grad=bool(numbers and smooth)))
