@@ -43,8 +43,7 @@ def refuse_partial_overlap(name: str, target: Tensor, others: Iterable[Any]) -> 
 def refuse_overlap(name: str, target: Tensor, others: Iterable[Any]) -> None:
     """Refuse operands that share memory with the target, itself among them, where that shows."""
     for other in others:
-        itself = other is target and target.spec.size
-        if itself or (_shares(target, other) and _touch(target.array, other.array)):
+        if other is target or (_shares(target, other) and _touch(target.array, other.array)):
             raise _overlapping(name)
 
 

@@ -326,3 +326,9 @@ def test_a_window_of_an_expanded_view_is_written() -> None:
     x = torch.tensor([1.0])
     x.expand(2).unfold(0, 2, 2)[0, :1].mul_(3)
     assert x.tolist() == [3]
+
+
+def test_an_empty_tensor_is_no_operand_of_its_own_index_copy(session: Session) -> None:
+    x = torch.zeros(1, 0)
+    with pytest.raises(RuntimeError, match="share memory"):
+        x.index_copy_(-1, torch.tensor([1]), x)
