@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradwire as torch
+from gradwire.session import Session
 
 F64 = torch.float64
 
