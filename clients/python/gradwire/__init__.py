@@ -6,6 +6,9 @@ gradwire.connect("http://host:8000")        # from here on there; or set GRADWIR
 
 from __future__ import annotations
 
+from gradwire import importing
+
+# isort: split
 import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from gradwire import utils as utils
 
 methods.install()
+importing.done()
 
 trace = functions.catalogued("trace")  # the op: a module here has that name too
 
