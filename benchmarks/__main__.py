@@ -19,6 +19,7 @@ CASES = (
     "calls",
     "graphs",
     "eager",
+    "op_kinds",
     "rows",
     "hessian",
     "checkpoints",

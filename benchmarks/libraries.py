@@ -18,6 +18,10 @@ class Library(Protocol):
 
     def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]: ...
 
+    def pull(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+    ) -> Sequence[Any]: ...
+
     def row(self, output: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]: ...
 
     def rows(self, output: Any, inputs: Sequence[Any], cotangents: Any) -> Sequence[Any]: ...
@@ -41,6 +45,12 @@ class Torch:
 
     def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]:
         found: Sequence[Any] = self._torch.autograd.grad(output, inputs)
+        return found
+
+    def pull(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+    ) -> Sequence[Any]:
+        found: Sequence[Any] = self._torch.autograd.grad(outputs, inputs, cotangents)
         return found
 
     def row(self, output: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]:
@@ -87,6 +97,11 @@ class Engine:
 
     def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]:
         return self._grad([output], inputs)
+
+    def pull(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+    ) -> Sequence[Any]:
+        return self._grad(outputs, inputs, cotangents)
 
     def row(self, output: Any, inputs: Sequence[Any], cotangent: Any) -> Sequence[Any]:
         return self._grad([output], inputs, [cotangent], retain_graph=True)

@@ -19,11 +19,15 @@ Step = Callable[[], tuple[Any, Sequence[Any]]]
 class Source:
     """Seeded arrays, the same for every library."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: str = "float32") -> None:
         self._random = np.random.default_rng(0)
+        self._dtype = dtype
 
     def normal(self, *shape: int, scale: float = 1.0) -> np.ndarray[Any, Any]:
-        return (scale * self._random.standard_normal(shape)).astype(np.float32)
+        return (scale * self._random.standard_normal(shape)).astype(self._dtype)
+
+    def integers(self, bound: int, *shape: int) -> np.ndarray[Any, Any]:
+        return self._random.integers(0, bound, shape)
 
     def labels(self, count: int, classes: int) -> np.ndarray[Any, Any]:
         return self._random.integers(0, classes, count)

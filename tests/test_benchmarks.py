@@ -17,13 +17,14 @@ from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
 from benchmarks.libraries import LIBRARIES
 from benchmarks.messages import QUESTIONS, WrongAnswerError, gradwire
+from benchmarks.op_kinds import KINDS
 from benchmarks.plain_http import Connection, get, post
 from benchmarks.servers import RIVALS, running
 from benchmarks.side import Side, SideFailedError, Worker
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
-NEEDS_TORCH = {"eager", "hessian", "rows", "training"}
+NEEDS_TORCH = {"eager", "hessian", "op_kinds", "rows", "training"}
 NEEDS_RIVALS = {"small_gradient", "million"}
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch isn't installed")
@@ -58,6 +59,22 @@ def test_a_workload_gives_the_same_on_both_libraries(workload: str) -> None:
         found[name] = [lib.numpy(t) for t in (loss, *gradients)]
     for ours, theirs in zip(found["engine"], found["torch"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+CALLS = {name: row for kind in KINDS.values() for name, row in kind.items()}
+
+
+@needs_torch
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_of_an_op_gives_the_same_on_both_libraries(name: str) -> None:
+    found = {}
+    for library, make in LIBRARIES.items():
+        lib = make()
+        results, gradients = CALLS[name].prepare(lib, "float64")()
+        found[library] = [np.abs(lib.numpy(t)) for t in results], [*map(lib.numpy, gradients)]
+    for ours, theirs in zip(found["engine"], found["torch"], strict=True):
+        for mine, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-8 * np.abs(other).max())
 
 
 def test_verdicts() -> None:
