@@ -17,8 +17,8 @@ from gradwire_service.host import safetensors
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger, Meter, TooMuchHere
+from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.plans import Plans
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
 from gradwire_service.host.reply import Filled
 from gradwire_service.http.codec import write_reply
@@ -432,9 +432,9 @@ def test_what_is_large_or_long_gets_no_plan() -> None:
     host = Host()
     seasoned(host, {"program": program("y = (x * x).sum()", "y"), "inputs": {"x": [1.0] * 300_000}})
     seasoned(host, {"program": program("#" * 20_000 + "\ny = x.sum()", "y"), "inputs": {"x": 1.0}})
-    ops = [{"op": "mul", "args": ["x", [1.0] * 2000], "out": "y"}]
+    ops = [{"op": "mul", "args": ["x", [1.25] * 4000], "out": "y"}]
     long = {"inputs": ["x"], "ops": ops, "outputs": ["y"]}
-    seasoned(host, {"program": long, "inputs": {"x": 1.0}, "grad_outputs": {"y": [1.0] * 2000}})
+    seasoned(host, {"program": long, "inputs": {"x": 1.0}, "grad_outputs": {"y": [1.0] * 4000}})
     assert not host.once.plans.all()
 
 

@@ -23,7 +23,7 @@ from gradwire_service.host import snapshot
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
-from gradwire_service.host.once import Once
+from gradwire_service.host.once import Fetch, Once, Reference
 from gradwire_service.host.programs import Programs
 from gradwire_service.host.protocol import (
     EvaluateRequest,
@@ -34,7 +34,6 @@ from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.run import RunRequest, run
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session, timestamp
-from gradwire_service.host.transforms import Fetch, Reference
 from gradwire_service.version import VERSION
 
 _NONE: Mapping[str, Array] = MappingProxyType({})

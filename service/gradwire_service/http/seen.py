@@ -11,7 +11,7 @@ from copy import copy
 from threading import Lock
 from typing import Any, TypeGuard
 
-from gradwire_service.host.applying import FIELDS, PLANNED
+from gradwire_service.host.once import FIELDS, PLANNED
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 
 _LONGEST, _MOST = 2**14, 256

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from gradwire_service.host.cost import ALLOWANCE
+from gradwire_service.host.once import references
 from gradwire_service.host.programs import Program
 from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol.transforms import TRANSFORMS
-from gradwire_service.host.transforms import references
 from gradwire_service.http.call import SMALL, Answer, Call
 from gradwire_service.http.route import Handler
 from gradwire_service.http.routes.transforms import fetched

@@ -7,9 +7,9 @@ from functools import partial
 
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.elements import Array
+from gradwire_service.host.once import Reference, references
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Reply
-from gradwire_service.host.transforms import Reference, references
 from gradwire_service.http.call import SMALL, Answer, Call
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from gradwire_engine.spec import DType, float32
-from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger, Meter
-from gradwire_service.host.origins import Origins
-from gradwire_service.host.plans import (
+from gradwire_service.host.once.asked import Asked, Done
+from gradwire_service.host.once.plans import (
     LARGEST_INPUTS,
     Known,
     Planned,
@@ -21,42 +20,12 @@ from gradwire_service.host.plans import (
     run,
     specs_of,
 )
-from gradwire_service.host.reply import Filled, Reply, Template
-from gradwire_service.host.transforms import Fetch, reference
-
-Vectors = Mapping[Any, Any]
-"""Cotangents, tangents and the like, by what tells them apart: each goes with some value."""
+from gradwire_service.host.once.references import Fetch, reference
+from gradwire_service.host.origins import Origins
+from gradwire_service.host.reply import Filled, Template
 
 _NOWHERE = Origins()
 """What has no nodes needs no marks."""
-
-
-class Asked(NamedTuple):
-    """A request as far as plans care.
-
-    key: the program, and all that is asked of it but for elements; owner: held with what is kept.
-    inputs: literals in the program's order. vectors: literals that are read like other values.
-    """
-
-    key: Hashable
-    owner: object
-    inputs: Sequence[Any]
-    vectors: Vectors
-
-
-class Done(NamedTuple):
-    """A request that went well the long way.
-
-    inputs: as they came, before the program wrote to any.
-    dtypes: of the values that vectors go with. function: the same on tensors, inputs first, to all
-    that the reply has elements of, in its order.
-    """
-
-    inputs: Sequence[Array]
-    vectors: Mapping[Any, Tensor]
-    dtypes: Mapping[Any, DType]
-    reply: Reply
-    function: Callable[..., Sequence[Tensor]]
 
 
 class Repeated:

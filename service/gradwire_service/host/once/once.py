@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from gradwire_engine.spec import float32, float64
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_service.host import applying, passing
-from gradwire_service.host.applied import CHECKS
 from gradwire_service.host.elements import Array
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Ledger
-from gradwire_service.host.plans import Plans
+from gradwire_service.host.once.applied import CHECKS, Applied
+from gradwire_service.host.once.asked import asked
+from gradwire_service.host.once.plans import Plans
+from gradwire_service.host.once.references import Fetch
+from gradwire_service.host.once.repeated import Repeated
 from gradwire_service.host.programs import Program, Programs, build
-from gradwire_service.host.protocol import EvaluateRequest, GradStep, SessionCreate
+from gradwire_service.host.protocol import EvaluateRequest, SessionCreate, ValueAndGradRequest
 from gradwire_service.host.protocol import Program as Model
-from gradwire_service.host.repeated import Repeated
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.sessions import Session
-from gradwire_service.host.transforms import Fetch, Transform
 
 _NONE: Mapping[str, Array] = MappingProxyType({})
+
+_BUILT = 64
+"""Programs of bodies that are kept as they were built, for requests that bring the same again."""
 
 
 class Once:
@@ -36,6 +40,7 @@ class Once:
         self.limits, self.ledger = limits, ledger
         self.programs, self.fetch = programs, fetch
         self.plans = Plans()
+        self._built: OrderedDict[int, tuple[Model, Program]] = OrderedDict()
 
     def run(
         self,
@@ -46,24 +51,8 @@ class Once:
         seconds: float | None = None,
     ) -> Reply | Filled:
         """Run a program of the body, and differentiate it where the request asks for that."""
-        fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
-        again = Repeated(self.plans, passing.asked(request), arrays, fetch)
-        found = again.answer(self.limits, self.ledger, seconds, allowance)
-        if found is not None:
-            return found
-        if type(request) is EvaluateRequest and _has_grad_steps(request.program):
-            # Its inputs require no grad: a program makes variables of its own of them.
-            return self.apply(
-                "evaluate", request.program, request, arrays, fetch, allowance, seconds
-            )
-        session = self._passing()
-        try:
-            way = Transform(session, request, arrays, fetch)
-            answer = way.run(seconds, allowance)
-            again.learn(passing.done(way, answer, self._tracing))
-            return answer
-        finally:
-            session.close()
+        transform = "value_and_grad" if isinstance(request, ValueAndGradRequest) else "evaluate"
+        return self.apply(transform, request.program, request, arrays, fetch, allowance, seconds)
 
     def apply(
         self,
@@ -77,34 +66,42 @@ class Once:
     ) -> Reply | Filled:
         """A transform of a stored program or of an inline one."""
         fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
-        again = Repeated(self.plans, applying.asked(transform, program, request), arrays, fetch)
+        again = Repeated(self.plans, asked(transform, program, request), arrays, fetch)
         found = again.answer(self.limits, self.ledger, seconds, allowance)
         if found is not None:
             return found
         if not isinstance(program, Program):
-            program = build(program, arrays, self.programs.find, self.limits)
+            program = self._program(program, arrays)
         session = self._passing()
         if transform in CHECKS:
             session.dtype = float64
         try:
-            way = applying.Watched(session, program, request, arrays, fetch)
+            way = Applied(session, program, request, arrays, fetch)
             answer = way.run(transform, seconds, allowance)
             again.learn(way.done(transform, answer, self._tracing))
             return answer
         finally:
             session.close()
 
+    def _program(self, model: Model, arrays: Mapping[str, Array]) -> Program:
+        """The program of a body; the same one again has it ready, unless it calls others' names."""
+        kept = self._built.get(id(model))
+        if kept is not None and kept[0] is model:
+            return kept[1]
+        made = build(model, arrays, self.programs.find, self.limits)
+        if not arrays and not made.calls:
+            self._built[id(model)] = model, made
+            while len(self._built) > _BUILT:
+                self._built.popitem(last=False)
+        return made
+
     def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
         """A session that lives as long as one call."""
-        asked = SessionCreate.model_construct(device=device)
+        wanted = SessionCreate.model_construct(device=device)
         return Session(
-            "one call", asked, float32, self.limits, ledger or self.ledger, self.programs.find
+            "one call", wanted, float32, self.limits, ledger or self.ledger, self.programs.find
         )
 
     def _tracing(self) -> Session:
         """A session in which nothing is allocated."""
         return self._passing(SYMBOLIC, Ledger(2**63))
-
-
-def _has_grad_steps(program: Model) -> bool:
-    return any(type(step) is GradStep for step in program.ops or ())
