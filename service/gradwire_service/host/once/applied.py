@@ -31,7 +31,7 @@ PARTS = {"value_and_grad": "grads"}
 """What the derivative is called in the reply, where not as the transform."""
 
 _LONGEST = 2**14
-"""Bytes of a program that may be kept."""
+"""Bytes of a program, and of its text, that may be kept."""
 _FEW = 16
 """Steps of a program whose evaluation, or one walk back, is traced on the event loop: a few ms."""
 _SHORT = ("evaluate", "value_and_grad", "vjp")
@@ -94,9 +94,10 @@ class Applied:
 
         Its function raises TooMuchHere on the event loop where the trace may be long.
         """
-        if transform not in PLANNED or self.program.nbytes > _LONGEST:
+        program = self.program
+        if transform not in PLANNED or max(program.nbytes, len(program.source or "")) > _LONGEST:
             return None
-        long = transform not in _SHORT or self.program.size > _FEW
+        long = transform not in _SHORT or program.size > _FEW
         refused = long and self.session.meter.allowance is not None
 
         def function(*tensors: Tensor) -> Sequence[Tensor]:
