@@ -52,7 +52,10 @@ def serve(
     ] = None,
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C. Everything else is set by GRADWIRE_* variables."""
-    from gradwire_service.http.serve import serve as run_server
+    from gradwire_engine.collector import importing
+
+    with importing():
+        from gradwire_service.http.serve import serve as run_server
 
     given = {
         "host": host, "port": port, "uds": uds, "log": log, "workers": workers,

@@ -6,63 +6,63 @@ gradwire.connect("http://host:8000")        # from here on there; or set GRADWIR
 
 from __future__ import annotations
 
-from gradwire import importing
-
-# isort: split
 import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradwire import autograd as autograd
-from gradwire import cuda as cuda
-from gradwire import fft as fft
-from gradwire import functions, methods
-from gradwire import linalg as linalg
-from gradwire import nn as nn
-from gradwire import special as special
-from gradwire import testing as testing
-from gradwire.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from gradwire.anomaly import is_anomaly_enabled as is_anomaly_enabled
-from gradwire.autograd import enable_grad as enable_grad
-from gradwire.autograd import inference_mode as inference_mode
-from gradwire.autograd import is_grad_enabled as is_grad_enabled
-from gradwire.autograd import is_inference_mode_enabled as is_inference_mode_enabled
-from gradwire.autograd import no_grad as no_grad
-from gradwire.autograd import set_grad_enabled as set_grad_enabled
-from gradwire.creation import as_tensor as as_tensor
-from gradwire.creation import from_numpy as from_numpy
-from gradwire.creation import tensor as tensor
-from gradwire.current import connect as connect
-from gradwire.defaults import get_default_dtype as get_default_dtype
-from gradwire.defaults import set_default_dtype as set_default_dtype
-from gradwire.dtypes import *  # noqa: F403
-from gradwire.more import can_cast as can_cast
-from gradwire.more import is_complex as is_complex
-from gradwire.more import is_floating_point as is_floating_point
-from gradwire.more import is_inference as is_inference
-from gradwire.more import is_nonzero as is_nonzero
-from gradwire.more import is_tensor as is_tensor
-from gradwire.more import numel as numel
-from gradwire.more import promote_types as promote_types
-from gradwire.more import result_type as result_type
-from gradwire.more import scalar_tensor as scalar_tensor
-from gradwire.printing import set_printoptions as set_printoptions
-from gradwire.random import manual_seed as manual_seed
-from gradwire.ranges import finfo as finfo
-from gradwire.ranges import iinfo as iinfo
-from gradwire.session import Session as Session
-from gradwire.size import Size as Size
-from gradwire.size import device as device
-from gradwire.tensor import Tensor as Tensor
-from gradwire_engine.errors import GradwireError as GradwireError
+from gradwire_engine.collector import importing
+
+with importing():
+    from gradwire import autograd as autograd
+    from gradwire import cuda as cuda
+    from gradwire import fft as fft
+    from gradwire import functions, methods
+    from gradwire import linalg as linalg
+    from gradwire import nn as nn
+    from gradwire import special as special
+    from gradwire import testing as testing
+    from gradwire.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from gradwire.anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from gradwire.autograd import enable_grad as enable_grad
+    from gradwire.autograd import inference_mode as inference_mode
+    from gradwire.autograd import is_grad_enabled as is_grad_enabled
+    from gradwire.autograd import is_inference_mode_enabled as is_inference_mode_enabled
+    from gradwire.autograd import no_grad as no_grad
+    from gradwire.autograd import set_grad_enabled as set_grad_enabled
+    from gradwire.creation import as_tensor as as_tensor
+    from gradwire.creation import from_numpy as from_numpy
+    from gradwire.creation import tensor as tensor
+    from gradwire.current import connect as connect
+    from gradwire.defaults import get_default_dtype as get_default_dtype
+    from gradwire.defaults import set_default_dtype as set_default_dtype
+    from gradwire.dtypes import *  # noqa: F403
+    from gradwire.more import can_cast as can_cast
+    from gradwire.more import is_complex as is_complex
+    from gradwire.more import is_floating_point as is_floating_point
+    from gradwire.more import is_inference as is_inference
+    from gradwire.more import is_nonzero as is_nonzero
+    from gradwire.more import is_tensor as is_tensor
+    from gradwire.more import numel as numel
+    from gradwire.more import promote_types as promote_types
+    from gradwire.more import result_type as result_type
+    from gradwire.more import scalar_tensor as scalar_tensor
+    from gradwire.printing import set_printoptions as set_printoptions
+    from gradwire.random import manual_seed as manual_seed
+    from gradwire.ranges import finfo as finfo
+    from gradwire.ranges import iinfo as iinfo
+    from gradwire.session import Session as Session
+    from gradwire.size import Size as Size
+    from gradwire.size import device as device
+    from gradwire.tensor import Tensor as Tensor
+    from gradwire_engine.errors import GradwireError as GradwireError
+
+    methods.install()
 
 if TYPE_CHECKING:
     from gradwire import func as func
     from gradwire import optim as optim
     from gradwire import utils as utils
 
-methods.install()
-importing.done()
 
 trace = functions.catalogued("trace")  # the op: a module here has that name too
 
