@@ -58,8 +58,14 @@ def register_post_accumulate_grad_hook(tensor: Tensor, program: Program) -> Hand
     return edge.annotate().attach(ACCUMULATED, 0, program)
 
 
-def _required(tensor: Tensor) -> Any:
+def _edge(tensor: Tensor) -> Any:
+    """Also of a view made in no_grad, which does as its base: then nothing leads to it."""
     edge = tensor.edge
+    return tensor.leaf_edge() if edge is None and tensor.requires_grad else edge
+
+
+def _required(tensor: Tensor) -> Any:
+    edge = _edge(tensor)
     if edge is None:
         raise error(
             "requires_no_grad",
@@ -71,7 +77,7 @@ def _required(tensor: Tensor) -> Any:
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where gradients of this tensor arrive: what `grad` takes in place of the tensor."""
-    edge = tensor.edge
+    edge = _edge(tensor)
     if edge is None:
         raise error(
             "requires_no_grad",

@@ -90,6 +90,8 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         refuse_overlap(name, target, others)
     if value is held:
         value = clone(held)
+    if name in _NODES and type(value) is Tensor:
+        value.rename_node(_NODES[name](*others))
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
@@ -99,6 +101,13 @@ def _has_axis(target: Tensor, dim: Any) -> bool:
     """Whether it may be an axis of the target; what is wrong with axes is said first."""
     ndim = max(1, len(target.shape))
     return type(dim) is not int or -ndim <= dim < ndim
+
+
+_NODES: dict[str, Callable[..., str]] = {
+    "fill_": lambda value: f"FillBackward{3 if type(value) is Tensor else 2}",
+    "conj_physical_": lambda: "ConjPhysicalBackward1",
+}
+"""What torch calls the nodes of ops that have one of their own in place."""
 
 
 _FORGETTING = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_")

@@ -27,42 +27,46 @@ from gradwire_engine.tensor import VIEW, Tensor, View
 @composite(name="t_", inplace=True)
 def t_(input: Array) -> Array:
     """Swap the axes of a matrix in place; what has fewer axes stays as it is."""
-    return _reformed("t_", input, t)
+    return _reformed("t_", input, t, "TBackward1")
 
 
 @composite(name="transpose_", inplace=True)
 def transpose_(input: Array, dim0: int, dim1: int) -> Array:
     """Swap two axes in place."""
-    return _reformed("transpose_", input, lambda x: transpose(x, dim0, dim1))
+    return _reformed("transpose_", input, lambda x: transpose(x, dim0, dim1), _SWAPPED)
 
 
 @composite(name="swapaxes_", inplace=True)
 def swapaxes_(input: Array, axis0: int, axis1: int) -> Array:
     """Swap two axes in place."""
-    return _reformed("swapaxes_", input, lambda x: transpose(x, axis0, axis1))
+    return _reformed("swapaxes_", input, lambda x: transpose(x, axis0, axis1), _SWAPPED)
 
 
 @composite(name="swapdims_", inplace=True)
 def swapdims_(input: Array, dim0: int, dim1: int) -> Array:
     """Swap two axes in place."""
-    return _reformed("swapdims_", input, lambda x: transpose(x, dim0, dim1))
+    return _reformed("swapdims_", input, lambda x: transpose(x, dim0, dim1), _SWAPPED)
 
 
 @composite(name="squeeze_", inplace=True)
 def squeeze_(input: Array, dim: Ints | None = None) -> Array:
     """Drop axes of size 1 in place: those named, or all."""
-    squeeze = resolve("squeeze")
-    return _reformed("squeeze_", input, lambda x: squeeze(x) if dim is None else squeeze(x, dim))
+    squeeze, given = resolve("squeeze"), () if dim is None else (dim,)
+    label = f"SqueezeBackward{3 if dim is None else 4 if len(dim) == 1 else 5}"
+    return _reformed("squeeze_", input, lambda x: squeeze(x, *given), label)
 
 
 @composite(name="unsqueeze_", inplace=True)
 def unsqueeze_(input: Array, dim: int) -> Array:
     """Insert an axis of size 1 in place."""
-    return _reformed("unsqueeze_", input, lambda x: unsqueeze(x, dim))
+    return _reformed("unsqueeze_", input, lambda x: unsqueeze(x, dim), "UnsqueezeBackward1")
 
 
-def _reformed(name: str, target: Any, view: Callable[[Any], Any]) -> Any:
-    """Give a tensor the form that a view of it has."""
+_SWAPPED = "TransposeBackward1"
+
+
+def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) -> Any:
+    """Give a tensor the form that a view of it has. label: what torch calls the node."""
     if type(target) is not Tensor:
         raise error(
             "untraceable",
@@ -79,6 +83,8 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any]) -> Any:
     assign(target, "spec", seen.spec)
     assign(target.storage, "version", version)
     if recorded:
+        if seen._edge is not held._edge:
+            seen.rename_node(label)
         assign(target, "_edge", seen._edge)
     return target
 

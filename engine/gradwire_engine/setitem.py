@@ -13,7 +13,7 @@ from gradwire_engine.journal import assign
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
 from gradwire_engine.ops.creation import fits, full
-from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.expand import called, reshape
 from gradwire_engine.ops.index import look_up
 from gradwire_engine.ops.index_write import copy_, fill
 from gradwire_engine.overlap import refuse_overlap, refuse_partial_overlap
@@ -41,9 +41,12 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if found.indices is None:
         if type(found.seen) is Tensor and getattr(value, "shape", None) == found.seen.shape:
             refuse_partial_overlap("__setitem__", found.seen, (value,))
+        filled = found.seen.shape and not getattr(value, "shape", ())
         value = _fitting(value)
         put_in = copy_ if getattr(value, "shape", ()) else fill
-        write("__setitem__", found.seen, put_in(_overwritten(found.seen), value))
+        written = put_in(_overwritten(found.seen), value)
+        called("FillBackward3" if filled else "CopyBackwards", written)
+        write("__setitem__", found.seen, written)
     else:
         values = _fitting(value)
         if type(values) not in VALUE_TYPES:

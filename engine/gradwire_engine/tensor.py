@@ -262,6 +262,13 @@ class Tensor:
             assign(self, "_edge", (_FROZEN.get(self) or AccumulateGrad(self)) if flag else None)
         return self
 
+    def leaf_edge(self) -> Edge:
+        """Where gradients of this leaf go, or would: also of one that is frozen, with its hooks."""
+        found = self._edge or _FROZEN.get(self)
+        if found is None:
+            found = _FROZEN[self] = AccumulateGrad(self)
+        return found
+
     def _made_by(self) -> str:
         node = self.grad_fn
         return "nothing" if node is None else node.describe()
@@ -325,7 +332,7 @@ class Tensor:
 
 
 _FROZEN: WeakKeyDictionary[Tensor, Edge] = WeakKeyDictionary()
-"""Edges of leaves that stopped requiring grad: graphs made before lead to them yet."""
+"""Edges of leaves that don't require grad now: graphs made before lead to them, hooks hang there."""
 
 
 def _retain(node: Node, edge: Edge, tensor: Tensor) -> None:

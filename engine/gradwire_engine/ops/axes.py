@@ -9,7 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, view
 from gradwire_engine.ops.arithmetic import _conj
-from gradwire_engine.ops.expand import contiguous, expand, reshape
+from gradwire_engine.ops.expand import called, contiguous, expand, reshape
 from gradwire_engine.ops.expand import view as see
 from gradwire_engine.ops.known import kind
 from gradwire_engine.rule import vjp
@@ -126,7 +126,8 @@ def _moved(source: Ints, destination: Ints, ndim: int) -> Ints:
 @composite(aliases=("moveaxis",))
 def movedim(input: Array, source: Ints, destination: Ints) -> Array:
     """Move axes to other places; the rest keep their order."""
-    return permute(input, _moved(source, destination, input.ndim))
+    moved = permute(input, _moved(source, destination, input.ndim))
+    return moved if input.ndim else called("AliasBackward0", moved)
 
 
 def _squeezed(input: Array, gone: Ints) -> Array:

@@ -151,8 +151,7 @@ def _make_room(session: Any) -> None:
 def edge(steps: Steps, step: EdgeStep) -> None:
     """Give the present history of a tensor a name of its own."""
     tensor = steps.session.find(step.edge)
-    engine.get_gradient_edge(tensor)
-    steps.bind(step.out, tensor.alias(tensor.edge))
+    steps.bind(step.out, tensor.alias(engine.get_gradient_edge(tensor).edge))
 
 
 def unhook(steps: Steps, step: UnhookStep) -> None:

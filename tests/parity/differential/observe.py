@@ -45,12 +45,14 @@ class Seen:
     version: int | None
     values: np.ndarray
     grad: Seen | None = None
+    grad_fn: str | None = None
 
     def against(self, other: Seen, where: str, relative: float) -> list[str]:
         """What differs in another sight of the same tensor."""
+        facts = _FACTS if ".grad" in where else (*_FACTS, "grad_fn")
         found = [
             f"{where}.{name}: {getattr(self, name)} became {getattr(other, name)}"
-            for name in _FACTS
+            for name in facts
             if getattr(self, name) != getattr(other, name)
         ]
         if self.version != other.version and ".grad" not in where:
@@ -119,7 +121,13 @@ def _tensor(x: Any, with_grad: bool = True) -> Seen:
         None if x.is_inference() else x._version,
         _elements(x.detach()),
         None if grad is None else _tensor(grad, with_grad=False),
+        _node(x),
     )
+
+
+def _node(x: Any) -> str | None:
+    """The name of the node that made a tensor, without torch's namespace before some."""
+    return None if x.grad_fn is None else str(x.grad_fn.name()).rpartition(":")[2]
 
 
 def _elements(x: Any) -> np.ndarray:
@@ -177,6 +185,7 @@ def _received(reply: Any, grad: Seen | None = None) -> Seen:
         reply.version,
         np.array(reply.array.astype(np.float32) if half else reply.array),
         grad,
+        reply.grad_fn,
     )
 
 
@@ -187,6 +196,7 @@ def _mirrored(x: Any) -> dict[str, Any]:
         "requires_grad": x.requires_grad,
         "is_leaf": x.is_leaf,
         "version": None if x.is_inference() else x._version,
+        "grad_fn": _node(x),
     }
 
 

@@ -68,5 +68,7 @@ def _disturb(x: Any, noise: Way) -> None:
     """Change new numbers in their last digits, behind autograd's back."""
     if not isinstance(x, torch.Tensor) or not floating(x) or x._is_view():
         return
+    if torch._debug_has_internal_overlap(x):  # a gradient that a hook has expanded
+        return
     if not x._is_zerotensor() and not x.is_inference() and x._version == 0:
         x.data.copy_(noise(x.data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,12 +60,36 @@ def _halve(leaf: Any) -> None:
     leaf.grad.mul_(0.5)
 
 
+def _take(leaf: Any) -> None:
+    leaf.grad = None
+
+
+def _look(leaf: Any) -> None:
+    leaf.grad.sum()
+
+
+def _doubled(gradients: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(None if g is None else g * 2 for g in gradients)
+
+
 HOOKS: dict[str, tuple[str, Callable[..., Any]]] = {
     "double": ("lambda g: g * 2", lambda g: g * 2),
     "keep": ("lambda g: None", lambda g: None),
     "tanh": ("lambda g: g.tanh()", lambda g: g.tanh()),
     "wider": ("lambda g: g.sum().expand(g.shape)", lambda g: g.sum().expand(g.shape)),
     "halve the gradient": ("lambda x: x.grad.mul_(0.5)", _halve),
+    "minus": ("lambda g: -g", lambda g: -g),
+    "take the gradient": ("lambda x: setattr(x, 'grad', None)", _take),
+    "look at the gradient": ("lambda x: x.grad.sum()", _look),
+    "double all": ("lambda gs: tuple(None if g is None else g * 2 for g in gs)", _doubled),
+    "keep both": ("lambda inputs, outputs: None", lambda inputs, outputs: None),
+    "double all of both": (
+        "lambda inputs, outputs: tuple(None if g is None else g * 2 for g in inputs)",
+        lambda inputs, outputs: _doubled(inputs),
+    ),
+    "other dtype": ("lambda g: g.to(torch.int64)", lambda g: g.long()),
+    "no tensor": ("lambda g: 2", lambda g: 2),
+    "raises": ("lambda g: {}['g']", lambda g: {}["g"]),
     "misshapen": ("lambda g: g.unsqueeze(0)", lambda g: g.unsqueeze(0)),
 }
 """What hooks do, as text for reports and as a function."""

@@ -32,17 +32,27 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     """Whether torch allows or refuses a step by what means nothing.
 
     An operand that is one element of the target: by strides of axes of size 1. zero_ of an
-    inference tensor: by whether a view of it was taken. Which of equal elements topk finds.
+    inference tensor: by whether a view of it was taken. Which of equal elements topk finds. A hook
+    of a view that may not be used any more: by whether there was another one before.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if step.name == "zero_" and target.is_inference():
+        return True
+    if "hook" in step.kind and step.form == "method" and _unusable(target):
         return True
     if step.name == "topk" and target.detach().unique().numel() < target.numel():
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True
     return _writes(step) and any(_one_place(target, other) for other in others)
+
+
+def _unusable(x: Any) -> bool:
+    try:
+        return x.grad_fn is None and not x.is_leaf
+    except RuntimeError:
+        return True
 
 
 def _seen_otherwise(variables: Mapping[str, Any], step: Step) -> bool:

@@ -24,7 +24,7 @@ def get_gradient_edge(tensor: Tensor | GradientEdge) -> GradientEdge:
     session = tensor.session
     with session.recording() as recording:
         found = engine.get_gradient_edge(tensor._meta)
-        made = Tensor(session, tensor._meta.alias(tensor._meta.edge))
+        made = Tensor(session, tensor._meta.alias(found.edge))
         step = {"edge": tensor._name, "out": made._name}
         session.record(step, [made], mark=recording.mark)
     node = grad_fn(found.node, tensor)

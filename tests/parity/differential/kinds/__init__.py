@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.parity.differential.kinds import graph, values, views, walks, writes
+from tests.parity.differential.kinds import graph, hooks, values, views, walks, writes
 from tests.parity.differential.kinds.registry import KINDS
 
-__all__ = ["KINDS", "graph", "values", "views", "walks", "writes"]
+__all__ = ["KINDS", "graph", "hooks", "values", "views", "walks", "writes"]
