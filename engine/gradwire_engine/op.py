@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,6 @@ class Primitive(Overload):
         self.holomorphic = holomorphic
         self.batch = batch
         self.keeps_result = keeps_result
-        self.result = _result_type(name, outputs)
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places
@@ -151,6 +151,14 @@ class Primitive(Overload):
     def grad_name(self, attributes: dict[str, Any]) -> str:
         """The name of the node this op leaves in the graph, as in torch: PowBackward0."""
         return self._grad_name if isinstance(self._grad_name, str) else self._grad_name(attributes)
+
+    @cached_property
+    def result(self) -> Callable[[Sequence[Any]], Any]:
+        """What several results come in: a named tuple as in torch, or a plain one."""
+        if len(self.outputs) == 1:
+            return tuple
+        made = namedtuple(self.name.rpartition(".")[2], self.outputs)  # type: ignore[misc]
+        return made._make
 
     @property
     def differentiable(self) -> bool:
@@ -289,14 +297,6 @@ def _namespace(op: Primitive, args: Sequence[Any]) -> Any:
         "give at least one",
         raised=ValueError,
     )
-
-
-def _result_type(name: str, outputs: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """What several results come in: a named tuple as in torch, or a plain one."""
-    if len(outputs) == 1:
-        return tuple
-    made = namedtuple(name.rpartition(".")[2], outputs)  # type: ignore[misc]
-    return made._make
 
 
 def grad_fn_name(name: str) -> str:

@@ -37,10 +37,12 @@ class Rules:
         outputs: tuple[str, ...],
     ) -> None:
         operands = [signature.parameters[i].name for i in signature.operand_places]
-        self.by_operand = {
-            name: _read(op, name, function, operands, signature, outputs)
-            for name, function in rules.items()
-        }
+        stages = _stages(operands, signature, outputs) if rules else {}
+        self.by_operand: dict[str, Rule] = {}
+        for operand, function in rules.items():
+            if operand != "joint" and operand not in operands:
+                raise TypeError(f"op {op}: a rule for {operand!r}, but the operands are {operands}")
+            self.by_operand[operand] = _read(op, operand, function, stages, outputs)
         self.joint = self.by_operand.pop("joint", None)
         if self.joint and self.by_operand:
             raise TypeError(f"op {op}: either one joint rule or a rule for each operand")
@@ -54,24 +56,32 @@ class Rules:
         return bool(self.joint or self.by_operand)
 
 
+def _stages(operands: list[str], signature: Signature, outputs: tuple[str, ...]) -> dict[str, int]:
+    """What a rule may ask for: cotangents (0), what is saved (1), attributes and specs (2)."""
+    stages = {parameter.name: 2 for parameter in signature.parameters}
+    stages["needs"] = 2
+    for name in (*operands, *outputs):
+        stages[f"{name}_spec"] = 2
+        stages[name] = 1
+    for name in outputs:
+        stages[f"g_{name}"] = 0
+    if len(outputs) == 1:
+        stages["g"] = 0
+    return stages
+
+
 def _read(
     op: str,
     operand: str,
     function: Callable[..., Any],
-    operands: list[str],
-    signature: Signature,
+    stages: dict[str, int],
     outputs: tuple[str, ...],
 ) -> Rule:
-    if operand != "joint" and operand not in operands:
-        raise TypeError(f"op {op}: a rule for {operand!r}, but the operands are {operands}")
-    taken = {"g": 0} if len(outputs) == 1 else {}
-    taken |= {f"g_{name}": i for i, name in enumerate(outputs)}
-    static = {p.name for p in signature.parameters if p.name not in operands}
-    static |= {f"{name}_spec" for name in (*operands, *outputs)} | {"needs"}
-    stage, found = 0, ([], [], [])  # type: ignore[var-annotated]
+    found: tuple[list[str], list[str], list[str]] = ([], [], [])
+    stage = 0
     for name in parameter_names(function):
-        where = 0 if name in taken else 1 if name in operands or name in outputs else 2
-        if where == 2 and name not in static:
+        where = stages.get(name)
+        if where is None:
             raise TypeError(
                 f"op {op}, rule for {operand}: no operand, output or attribute is called {name!r}"
             )
@@ -82,7 +92,7 @@ def _read(
             )
         stage = where
         found[where].append(name)
-    cotangents = tuple(taken[name] for name in found[0])
+    cotangents = tuple([0 if name == "g" else outputs.index(name[2:]) for name in found[0]])
     return Rule(operand, function, cotangents, tuple(found[1]), tuple(found[2]))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import unwrap
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import NAMESPACE_OF
@@ -96,12 +95,17 @@ class Signature:
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self.parameters = tuple(parameters)
         self.arity = len(self.parameters)
-        self.by_name = {p.name: i for i, p in enumerate(self.parameters)}
-        self.positional = sum(not p.keyword_only for p in self.parameters)
-        self.dims = tuple(
-            (i, p.kind == "dims") for i, p in enumerate(parameters) if p.kind in ("dim", "dims")
-        )
-        self.operand_places = tuple(i for i, p in enumerate(parameters) if p.kind in OPERANDS)
+        self.by_name: dict[str, int] = {}
+        self.positional = self.arity
+        dims, operands = [], []
+        for place, (name, kind, _, _, keyword_only) in enumerate(self.parameters):
+            self.by_name[name] = place
+            self.positional -= keyword_only
+            if kind in OPERANDS:
+                operands.append(place)
+            elif kind in ("dim", "dims"):
+                dims.append((place, kind == "dims"))
+        self.dims, self.operand_places = tuple(dims), tuple(operands)
 
     def __str__(self) -> str:
         shown, starred = [], False
@@ -156,33 +160,51 @@ class Signature:
 
 def read_signature(name: str, function: Callable[..., Any], *, skip: int) -> Signature:
     """The signature of a declaration, without its first `skip` parameters (a kernel's xp)."""
-    function = unwrap(function)
-    annotations = function.__annotations__
-    names = parameter_names(function)[skip:]
-    keyword_only = names[function.__code__.co_argcount - skip :]
-    defaults = dict(function.__kwdefaults__ or {})
-    positional = names[: len(names) - len(keyword_only)]
-    defaults |= dict(zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False))
+    function = _plain(function)
+    annotations, named = function.__annotations__, function.__kwdefaults__ or {}
+    names, last = parameter_names(function), function.__code__.co_argcount
+    defaults = function.__defaults__ or ()
+    required = last - len(defaults)
     parameters = []
-    for parameter in names:
-        text = str(annotations.get(parameter))
-        optional = text.endswith(" | None")
-        kind = KINDS.get(text.removesuffix(" | None"))
-        if kind is None:
-            raise TypeError(
-                f"op {name}: parameter {parameter} has the annotation {text!r}; "
-                f"use one of {', '.join(KINDS)}, with '| None' where None is accepted"
-            )
-        default = defaults.get(parameter, REQUIRED)
-        parameters.append(Parameter(parameter, kind, default, optional, parameter in keyword_only))
+    for place in range(skip, len(names)):
+        parameter = names[place]
+        kind, optional = _KIND_OF.get(annotations.get(parameter), _NO_KIND)
+        if not kind:
+            raise _no_kind(name, parameter, annotations)
+        if place >= last:
+            default = named.get(parameter, REQUIRED)
+        else:
+            default = defaults[place - required] if place >= required else REQUIRED
+        parameters.append(Parameter(parameter, kind, default, optional, place >= last))
     return Signature(parameters)
+
+
+_NO_KIND = ("", False)
+_KIND_OF: dict[Any, tuple[str, bool]] = {
+    text + end: (kind, bool(end)) for text, kind in KINDS.items() for end in ("", " | None")
+}
+"""From an annotation's text to the kind, and whether None is accepted."""
+
+
+def _no_kind(name: str, parameter: str, annotations: Mapping[str, Any]) -> TypeError:
+    return TypeError(
+        f"op {name}: parameter {parameter} has the annotation {str(annotations.get(parameter))!r}; "
+        f"use one of {', '.join(KINDS)}, with '| None' where None is accepted"
+    )
+
+
+def _plain(function: Callable[..., Any]) -> Any:
+    """The function that decorators wrapped."""
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+    return function
 
 
 def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a plain function's parameters, in order; inspect would take ten times as long,
     which counts in an import of hundreds of declarations.
     """
-    code = unwrap(function).__code__
+    code = _plain(function).__code__
     names: tuple[str, ...] = code.co_varnames
     return names[: code.co_argcount + code.co_kwonlyargcount]
 
