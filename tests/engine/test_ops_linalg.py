@@ -159,3 +159,28 @@ def test_solving_with_the_gradient_of_a_solution_goes_on_to_any_order() -> None:
         assert g is not None
         y = resolve("sum")(resolve("square")(g))
     assert np.isfinite(y.numpy())
+
+
+@pytest.mark.parametrize("pivots", [[1, 2, 9], [1, 2, 0], [-1, -2, 3], [1, 2, -3], [-9, -9, 3]])
+def test_pivots_that_lead_out_of_the_matrix_are_refused(pivots: list[int]) -> None:
+    factors, right = Tensor.of(np.eye(3)), Tensor.of(np.ones((3, 1)))
+    with pytest.raises(GradwireError) as caught:
+        resolve("linalg.ldl_solve")(factors, Tensor.of(np.array(pivots)), right)
+    assert caught.value.code == "invalid_argument"
+
+
+def test_a_singular_matrix_has_ldl_factors_only_where_info_goes_with_them() -> None:
+    singular = Tensor.of(np.zeros((2, 2)))
+    assert resolve("linalg.ldl_factor_ex")(singular).info.numpy() == 1
+    for asked in (("linalg.ldl_factor", {}), ("linalg.ldl_factor_ex", {"check_errors": True})):
+        with pytest.raises(GradwireError) as caught:
+            resolve(asked[0])(singular, **asked[1])
+        assert caught.value.code == "numerical_error"
+
+
+@pytest.mark.parametrize("weights", [{"fweights": [1, -1]}, {"aweights": [-1.0, 1.0]}])
+def test_weights_of_observations_cannot_be_negative(weights: dict[str, list[float]]) -> None:
+    with pytest.raises(GradwireError) as caught:
+        given = {name: Tensor.of(np.array(w)) for name, w in weights.items()}
+        resolve("cov")(Tensor.of(np.ones((3, 2))), **given)
+    assert caught.value.code == "invalid_argument"

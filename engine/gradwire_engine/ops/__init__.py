@@ -21,6 +21,7 @@ from gradwire_engine.ops import complex as complex
 from gradwire_engine.ops import conv as conv
 from gradwire_engine.ops import convert as convert
 from gradwire_engine.ops import counting as counting
+from gradwire_engine.ops import covariance as covariance
 from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import ctc as ctc
@@ -52,6 +53,7 @@ from gradwire_engine.ops import index as index
 from gradwire_engine.ops import index_write as index_write
 from gradwire_engine.ops import interpolate as interpolate
 from gradwire_engine.ops import join as join
+from gradwire_engine.ops import ldl as ldl
 from gradwire_engine.ops import limits as limits
 from gradwire_engine.ops import linear as linear
 from gradwire_engine.ops import logical as logical

@@ -11,12 +11,14 @@ from gradwire_engine.families import composite
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.arithmetic import div, mul, reciprocal, sub
+from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, native_layer_norm
 from gradwire_engine.ops.pad import pad
 from gradwire_engine.ops.power import pow, square
 from gradwire_engine.ops.reduce import mean
+from gradwire_engine.ops.views import select
 from gradwire_engine.ops.windows import unfold
 
 Affine = dict[str, Any]
@@ -67,6 +69,13 @@ def _several(asked: str, input: Any, count: int) -> None:
         )
 
 
+def _of_nothing(input: Any, weight: Any, bias: Any) -> Any:
+    """No elements, of any shape: as in torch nothing is asked of the other operands."""
+    found = clone(input)
+    found = found if weight is None else mul(found, select(weight, 0, 0))
+    return found if bias is None else found + select(bias, 0, 0)
+
+
 @composite(space=F, grad_name="NativeBatchNormBackward0")
 def batch_norm(
     input: Array,
@@ -80,6 +89,11 @@ def batch_norm(
 ) -> Array:
     """Normalise each channel, by the batch in training (updating what runs), else by what ran."""
     affine = {"running_mean": running_mean, "running_var": running_var}
+    count = prod(size for axis, size in enumerate(input.shape) if axis != 1)
+    if training and input.ndim and count == 1:
+        _several("batch_norm", input, count)
+    if 0 in input.shape:
+        return _of_nothing(input, weight, bias)
     _check_channels("batch_norm", input, affine | {"weight": weight, "bias": bias})
     if not training:
         if running_mean is None or running_var is None:
@@ -91,8 +105,6 @@ def batch_norm(
         middle = _by_channel(running_mean, input.ndim)
         scale = rsqrt(_by_channel(running_var, input.ndim) + eps)
         return _scaled(mul(sub(input, middle), scale), weight, bias)
-    count = prod(input.shape) // max(1, input.shape[1])
-    _several("batch_norm", input, count)
     dims = (0, *range(2, input.ndim))
     middle = mean(input, dims, True)
     away = sub(input, middle)

@@ -68,7 +68,9 @@ def polygamma(xp: Any, n: int, input: Array) -> Array:
         return xp.special.digamma(input)
     scale = float(factorial(n)) if n <= _LARGEST_FACTORIAL else inf
     scale = scale if n % 2 else -scale
-    return xp.multiply(xp.special.zeta(xp.asarray(n + 1, input.dtype), input), scale)
+    found = xp.multiply(xp.special.zeta(xp.asarray(n + 1, input.dtype), input), scale)
+    # As in torch, whose zeta is NaN there; the first order is a function of its own.
+    return found if n == 1 else xp.where(xp.equal(input, xp.inf), xp.nan, found)
 
 
 @composite("polygamma", inplace=True)

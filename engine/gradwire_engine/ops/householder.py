@@ -10,7 +10,7 @@ from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.arrange import tril
 from gradwire_engine.ops.axes import mH
-from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.sequences import eye
 from gradwire_engine.ops.views import narrow
@@ -66,8 +66,10 @@ def householder_product(A: Array, tau: Array) -> Array:
             f"linalg.householder_product: A is {list(A.shape)}",
             "it needs at least as many rows as columns",
         )
-    whole = eye(rows, columns, dtype=A.dtype, device=A.device)
-    return _applied(A, tau, expand(whole, A.shape), False)
+    whole = expand(eye(rows, columns, dtype=A.dtype, device=A.device), A.shape)
+    if not tau.shape[-1]:  # a constant; but as in torch it requires grad where an operand does
+        return whole + sum(tau) + sum(narrow(A, A.ndim - 1, 0, 0))
+    return _applied(A, tau, whole, False)
 
 
 @composite(grad_name="OrmqrBackward0")

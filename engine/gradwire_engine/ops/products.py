@@ -1,4 +1,4 @@
-"""Products made of products: Kronecker, cross, bilinear, chains of matrices, covariances."""
+"""Products made of products: Kronecker, cross, bilinear, chains of matrices."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
-from gradwire_engine.mode import current
-from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
+from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.axes import broadcast_to
-from gradwire_engine.ops.axes import mH as adjoint
-from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.ops.complex import complex_, imag, real
 from gradwire_engine.ops.einsum import einsum
 from gradwire_engine.ops.expand import reshape, sum
-from gradwire_engine.ops.exponential import sqrt
-from gradwire_engine.ops.limits import clamp
 from gradwire_engine.ops.matmul import matmul
-from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.signature import Arrays, axis
@@ -151,71 +144,3 @@ def multi_dot(tensors: Arrays) -> Array:
     shape = (*first.shape[: first.ndim - 1], *last.shape[1:])
     found = run(0, len(chain) - 1)
     return found if found.shape == shape else reshape(found, shape)
-
-
-@composite()
-def cov(
-    input: Array,
-    *,
-    correction: int = 1,
-    fweights: Array | None = None,
-    aweights: Array | None = None,
-) -> Array:
-    """Covariances of variables (rows) over observations (columns), with counts or weights."""
-    if input.ndim > 2:
-        raise error(
-            "shape_mismatch",
-            f"cov: takes at most two axes, not {list(input.shape)}",
-            "rows are variables, columns are observations",
-        )
-    if input.dtype.kind in "biu":
-        input = to_dtype(input, current().default_dtype)
-    x = reshape(input, (1, -1)) if input.ndim < 2 else input
-    weights = _weights(x, fweights, aweights)
-    if weights is None:
-        total: Any = x.shape[1]
-        middle = mean(x, (1,), True)
-        freedom = total - correction
-    else:
-        total = sum(weights)
-        middle = div(sum(mul(x, weights), (1,), True), total)
-        lost = 1 if aweights is None else div(sum(mul(weights, aweights)), total)
-        freedom = total - lost * correction
-    away = sub(x, middle)
-    scaled = away if weights is None else mul(away, weights)
-    freedom = max(freedom, 0) if isinstance(freedom, int) else clamp(freedom, 0)
-    found = div(matmul(scaled, adjoint(away)), freedom)
-    return reshape(found, ()) if found.shape == (1, 1) else found
-
-
-def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
-    for name, weights in (("fweights", fweights), ("aweights", aweights)):
-        if weights is not None and weights.shape != x.shape[1:]:
-            raise error(
-                "shape_mismatch",
-                f"cov: {name} is {list(weights.shape)}, there are {x.shape[1]} observations",
-                "give one weight for each observation",
-            )
-    if fweights is not None and fweights.dtype.kind not in "iu":
-        raise error(
-            "dtype_mismatch",
-            f"cov: fweights are counts, not {fweights.dtype.name}",
-            "weights that are no integers go into aweights",
-        )
-    if fweights is None or aweights is None:
-        return aweights if fweights is None else fweights
-    return mul(fweights, aweights)
-
-
-@composite()
-def corrcoef(input: Array) -> Array:
-    """Correlation coefficients of variables (rows) over observations (columns)."""
-    found = cov(input)
-    if not found.shape:
-        return div(found, found)
-    deviation = sqrt(real(diagonal(found)) if is_complex(found) else diagonal(found))
-    size = deviation.shape[0]
-    scaled = div(div(found, reshape(deviation, (size, 1))), reshape(deviation, (1, size)))
-    if not is_complex(scaled):
-        return clamp(scaled, -1, 1)
-    return complex_(clamp(real(scaled), -1, 1), clamp(imag(scaled), -1, 1))

@@ -128,7 +128,6 @@ def stft(
     spec=lambda input: input,
     public=False,
     fallible=True,
-    linear=True,
     batch=leading,
 )
 def weighty(xp: Any, input: Array) -> Array:

@@ -8,6 +8,7 @@ exp(i t), so that only losses that don't depend on it have a derivative; see tes
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dsytrf
 from tests.engine.samples import Call, Draw
 
 Rng = np.random.Generator
@@ -79,6 +80,23 @@ def _triangular(rng: Rng) -> list[Call]:
 def _triangular_solve(rng: Rng) -> list[Call]:
     a, b = square(rng), drawn(rng, 3, 2)
     return [((b, a), {}), ((b, a), {"upper": False, "transpose": True})]
+
+
+def _symmetric(rng: Rng) -> list[Call]:
+    """Indefinite matrices, the stack with a 2 by 2 block on the diagonal of D."""
+    one, stack = definite(rng), definite(rng, 2)
+    one[0, 0], stack[1] = -one[0, 0], [[0.0, 2.0, 0.5], [2.0, 0.0, 0.3], [0.5, 0.3, 1.0]]
+    return [((m,), {"hermitian": hermitian}) for m in (one, stack) for hermitian in (False, True)]
+
+
+def _factored_by_ldl(rng: Rng) -> list[Call]:
+    """The factors of [[0, 2, 0.5], [2, 0, 0.3], [0.5, 0.3, 1]]: a block, then a number."""
+    packed, pivots, _ = dsytrf(np.array([[0.0, 2.0, 0.5], [2.0, 0.0, 0.3], [0.5, 0.3, 1.0]]), 1)
+    return [
+        ((np.tril(packed), pivots, drawn(rng, *batch, 3, 2)), {"hermitian": hermitian})
+        for batch in ((), (2,))
+        for hermitian in (False, True)
+    ]
 
 
 def _factored(rng: Rng) -> list[Call]:
@@ -210,6 +228,9 @@ SAMPLES: dict[str, Draw] = {
     "lu_unpack": lambda rng: [(_packed(square(rng)), {})],
     "linalg.lu_solve": _factored_solve,
     "lu_solve": lambda rng: [((drawn(rng, 3, 2), *_packed(square(rng))), {})],
+    "linalg.ldl_factor": _symmetric,
+    "linalg.ldl_factor_ex": _symmetric,
+    "linalg.ldl_solve": _factored_by_ldl,
     "linalg.householder_product": _reflections,
     "ormqr": _reflected,
     "trapezoid": _points,

@@ -58,7 +58,7 @@ def _cov(rng: Rng) -> list[Call]:
     ways: list[dict[str, object]] = [
         {},
         {"correction": 0, "fweights": counts},
-        {"aweights": counts},
+        {"aweights": counts / 2},
     ]
     return [((x[0],), {}), *(((x,), way) for way in ways)]
 
