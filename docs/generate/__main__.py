@@ -9,9 +9,12 @@ import argparse
 from pathlib import Path
 
 from docs.generate import errors, ops, pictures, settings
+from docs.generate.stubs.files import FILES
 
 DOCS = Path(__file__).parents[1]
 PAGES = {"ops.md": ops.page, "errors.md": errors.page, "settings.md": settings.page}
+WRITTEN = {DOCS / name: page for name, page in PAGES.items()} | FILES
+"""Every generated file, and what writes it."""
 
 
 def main() -> None:
@@ -19,11 +22,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.generate")
     parser.add_argument("--pictures", action="store_true", help="train the demo, keep its pictures")
     asked = parser.parse_args()
-    for name, page in PAGES.items():
-        path, text = DOCS / name, page()
+    for path, text_of in WRITTEN.items():
+        text = text_of()
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
-            print(f"wrote docs/{name}")
+            print(f"wrote {path.relative_to(DOCS.parent)}")
     if asked.pictures:
         pictures.write(DOCS / "pictures")
         print("wrote docs/pictures")

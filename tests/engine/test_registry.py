@@ -86,8 +86,12 @@ def agree(found: float, wanted: float, scale: float) -> None:
 
 
 def exact(outputs: list[Tensor]) -> list[Tensor]:
-    """The results that can be differentiated, and are precise enough for differences."""
-    return [y for y in outputs if y.requires_grad and y.dtype in (float64, complex128)]
+    """The results that can be differentiated, and are precise enough for differences.
+
+    None where one is not finite, as the variance of one number: there is nothing near it.
+    """
+    found = [y for y in outputs if y.requires_grad and y.dtype in (float64, complex128)]
+    return found if all(np.isfinite(host(y)).all() for y in found) else []
 
 
 def check_derivatives(trial: Trial, points: list[Host]) -> None:

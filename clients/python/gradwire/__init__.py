@@ -14,13 +14,11 @@ from gradwire_engine.collector import importing
 
 with importing():
     from gradwire import autograd as autograd
-    from gradwire import cuda as cuda
     from gradwire import fft as fft
     from gradwire import functions, methods
     from gradwire import linalg as linalg
     from gradwire import nn as nn
     from gradwire import special as special
-    from gradwire import testing as testing
     from gradwire.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
     from gradwire.anomaly import is_anomaly_enabled as is_anomaly_enabled
     from gradwire.autograd import enable_grad as enable_grad
@@ -58,23 +56,27 @@ with importing():
 
     methods.install()
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what __getattr__ finds
+    from gradwire import cuda as cuda
     from gradwire import func as func
     from gradwire import optim as optim
+    from gradwire import testing as testing
     from gradwire import utils as utils
+    from gradwire._typed.functions import *  # noqa: F403
 
-
-trace = functions.catalogued("trace")  # the op: a module here has that name too
+    __version__: str
+else:
+    trace = functions.catalogued("trace")  # the op: a module here has that name too
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
-_LATER = ("func", "optim", "utils")
+_LATER = ("cuda", "func", "optim", "testing", "utils")
 """Modules that are imported when they are first asked for."""
 
 _function, _names = functions.serving("gradwire", "")
 
 
-def __getattr__(name: str) -> Any:
+def _found(name: str) -> Any:
     """An op of the catalogue; or what most programs never ask for: the version, more modules."""
     if name in _LATER:
         return import_module(f"gradwire.{name}")
@@ -83,6 +85,10 @@ def __getattr__(name: str) -> Any:
 
         return version("gradwire")
     return _function(name)
+
+
+if not TYPE_CHECKING:  # so that a name that is not there is an error
+    __getattr__ = _found
 
 
 def __dir__() -> list[str]:

@@ -48,12 +48,12 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
             found = _adopt(session, step_of(op.name, args, kwargs), result, args, recording.mark)
             if recording.fallible and not harmless(op, args, kwargs):
                 session.flush()
-    if op.name in _TRUTHS:
+    if op.name in TRUTHS:
         return bool(found)
     return found.requires_grad_() if options.requires_grad else found
 
 
-_TRUTHS = ("allclose", "equal")
+TRUTHS = ("allclose", "equal")
 """Ops that torch gives Python's True or False for."""
 
 

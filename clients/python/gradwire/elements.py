@@ -12,27 +12,26 @@ from gradwire.printing import shown
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
+    from gradwire._typed.methods import Methods  # put on by `methods`
+    from gradwire.grad_fn import GradFn
     from gradwire.session import Session
     from gradwire.transport import Received
+else:
+    Methods = object
 
 
-class Elements(Facts):
+class Elements(Facts, Methods):
     """Reading, and Python's protocols that read."""
 
     __slots__ = ("_elements",)
     __array_priority__ = 1000  # NumPy's operators leave the work to ours
 
-    if TYPE_CHECKING:  # put on by `methods`
+    if TYPE_CHECKING:  # a Tensor's, which is what all of these are
 
-        def __getattr__(self, name: str) -> Any: ...
-
-        _any: Any = None  # Python looks operators up on the class, past __getattr__
-        __getitem__ = __setitem__ = __neg__ = __pos__ = __abs__ = __invert__ = _any
-        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _any
-        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _any
-        __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = _any
-        __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __matmul__ = _any
-        __lt__ = __le__ = __gt__ = __ge__ = _any
+        @property
+        def requires_grad(self) -> bool: ...
+        @property
+        def grad_fn(self) -> GradFn | None: ...
 
     def __init__(self, session: Session, meta: Meta) -> None:
         super().__init__(session, meta)

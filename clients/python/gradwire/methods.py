@@ -29,7 +29,7 @@ def install() -> None:
             _install(name, resolve(name))
     for name in PROPERTIES:
         setattr(Tensor, name, _property(resolve(name)))
-    for name, method in (_OTHERS | METHODS | hooks.METHODS).items():
+    for name, method in WRITTEN.items():
         setattr(Tensor, name, method)
     hooks.install()
 
@@ -94,9 +94,10 @@ def _property(op: Op) -> property:
     return property(lambda self: call(op, (self,), {}), doc=op.doc)
 
 
-def _get_item(self: Tensor, index: Any) -> Any:
+def _get_item(self: Tensor, index: Any) -> Tensor:
     """Index with ints, slices, None, Ellipsis, lists and tensors of ints or bools."""
-    return call(resolve("__getitem__"), (self, prepared(self.session, index)), {})
+    found: Tensor = call(resolve("__getitem__"), (self, prepared(self.session, index)), {})
+    return found
 
 
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
@@ -116,7 +117,7 @@ def _backward(
     autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Convert to a dtype, or to that of a tensor; a device must be the session's own."""
     place = kwargs.pop("device", None)
     if args and isinstance(args[0], str | device):
@@ -124,7 +125,8 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     Options(device=place).check(self.session.device)
     if not args and "dtype" not in kwargs:
         args = (self.dtype,)
-    return call(resolve("to"), (self, *args), kwargs)
+    found: Tensor = call(resolve("to"), (self, *args), kwargs)
+    return found
 
 
 def _further(self: Tensor, name: str) -> Any:
@@ -139,14 +141,21 @@ def _further(self: Tensor, name: str) -> Any:
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
-_OTHERS = {
+def _cpu(self: Tensor) -> Tensor:
+    """The tensor itself, where the session is on the CPU."""
+    return _to(self, "cpu")
+
+
+WRITTEN: dict[str, Function] = {
     "__getitem__": _get_item,
     "__setitem__": _set_item,
     "__getattr__": _further,
     "backward": _backward,
-    "cpu": lambda self: _to(self, "cpu"),
+    "cpu": _cpu,
     "to": _to,
+    **METHODS,
+    **hooks.METHODS,
 }
-"""What isn't an op alone."""
+"""Methods that aren't an op alone."""
 
 __all__ = ["install"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire import defaults
 from gradwire.creation import as_tensor, tensor
-from gradwire.functions import function
+from gradwire.functions import catalogued
 from gradwire.tensor import Tensor
 from gradwire.wire import plain
 from gradwire_engine import promote
@@ -80,22 +80,31 @@ def new_tensor(
 
 
 def _new(name: str) -> Any:
-    def new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs.setdefault("dtype", self.dtype)
-        made = function(name)
-        assert made is not None
         with self.session.here():
-            return made(*args, **kwargs)
+            made: Tensor = catalogued(name)(*args, **kwargs)
+        return made
 
     new.__name__ = f"new_{name}"
     new.__doc__ = f"torch.{name} in this tensor's dtype and session."
     return new
 
 
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return self.shape == other.shape
+
+
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype has numbers below zero."""
+    return self.dtype.numpy.kind not in "bu"
+
+
 METHODS = {f"new_{name}": _new(name) for name in ("zeros", "ones", "full", "empty")} | {
     "is_nonzero": is_nonzero,
-    "is_same_size": lambda self, other: self.shape == other.shape,
-    "is_signed": lambda self: self.dtype.numpy.kind not in "bu",
+    "is_same_size": is_same_size,
+    "is_signed": is_signed,
     "new_tensor": new_tensor,
 }
 """Methods beside those that `methods` makes of ops."""

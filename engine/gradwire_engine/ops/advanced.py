@@ -26,7 +26,7 @@ from gradwire_engine.spec import Shape, Spec, int64
     data_dependent=True,
     exact=True,
 )
-def nonzero(xp: Any, input: Array, as_tuple: bool = False) -> Any:
+def nonzero(xp: Any, input: Array, as_tuple: bool = False) -> Array | tuple[Array, ...]:
     """The indices of the elements that are not zero: a row each, or a tensor for each axis."""
     found = xp.nonzero(input if input.ndim else input.reshape(1))
     if as_tuple:

@@ -57,18 +57,18 @@ def atleast_3d(input: Array) -> Array:
 
 
 @composite(name="atleast_1d")
-def _atleast_1d(tensors: Arrays) -> Any:
+def _atleast_1d(tensors: Arrays) -> tuple[Array, ...]:
     """See scalars among the tensors as vectors of one element."""
     return atleast_1d(tensors)
 
 
 @composite(name="atleast_2d")
-def _atleast_2d(tensors: Arrays) -> Any:
+def _atleast_2d(tensors: Arrays) -> tuple[Array, ...]:
     """See the tensors with at least two axes."""
     return atleast_2d(tensors)
 
 
 @composite(name="atleast_3d")
-def _atleast_3d(tensors: Arrays) -> Any:
+def _atleast_3d(tensors: Arrays) -> tuple[Array, ...]:
     """See the tensors with at least three axes."""
     return atleast_3d(tensors)

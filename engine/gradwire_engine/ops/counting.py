@@ -172,7 +172,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """The distinct elements, or slices along an axis, in order."""
     if dim is None:
         return _chosen(distinct(input), return_inverse, return_counts)
@@ -183,7 +183,7 @@ def unique(
 @composite(data_dependent=True)
 def unique_consecutive(
     input: Array, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
+) -> Array | tuple[Array, ...]:
     """The first of each run of equal elements, or of equal slices along an axis."""
     if dim is not None:
         found = runs_along(input, axis("unique_consecutive", dim, input.ndim))

@@ -77,7 +77,9 @@ def _all_slopes(input: Any, spacings: Any, dims: tuple[int, ...], edge_order: in
 
 
 @composite()
-def gradient(input: Array, *, spacing: Arrays, dim: Dims | None = None, edge_order: int = 1) -> Any:
+def gradient(
+    input: Array, *, spacing: Arrays, dim: Dims | None = None, edge_order: int = 1
+) -> list[Array]:
     """Slopes along each axis (or those named) of a function sampled at these points or steps."""
     dims = axes("gradient", dim, input.ndim)
     points = [
@@ -92,7 +94,7 @@ def gradient(input: Array, *, spacing: Arrays, dim: Dims | None = None, edge_ord
 @composite(name="gradient")
 def gradient_by_steps(
     input: Array, *, spacing: float | None = None, dim: Dims | None = None, edge_order: int = 1
-) -> Any:
+) -> list[Array]:
     """Slopes along each axis (or those named) of a function sampled at equal steps."""
     dims = axes("gradient", dim, input.ndim)
     return _all_slopes(input, [1.0 if spacing is None else spacing] * len(dims), dims, edge_order)

@@ -20,14 +20,14 @@ _MOST_AT_ONCE = 64  # elements in one combination; torch makes an axis of each
 
 
 @composite()
-def broadcast_tensors(tensors: Arrays) -> Any:
+def broadcast_tensors(tensors: Arrays) -> tuple[Array, ...]:
     """Expand tensors to the shape that all of them broadcast to."""
     shape = broadcast_shapes("broadcast_tensors", *(tuple(t.shape) for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
 
 
 @composite()
-def meshgrid(tensors: Arrays, *, indexing: str | None = None) -> Any:
+def meshgrid(tensors: Arrays, *, indexing: str | None = None) -> tuple[Array, ...]:
     """Coordinates of the grid that vectors span: one tensor each, all of the grid's shape."""
     if indexing not in (None, "ij", "xy"):
         raise error(

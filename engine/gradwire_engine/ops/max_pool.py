@@ -213,7 +213,7 @@ def _declare(axes: int) -> None:
         dilation: Ints = (1,),
         ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:
+    ) -> tuple[Array, Array]:
         return maxima(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def max_pool(
@@ -224,11 +224,13 @@ def _declare(axes: int) -> None:
         dilation: Ints = (1,),
         ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:
+    ) -> Array | tuple[Array, Array]:
         found = maxima(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
-    def adaptive_max_pool(input: Array, output_size: Data, return_indices: bool = False) -> Any:
+    def adaptive_max_pool(
+        input: Array, output_size: Data, return_indices: bool = False
+    ) -> Array | tuple[Array, Array]:
         found = _adaptive_max_pool(axes, input, output_size)
         return found if return_indices else found[0]
 

@@ -100,7 +100,7 @@ def multi_head_attention_forward(
     static_v: Array | None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
-) -> Any:
+) -> tuple[Array, Array | None]:
     """Multi-head attention of (length, batch, width) sequences; the output and its weights."""
     batched = query.ndim == 3
     if not batched:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
@@ -22,7 +22,12 @@ from gradwire_engine.ops.views import narrow
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec
 
-Pair = tuple[Array, Array]
+
+class QR(NamedTuple):
+    """A = Q R."""
+
+    Q: Any
+    R: Any
 
 
 def _qr_spec(A: Spec, mode: str) -> tuple[Spec, Spec]:
@@ -79,15 +84,14 @@ def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
     formula="(g_Q + Q copyltu(R g_Rᴴ - g_Qᴴ Q)) R⁻ᴴ",
     batch=leading,
 )
-def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> Pair:
+def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> QR:
     """An orthogonal Q and an upper triangular R with A = Q R for each matrix."""
     if mode == "r":
-        return xp.zeros((0,), A.dtype), xp.linalg.qr(A, mode="r")
-    q, r = xp.linalg.qr(A, mode=mode)
-    return q, r
+        return QR(xp.zeros((0,), A.dtype), xp.linalg.qr(A, mode="r"))
+    return QR(*xp.linalg.qr(A, mode=mode))
 
 
 @composite()
-def qr(input: Array, some: bool = True) -> Any:
+def qr(input: Array, some: bool = True) -> QR:
     """An orthogonal Q and an upper triangular R with input = Q R for each matrix."""
     return linalg_qr(input, "reduced" if some else "complete")

@@ -7,7 +7,7 @@ where eigenvalues (singular values) coincide.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
@@ -186,8 +186,16 @@ def svdvals(A: Array, *, driver: str | None = None) -> Array:
     return linalg_svd(A, False)[1]
 
 
+class Svd(NamedTuple):
+    """What svd gives: V, where linalg.svd gives its adjoint."""
+
+    U: Any
+    S: Any
+    V: Any
+
+
 @composite()
-def svd(input: Array, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(input: Array, some: bool = True, compute_uv: bool = True) -> Svd:
     """Singular values, falling, and vectors of each matrix: input = U diag(S) Vᴴ."""
     u, s, vh = linalg_svd(input, not some)
-    return (u, s, adjoint(vh)) if compute_uv else (u * 0, s, adjoint(vh) * 0)
+    return Svd(u, s, adjoint(vh)) if compute_uv else Svd(u * 0, s, adjoint(vh) * 0)

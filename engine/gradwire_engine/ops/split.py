@@ -13,6 +13,8 @@ from gradwire_engine.ops.views import slice_
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axis
 
+Pieces = tuple[Array, ...]
+
 MOST = 65_536
 """The most tensors that one call gives."""
 
@@ -105,7 +107,7 @@ def split_with_sizes(xp: Any, input: Array, split_sizes: Ints, dim: Dim = 0) -> 
 
 
 @composite()
-def chunk(input: Array, chunks: int, dim: int = 0) -> Any:
+def chunk(input: Array, chunks: int, dim: int = 0) -> Pieces:
     """Cut an axis into so many pieces of one size, the last of which may be smaller or missing."""
     place = _axis("chunk", dim, input.shape)
     if chunks < 1:
@@ -123,7 +125,7 @@ def _between(length: int, cuts: Ints) -> list[tuple[int, int]]:
 
 
 @composite()
-def tensor_split(input: Array, indices_or_sections: int, dim: int = 0) -> Any:
+def tensor_split(input: Array, indices_or_sections: int, dim: int = 0) -> Pieces:
     """Cut an axis into so many pieces as equal as can be, or at the places in a list."""
     sections, place = indices_or_sections, _axis("tensor_split", dim, input.shape)
     if sections < 1:
@@ -136,7 +138,7 @@ def tensor_split(input: Array, indices_or_sections: int, dim: int = 0) -> Any:
 
 
 @composite(name="tensor_split")
-def _tensor_split_at(input: Array, indices_or_sections: Ints, dim: int = 0) -> Any:
+def _tensor_split_at(input: Array, indices_or_sections: Ints, dim: int = 0) -> Pieces:
     """Cut an axis at these places."""
     place = _axis("tensor_split", dim, input.shape)
     ranges = _between(input.shape[place], indices_or_sections)
@@ -144,7 +146,7 @@ def _tensor_split_at(input: Array, indices_or_sections: Ints, dim: int = 0) -> A
 
 
 @composite(name="tensor_split")
-def _tensor_split_by(input: Array, tensor_indices_or_sections: Array, dim: int = 0) -> Any:
+def _tensor_split_by(input: Array, tensor_indices_or_sections: Array, dim: int = 0) -> Pieces:
     """Cut an axis into as many pieces, or at the places, that a tensor says."""
     where = tensor_indices_or_sections
     if len(where.shape) > 1 or kind(where) != "i":
@@ -178,37 +180,37 @@ def _split_along(asked: str, input: Array, where: int | Ints, dim: int, least: i
 
 
 @composite()
-def hsplit(input: Array, indices_or_sections: int) -> Any:
+def hsplit(input: Array, indices_or_sections: int) -> Pieces:
     """Cut into equal pieces, or at places, along the second axis (the only one of a vector)."""
     return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
 
 
 @composite(name="hsplit")
-def _hsplit_at(input: Array, indices_or_sections: Ints) -> Any:
+def _hsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
     """Cut at these places along the second axis."""
     return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
 
 
 @composite()
-def vsplit(input: Array, indices_or_sections: int) -> Any:
+def vsplit(input: Array, indices_or_sections: int) -> Pieces:
     """Cut into equal pieces, or at places, along the first axis."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
 @composite(name="vsplit")
-def _vsplit_at(input: Array, indices_or_sections: Ints) -> Any:
+def _vsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
     """Cut at these places along the first axis."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
 @composite()
-def dsplit(input: Array, indices_or_sections: int) -> Any:
+def dsplit(input: Array, indices_or_sections: int) -> Pieces:
     """Cut into equal pieces, or at places, along the third axis."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
 @composite(name="dsplit")
-def _dsplit_at(input: Array, indices_or_sections: Ints) -> Any:
+def _dsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
     """Cut at these places along the third axis."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
@@ -251,8 +251,15 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     return solved(A, B, left)
 
 
+class Solved(NamedTuple):
+    """What linalg.solve_ex gives."""
+
+    result: Any
+    info: Any
+
+
 @composite(name="linalg.solve_ex")
-def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Solved:
     """The X of each system A X = B, and an info of zeros: a singular A is an error here."""
     info = inv_ex(A)[1]
-    return solved(A, B, left), info
+    return Solved(solved(A, B, left), info)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
@@ -109,6 +109,13 @@ def solve_triangular(
     return mT(triangular_system(mT(A), mT(B), not upper, unitriangular))
 
 
+class Solved(NamedTuple):
+    """What triangular_solve gives: the solution, and the triangular operand again."""
+
+    solution: Any
+    cloned_coefficient: Any
+
+
 @composite()
 def triangular_solve(
     input: Array,
@@ -116,10 +123,10 @@ def triangular_solve(
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
-) -> Any:
+) -> Solved:
     """The X of each triangular system A X = input (Aᵀ X = input), and A."""
     matrix = mT(A) if transpose else A
-    return triangular_system(matrix, input, upper is not transpose, unitriangular), A
+    return Solved(triangular_system(matrix, input, upper is not transpose, unitriangular), A)
 
 
 def _cholesky_gradient(g: Any, out: Any) -> Any:
@@ -176,10 +183,17 @@ def minor_not_positive(xp: Any, A: Array) -> Array:
     return each_matrix(xp, order, A)[0] if A.size else xp.zeros(A.shape[:-2], xp.int32)
 
 
+class Factored(NamedTuple):
+    """What linalg.cholesky_ex gives."""
+
+    L: Any
+    info: Any
+
+
 @composite(name="linalg.cholesky_ex")
-def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) -> Factored:
     """The Cholesky factor of each matrix, and an info of zeros: what has none is an error here."""
-    return linalg_cholesky(A, upper=upper), minor_not_positive(A)
+    return Factored(linalg_cholesky(A, upper=upper), minor_not_positive(A))
 
 
 def _product_of_factor(factor: Any, upper: bool) -> Any:

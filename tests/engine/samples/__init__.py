@@ -45,7 +45,18 @@ def samples_of(name: str) -> list[Call]:
     calls = [call for o in CATALOGUE[name].overloads for call in of_elementwise(o, rng)]
     if name in declared():
         calls += declared()[name](rng)
-    return calls
+    return [(_arrays(args), _arrays(kwargs)) for args, kwargs in calls]
+
+
+def _arrays(value: Any) -> Any:
+    """A scalar that NumPy drew is an array without axes: an operand like others."""
+    if isinstance(value, np.inexact):
+        return np.asarray(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_arrays, value))
+    if type(value) is dict:
+        return {k: _arrays(v) for k, v in value.items()}
+    return value
 
 
 def of_elementwise(overload: Any, rng: np.random.Generator) -> list[Call]:

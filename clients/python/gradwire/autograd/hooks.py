@@ -41,7 +41,7 @@ class RemovableHandle:
         self.remove()
 
 
-def register_hook(self: Tensor, hook: Hook) -> RemovableHandle:
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this tensor's gradient in every walk; what it gives replaces it."""
     _check(self, hook)
     made = hooked.Registered("tensor", hook, ref(self))
@@ -49,7 +49,7 @@ def register_hook(self: Tensor, hook: Hook) -> RemovableHandle:
     return _named(self, made, handle)
 
 
-def register_post_accumulate_grad_hook(self: Tensor, hook: Hook) -> RemovableHandle:
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
     made = hooked.Registered("post_accumulate", hook, ref(self))

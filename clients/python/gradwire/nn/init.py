@@ -27,13 +27,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: None = None) -> Tensor:
     """Evenly between a and b."""
     with no_grad():
-        return tensor.uniform_(a, b)  # type: ignore[no-any-return]
+        return tensor.uniform_(a, b)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: None = None) -> Tensor:
     """From the normal distribution."""
     with no_grad():
-        return tensor.normal_(mean, std)  # type: ignore[no-any-return]
+        return tensor.normal_(mean, std)
 
 
 def trunc_normal_(
@@ -48,13 +48,13 @@ def trunc_normal_(
     low, high = (math.erf((x - mean) / std / math.sqrt(2.0)) for x in (a, b))
     with no_grad():
         tensor.uniform_(low, high).erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
-        return tensor.clamp_(a, b)  # type: ignore[no-any-return]
+        return tensor.clamp_(a, b)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """The same number everywhere."""
     with no_grad():
-        return tensor.fill_(val)  # type: ignore[no-any-return]
+        return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: None 
 
 def _filled(tensor: Tensor, value: Tensor) -> Tensor:
     with no_grad():
-        return tensor.copy_(value)  # type: ignore[no-any-return]
+        return tensor.copy_(value)
 
 
 __all__ = [

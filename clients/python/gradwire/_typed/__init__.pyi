@@ -1,0 +1,1 @@
+"""What type checkers and editors know of the ops; nothing of it is there when a program runs."""

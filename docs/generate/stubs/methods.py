@@ -1,0 +1,121 @@
+"""The class that shows a tensor's methods, operators and properties to editors and checkers."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+from docs.generate.stubs.calls import Argument, Way, definition, ways
+from docs.generate.stubs.python import written_in_python
+
+from gradwire.methods import PROPERTIES, WRITTEN
+from gradwire.tensor import Tensor
+from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin, resolve
+from gradwire_engine.op import Op
+
+_SELF = Argument("self", "")
+_INDENT = "    "
+
+
+def methods() -> str:
+    """The text of the class; a builtin that a method hides is written with its module."""
+    shown = {**_written(), **_properties(), **_of_ops()}
+    text = "\n\n".join(shown[name] for name in sorted(shown))
+    hidden = "|".join(n for n in shown if isinstance(getattr(builtins, n, None), type))
+    whole = re.sub(rf"(: |\| |\[|-> )({hidden})\b(?=[,) |=:\]])", r"\1builtins.\2", text)
+    return f"class Methods:\n{whole}"
+
+
+def _written() -> dict[str, str]:
+    return {
+        name: written_in_python(name, method, _INDENT)
+        for name, method in WRITTEN.items()
+        if name != "__getattr__"  # it makes the methods that are shown here
+    }
+
+
+def _properties() -> dict[str, str]:
+    way = Way([_SELF], "Tensor")
+    return {
+        name: f"{_INDENT}@property\n{definition(name, [way], resolve(name).doc, _INDENT)}"
+        for name in PROPERTIES
+    }
+
+
+def _of_ops() -> dict[str, str]:
+    found = {}
+    for name in {*_installed(), *_further()}:
+        op, found_ways = _called(name)
+        text = definition(name, found_ways, op.doc, _INDENT)
+        if name in ("__eq__", "__ne__"):  # not object's, as in NumPy
+            text = text.replace(":\n", ":  # type: ignore[override]\n", 1)
+        found[name] = text
+    return found
+
+
+def _installed() -> set[str]:
+    """The methods and operators that `methods.install` has made."""
+    return {name for name, made in vars(Tensor).items() if _is_made(made)} - WRITTEN.keys()
+
+
+def _is_made(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value.__module__ == "gradwire.methods"
+
+
+def _further() -> Iterator[str]:
+    """Those that a tensor makes when they are asked for, by the last part of an op's name."""
+    taken = {name for kind in Tensor.__mro__ for name in vars(kind)} - _installed()
+    for full in (*CATALOGUE, *ALIASES):
+        name = full.rpartition(".")[2]
+        op = find(name)
+        if "." not in full or name in taken or op is None or not _starts_with_tensor(op):
+            continue
+        yield name
+        if op.inplace:
+            yield f"{name}_"
+
+
+def _place(op: Op) -> int:
+    return op.signatures[0].by_name.get("input", 0)
+
+
+def _starts_with_tensor(op: Op) -> bool:
+    parameters = op.signatures[0].parameters
+    return bool(parameters) and parameters[_place(op)].kind == "tensor"
+
+
+def _called(name: str) -> tuple[Op, list[Way]]:
+    """The op of a method, and the ways to call it."""
+    if name.startswith("__"):
+        return _operator(name)
+    twin = inplace_twin(name)
+    op = twin or resolve(name)
+    place = 0 if twin else _place(op)
+    found = [_of_self(way, place) for way in ways(op, name) if _fits(way, place)]
+    return op, [_writing(found[0])] if twin else found
+
+
+def _operator(name: str) -> tuple[Op, list[Way]]:
+    inplace = name.startswith("__i") and find(name) is None
+    op = resolve(f"__{name[3:]}") if inplace else resolve(name)
+    found = _of_self(ways(op, op.name)[0], 0)
+    one = Way(found.arguments[:2], found.result)
+    return op, [_writing(one) if inplace else one]
+
+
+def _fits(way: Way, place: int) -> bool:
+    """Whether the tensor itself can stand there."""
+    argument = way.arguments[place]
+    return argument.type.startswith("Tensor") and not argument.name.startswith("*")
+
+
+def _of_self(way: Way, place: int) -> Way:
+    others = [a for i, a in enumerate(way.arguments) if i != place]
+    return Way((_SELF, *others), way.result)
+
+
+def _writing(way: Way) -> Way:
+    return Way(way.arguments, "Self")
