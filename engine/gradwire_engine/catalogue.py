@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from hashlib import sha256
 
 from gradwire_engine.errors import error
@@ -48,6 +47,8 @@ def resolve(name: str) -> Op:
     """The op of a name, with close ones named if there is none."""
     found = find(name)
     if found is None:
+        from difflib import get_close_matches  # for a misspelt name only
+
         near = get_close_matches(name, {*CATALOGUE, *ALIASES, *_BY_LAST_PART}, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "GET /v1/ops lists them all"
         raise error("op_not_found", f"there is no op called {name[:100]!r}", hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from secrets import randbits
+from random import SystemRandom
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from gradwire_engine.arrays import backend
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
+
+_SYSTEM = SystemRandom()
 
 
 class Generator:
@@ -23,7 +25,7 @@ class Generator:
     __slots__ = ("draws", "seed")
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = randbits(63) if seed is None else seed
+        self.seed = _SYSTEM.getrandbits(63) if seed is None else seed
         self.draws = 0
 
     def restart(self, seed: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 
 def printed(code: str) -> str:
     """What a fresh interpreter prints for these lines."""
@@ -42,3 +44,72 @@ except ImportError:
     print(gc.isenabled())
 """
     assert printed(code) == "True"
+
+
+UNNEEDED = {
+    # what the parts of an embedded host, or a rare call, need
+    "concurrent.futures", "difflib", "fastapi", "importlib.metadata", "pydantic", "safetensors",
+    "scipy", "sqlalchemy", "structlog", "typer", "uvicorn",
+    "gradwire_service",
+    "gradwire_engine.checkpoint", "gradwire_engine.forward", "gradwire_engine.func",
+    "gradwire_engine.function", "gradwire_engine.functional", "gradwire_engine.gradcheck",
+    "gradwire_engine.optim", "gradwire_engine.plan", "gradwire_engine.snapshot",
+    "gradwire_engine.vmap",
+    "gradwire.autograd.function", "gradwire.autograd.functional", "gradwire.autograd.numerical",
+    "gradwire.cuda", "gradwire.embedded", "gradwire.func", "gradwire.nn.modules",
+    "gradwire.optim", "gradwire.testing", "gradwire.utils",
+}  # fmt: skip
+
+
+def test_only_what_every_program_needs_is_loaded() -> None:
+    loaded = printed("import sys, gradwire; print(*sys.modules)").split()
+    before = printed("import sys, numpy, httpx; print(*sys.modules)").split()
+    assert UNNEEDED & ({*loaded} - {*before}) == set()
+    assert "gradwire_engine.ops" in loaded
+
+
+LATER = {
+    "autograd.functional.jacobian": "jacobian",
+    "autograd.Function": "Function",
+    "autograd.gradcheck": "gradcheck",
+    "autograd.graph": "gradwire.autograd.graph",
+    "cuda.is_available": "is_available",
+    "func.vmap": "vmap",
+    "linalg.inv": "inv",
+    "nn.Linear": "Linear",
+    "nn.functional.gelu": "gelu",
+    "optim.SGD": "SGD",
+    "sin": "sin",
+    "testing.assert_close": "assert_close",
+    "utils.checkpoint.checkpoint": "checkpoint",
+}
+
+
+def test_the_rest_is_there_when_it_is_asked_for() -> None:
+    shown = ", ".join(f"torch.{path}.__name__" for path in LATER)
+    assert printed(f"import gradwire as torch; print({shown})").split() == [*LATER.values()]
+
+
+def test_what_is_not_there_is_not_found_later_either() -> None:
+    code = "import gradwire as t; print(hasattr(t, 'nothing'), hasattr(t.autograd, 'nothing'))"
+    assert printed(code) == "False False"
+
+
+def test_dir_names_what_comes_later() -> None:
+    code = "import gradwire as torch; print(*dir(torch))"
+    assert {"cuda", "func", "nn", "optim", "sin", "testing", "utils"} <= {*printed(code).split()}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from gradwire import cuda, func, optim, testing, utils",
+        "from gradwire.autograd import Function, functional, gradcheck, gradgradcheck, graph",
+        "from gradwire.nn import Linear, init, parameter",
+        "import gradwire.testing, gradwire.cuda, gradwire.optim.lr_scheduler",
+        "from gradwire.utils.checkpoint import checkpoint",
+        "from gradwire import *",
+    ],
+)
+def test_statements_that_import_the_rest(statement: str) -> None:
+    assert printed(f"{statement}; print('done')") == "done"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 _PREFIX = "tensor("
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What set_printoptions sets. sci_mode: None lets the numbers decide."""
 
     precision: int = 4
@@ -59,7 +57,7 @@ def set_printoptions(
         "linewidth": linewidth,
     }
     known = {name: value for name, value in given.items() if value is not None}
-    _look[0] = replace(found, **known, sci_mode=sci_mode)  # type: ignore[arg-type]
+    _look[0] = found._replace(**known, sci_mode=sci_mode)  # type: ignore[arg-type]
 
 
 def shown(tensor: Elements) -> str:
@@ -106,8 +104,7 @@ def _elements(tensor: Elements) -> str:
     return _PREFIX + _nested(array, len(_PREFIX), summarised, form)
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """How one element is written, and how wide that is."""
 
     write: Callable[..., str]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
 from math import prod
+from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire_engine.arrays import Array
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 BLOCK = 1 << 17
 """Elements in a block: with a temporary it fits the second-level cache."""
@@ -32,7 +36,7 @@ into a buffer first, which takes twice as long as the arithmetic."""
 
 
 @cache
-def _threads() -> int:
+def threads() -> int:
     """At most 4, the cores of this process, and what limits the thread pools of libraries."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     limit = os.environ.get("OMP_NUM_THREADS", "")
@@ -41,7 +45,9 @@ def _threads() -> int:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads() - 1, thread_name_prefix="blocks")
+    from concurrent.futures import ThreadPoolExecutor  # most programs share nothing out
+
+    return ThreadPoolExecutor(threads() - 1, thread_name_prefix="blocks")
 
 
 def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> None:
@@ -54,22 +60,29 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     step = max(1, BLOCK // max(1, width))
     if type(matrices[0]) is not np.ndarray:
         work(*matrices)
-    elif height * width < SHARED or _threads() == 1:
+    elif height * width < SHARED or threads() == 1:
         _run(work, matrices, 0, height, step)
     else:
         _shared_out(work, matrices, step if passes > MANY else max(1, LONG // max(1, width)))
 
 
+def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run each of these on a thread of its own, the first on this one; what they return."""
+    if len(works) == 1:
+        return [works[0]()]
+    waiting = [_pool().submit(copy_context().run, work) for work in works[1:]]
+    return [works[0](), *[future.result() for future in waiting]]
+
+
 def _shared_out(work: Callable[..., None], matrices: tuple[Array, ...], step: int) -> None:
     height = matrices[0].shape[0]
-    share = -(-height // _threads())
-    waiting = [
-        _pool().submit(copy_context().run, _run, work, matrices, start, start + share, step)
-        for start in range(share, height, share)
-    ]
-    _run(work, matrices, 0, share, step)
-    for future in waiting:
-        future.result()
+    share = -(-height // threads())
+    share_out(
+        [
+            partial(_run, work, matrices, start, start + share, step)
+            for start in range(0, height, share)
+        ]
+    )
 
 
 def _run(
