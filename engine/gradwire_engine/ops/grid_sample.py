@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -11,20 +10,14 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import called, reshape
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.matmul import matmul
-from gradwire_engine.ops.rounding import fmod
-from gradwire_engine.ops.taps import cells, level, tap_places, tapped
-from gradwire_engine.ops.views import select
+from gradwire_engine.ops.sampled import sampled
 from gradwire_engine.signature import Ints
-from gradwire_engine.spec import Shape, Spec, float32
+from gradwire_engine.spec import Spec, float32
 
 F = "nn.functional."
-
-SHARPNESS = -0.75
-"""The free parameter of cubic convolution."""
 
 
 def _check(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
@@ -70,94 +63,9 @@ def grid_sample(
     _check(input, grid, mode, padding_mode)
     half = kind(input) == "V" or input.dtype.itemsize == 2
     image, places = (to_dtype(x, float32) if half else x for x in (input, grid))
-    found = _sampled(image, places, mode, padding_mode, bool(align_corners))
+    found = sampled(image, places, mode, padding_mode, bool(align_corners))
     found = to_dtype(found, input.dtype) if half else found  # places need more digits than halves
     return called(f"GridSampler{input.ndim - 2}DBackward0", found)
-
-
-def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, corners: bool) -> Any:
-    axes, size = input.ndim - 2, tuple(input.shape[2:])
-    count = prod(grid.shape[1:-1])
-    flat = reshape(grid, (grid.shape[0], count, axes))
-    at = [_on_axis(select(flat, 2, axes - 1 - i), n, corners) for i, n in enumerate(size)]
-    if mode == "bicubic":
-        found = _cubic(input, at, size, padding_mode, corners)
-    else:
-        at = [_inside(x, n, padding_mode, corners) for x, n in zip(at, size, strict=True)]
-        found = (_nearest if mode == "nearest" else _linear)(input, at, size)
-    return reshape(found, (*input.shape[:2], *grid.shape[1:-1]))
-
-
-def _on_axis(x: Any, size: int, corners: bool) -> Any:
-    """Coordinates from -1 to 1 as places on an axis: its outer elements', or its outer edges'."""
-    return (x + 1) * ((size - 1) / 2) if corners else (x + 1) * (size / 2) - 0.5
-
-
-def _inside(x: Any, size: int, padding: str, corners: bool) -> Any:
-    """Places beyond the edges brought into the image, as border and reflection have it."""
-    if padding == "zeros":
-        return x
-    if padding == "reflection":
-        low, span = (0.0, size - 1.0) if corners else (-0.5, float(size))
-        if not span:
-            return x * 0
-        away = where(x < low, low - x, x - low)
-        turns = cells(away / span, False)
-        extra = fmod(away, span)
-        x = where(turns % 2 == 0, extra, span - extra) + low
-    x = where(x > 0, x, level(x) * 0)
-    return where(x < size - 1, x, level(x) * (size - 1))
-
-
-def _by_place(weight: Any) -> Any:
-    """A weight for each place (N, P), alike for all channels."""
-    return reshape(weight, (weight.shape[0], 1, weight.shape[1]))
-
-
-def _nearest(input: Any, at: list[Any], size: Shape) -> Any:
-    found = tuple(cells(x, True) for x in at)
-    value = tapped(input, tap_places(found, (0,) * len(at), size, "zeros", False))
-    for x in at:
-        value = value * _by_place(level(x))
-    return value
-
-
-def _linear(input: Any, at: list[Any], size: Shape) -> Any:
-    first = tuple(cells(x, False) for x in at)
-    rest = [x - to_dtype(c, x.dtype) for x, c in zip(at, first, strict=True)]
-    total = None
-    for offsets in product((0, 1), repeat=len(at)):
-        weight = None
-        for t, offset in zip(rest, offsets, strict=True):
-            share = t if offset else 1 - t
-            weight = share if weight is None else weight * share
-        part = tapped(input, tap_places(first, offsets, size, "zeros", False)) * _by_place(weight)
-        total = part if total is None else total + part
-    return total
-
-
-def _cubic_weights(t: Any) -> list[Any]:
-    """Of the four elements around a place, t after the second: what each is times."""
-    a = SHARPNESS
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
-
-
-def _cubic(input: Any, at: list[Any], size: Shape, padding: str, corners: bool) -> Any:
-    first = tuple(cells(x, False) for x in at)
-    down, right = (_cubic_weights(x - to_dtype(c, x.dtype)) for x, c in zip(at, first, strict=True))
-    total = None
-    for i, j in product(range(4), repeat=2):
-        places = tap_places(first, (i - 1, j - 1), size, padding, corners)
-        part = tapped(input, places) * _by_place(down[i] * right[j])
-        total = part if total is None else total + part
-    return total
 
 
 def _base_spec(theta: Spec, size: Ints) -> Spec:

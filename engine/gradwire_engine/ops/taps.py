@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.families import primitive
+from gradwire_engine.kernels.grid_sampling import reflected
 from gradwire_engine.ops.accumulate import summed_rows
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Arrays, Ints
@@ -26,16 +27,6 @@ def cells(xp: Any, input: Array, nearest: bool) -> Array:
     # what is no number or far away lies outside any image
     inside = xp.abs(found) < 2.0**31
     return xp.where(inside, found, -(2.0**31)).astype(xp.int64)
-
-
-def _reflected(xp: Any, place: Array, size: int, corners: bool) -> Array:
-    """Places beyond the edges mirrored into the image: at the outer elements, or beside them."""
-    if corners:
-        period = max(2 * (size - 1), 1)
-        place = xp.abs(place) % period
-        return xp.minimum(place, period - place) if size > 1 else xp.zeros_like(place)
-    place = place % (2 * size)
-    return xp.minimum(place, 2 * size - 1 - place)
 
 
 @primitive(
@@ -57,7 +48,7 @@ def tap_places(
         if padding == "border":
             place = xp.clip(place, 0, n - 1)
         elif padding == "reflection":
-            place = _reflected(xp, place, n, corners)
+            place = reflected(xp, place, n, corners)
         else:
             outside = outside | (place < 0) | (place >= n)
         flat = flat * n + place

@@ -1,0 +1,221 @@
+"""Images read at places between their elements: each result a weighted sum of a few of them.
+
+Which elements those are, what they are times, and how that changes with the place is worked out for
+all places and taps at once; the sums, and their transposed, are products with a sparse matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from operator import add, mul, or_
+from typing import Any, NamedTuple
+
+from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.row_blocks import each_block
+
+SHARPNESS = -0.75
+"""The free parameter of cubic convolution."""
+FAR = 2.0**31
+"""What is no number or further away than this lies outside any image."""
+
+
+class Sampling(NamedTuple):
+    """How places are read: grid_sample's modes; corners: -1 and 1 are the outer elements."""
+
+    mode: str
+    padding: str
+    corners: bool
+
+
+class Taps(NamedTuple):
+    """Of each place the elements around it.
+
+    flat: (places, taps) rows of `_rows`; the last of those stands for what is outside. shares,
+    slopes: for each axis (taps of the axis, places) what it contributes to the weights, and the
+    derivative of that by the grid.
+    """
+
+    flat: Array
+    shares: list[Array]
+    slopes: list[Array]
+
+    def weights(self, xp: Any, by: int | None = None) -> Array:
+        """(places, taps): the weights, or their derivative by one axis of the grid."""
+        pairs = enumerate(zip(self.shares, self.slopes, strict=True))
+        parts = [slope if axis == by else share for axis, (share, slope) in pairs]
+        return xp.ascontiguousarray(_outer(parts, mul).T)
+
+
+def _outer(parts: Sequence[Array], join: Callable[[Array, Array], Array]) -> Array:
+    """Of (taps of an axis, places) for each axis what belongs to all combinations of them."""
+    found = parts[0]
+    for part in parts[1:]:
+        both = join(found[:, None], part)
+        found = both.reshape(found.shape[0] * part.shape[0], part.shape[1])
+    return found
+
+
+def sampled(xp: Any, input: Array, grid: Array, how: Sampling) -> Array:
+    """(N, C, ...) of images (N, C, ...) and places (N, ..., axes)."""
+    taps = _taps(xp, grid, input.shape, how)
+    found = _matrix(xp, taps, _rows_of(input), False) @ _rows(xp, input)
+    shape = (input.shape[0], prod(grid.shape[1:-1]), input.shape[1])
+    return found.reshape(shape).swapaxes(1, 2).reshape(*input.shape[:2], *grid.shape[1:-1])
+
+
+def sampled_back(
+    xp: Any, g: Array, input: Array, grid: Array, how: Sampling, needs: tuple[bool, ...]
+) -> tuple[Array | None, Array | None]:
+    """The gradients of images and grid."""
+    taps = _taps(xp, grid, input.shape, how)
+    given = g.reshape(*g.shape[:2], prod(g.shape[2:])).swapaxes(1, 2)
+    given = xp.ascontiguousarray(given).reshape(taps.flat.shape[0], input.shape[1])
+    to_input = to_grid = None
+    if needs[0]:
+        rows = _matrix(xp, taps, _rows_of(input), True) @ given
+        planes = rows[:-1].reshape(input.shape[0], prod(input.shape[2:]), input.shape[1])
+        to_input = xp.ascontiguousarray(planes.swapaxes(1, 2)).reshape(input.shape)
+    if needs[1]:
+        to_grid = _to_grid(xp, taps, given, _rows(xp, input), grid, how)
+    return to_input, to_grid
+
+
+def _to_grid(xp: Any, taps: Taps, given: Array, rows: Array, grid: Array, how: Sampling) -> Array:
+    if how.mode == "nearest":
+        return xp.zeros_like(grid)
+    along = xp.empty(taps.flat.shape, grid.dtype)
+
+    def work(g: Array, flat: Array, out: Array) -> None:
+        xp.einsum("mkc,mc->mk", xp.take(rows, flat, axis=0), g, out=out)
+
+    each_block(work, given, taps.flat, along)
+    parts = [(along * taps.weights(xp, a)).sum(1) for a in reversed(range(grid.shape[-1]))]
+    return xp.stack(parts, axis=-1).reshape(grid.shape)
+
+
+def _rows_of(input: Array) -> int:
+    return int(input.shape[0] * prod(input.shape[2:]) + 1)
+
+
+def _rows(xp: Any, input: Array) -> Array:
+    """All elements with their channels side by side, and zeros for what is outside."""
+    samples, channels, size = input.shape[0], input.shape[1], prod(input.shape[2:])
+    rows = xp.empty((samples * size + 1, channels), input.dtype)
+    rows[-1] = 0
+    planes = rows[:-1].reshape(samples, size, channels)
+    planes[...] = input.reshape(samples, channels, size).swapaxes(1, 2)
+    return rows
+
+
+def _matrix(xp: Any, taps: Taps, count: int, turned: bool) -> Any:
+    """The weights as a sparse matrix (places, rows); dense where there are no sparse ones.
+
+    turned: its transposed.
+    """
+    places, each = taps.flat.shape
+    weights, sparse = taps.weights(xp), getattr(xp, "sparse", None)
+    if sparse is not None:
+        starts = xp.arange(0, places * each + 1, each, dtype=taps.flat.dtype)
+        parts = (weights.reshape(-1), taps.flat.reshape(-1), starts)
+        if turned:
+            return sparse.csc_matrix(parts, shape=(count, places))
+        return sparse.csr_matrix(parts, shape=(places, count))
+    found = xp.zeros((places, count), weights.dtype)
+    xp.add.at(found, (xp.arange(places)[:, None], taps.flat), weights)
+    return found.T if turned else found
+
+
+def _taps(xp: Any, grid: Array, shape: tuple[int, ...], how: Sampling) -> Taps:
+    size, axes = shape[2:], len(shape) - 2
+    every = grid.reshape(prod(grid.shape[:-1]), axes)
+    at, shares, slopes = [], [], []
+    for axis, length in enumerate(size):
+        scale = (length - 1) / 2 if how.corners else length / 2
+        x = every[:, axes - 1 - axis] + 1
+        x *= scale
+        if not how.corners:
+            x -= 0.5
+        move: Any = scale
+        if how.padding != "zeros" and how.mode != "bicubic":
+            x, move = _inside(xp, x, length, how)
+            move = move * scale
+        cell = xp.rint(x) if how.mode == "nearest" else xp.floor(x)
+        cell = xp.where(xp.abs(cell) < FAR, cell, -FAR)
+        x -= cell
+        offsets, share, slope = _shares(xp, x, how.mode)
+        slope *= move
+        at.append(cell.astype(xp.int64) + xp.asarray(offsets)[:, None])
+        shares.append(share)
+        slopes.append(slope)
+    return Taps(_flat(xp, at, size, shape[0], how), shares, slopes)
+
+
+def _inside(xp: Any, x: Array, length: int, how: Sampling) -> tuple[Array, Array]:
+    """Places beyond the edges brought into the image, and how they move when these do."""
+    slope = xp.ones_like(x)
+    if how.padding == "reflection":
+        low, span = (0.0, length - 1.0) if how.corners else (-0.5, float(length))
+        if not span:
+            return xp.zeros_like(x), xp.zeros_like(x)
+        away = xp.abs(x - low)
+        back = xp.floor(away / span) % 2 != 0
+        slope[(x < low) != back] = -1
+        away = xp.fmod(away, span)
+        x = xp.where(back, span - away, away) + low
+    slope *= (x > 0) & (x < length - 1)
+    x = xp.where(x > 0, x, 0)
+    return xp.where(x < length - 1, x, length - 1).astype(slope.dtype, copy=False), slope
+
+
+def _shares(xp: Any, t: Array, mode: str) -> tuple[tuple[int, ...], Array, Array]:
+    """Of an axis the taps, by their distance from the cell, their weights and those' slopes."""
+    if mode == "nearest":
+        return (0,), xp.ones((1, *t.shape), t.dtype), xp.zeros((1, *t.shape), t.dtype)
+    if mode == "bilinear":
+        weights, slopes = xp.empty((2, *t.shape), t.dtype), xp.empty((2, *t.shape), t.dtype)
+        xp.subtract(1, t, out=weights[0])
+        weights[1], slopes[0], slopes[1] = t, -1, 1
+        return (0, 1), weights, slopes
+    a = SHARPNESS
+    each = (_far(a, t + 1), _near(a, t), _near(a, 1 - t), _far(a, 2 - t))
+    weights = xp.stack([weight for weight, _ in each])
+    slopes = xp.stack([slope for _, slope in each])
+    slopes[2:] *= -1
+    return (-1, 0, 1, 2), weights, slopes
+
+
+def _near(a: float, x: Array) -> tuple[Array, Array]:
+    return ((a + 2) * x - (a + 3)) * x * x + 1, (3 * (a + 2) * x - 2 * (a + 3)) * x
+
+
+def _far(a: float, x: Array) -> tuple[Array, Array]:
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
+
+
+def _flat(xp: Any, at: list[Array], size: tuple[int, ...], samples: int, how: Sampling) -> Array:
+    """(places, taps): the rows that places (taps, places) along the axes name together."""
+    places, each = at[0].shape[1] // max(samples, 1), prod(size)
+    flat = xp.arange(samples).repeat(places)[None]
+    outside: list[Array] = []
+    for place, length in zip(at, size, strict=True):
+        if how.padding == "zeros" or how.mode != "bicubic":
+            outside.append((place < 0) | (place >= length))
+        elif how.padding == "border":
+            place = xp.clip(place, 0, length - 1)
+        else:
+            place = reflected(xp, place, length, how.corners)
+        flat = _outer([flat * length, place], add)
+    if outside:
+        flat[_outer(outside, or_)] = samples * each
+    return xp.ascontiguousarray(flat.T, xp.int32 if samples * each < FAR - 1 else xp.int64)
+
+
+def reflected(xp: Any, place: Array, size: int, corners: bool) -> Array:
+    """Places beyond the edges mirrored into the image: at the outer elements, or beside them."""
+    if corners:
+        period = max(2 * (size - 1), 1)
+        place = xp.abs(place) % period
+        return xp.minimum(place, period - place) if size > 1 else xp.zeros_like(place)
+    place = place % (2 * size)
+    return xp.minimum(place, 2 * size - 1 - place)
