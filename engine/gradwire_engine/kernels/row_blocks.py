@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import cache, partial
 from math import prod
-from typing import Any
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
