@@ -8,6 +8,7 @@ function written in ops. All enter the catalogue under torch's name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import backend, phantom_of
@@ -68,6 +69,7 @@ def elementwise(
     refusal: type[Exception] = NotImplementedError,
     check: Callable[[dict[str, Any]], None] | None = None,
     numbers: tuple[str, ...] | None = None,
+    alone: bool = False,
     public: bool = True,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
@@ -78,7 +80,7 @@ def elementwise(
     unpromoted: operands that broadcast but keep their dtype (the condition of where).
     takes: categories that the promoted dtype may have; refusal: the class that others raise.
     check: raises when arguments don't fit.
-    numbers: operands that may be Python numbers; None: all.
+    numbers: operands that may be Python numbers; None: all. alone: even all of them at once.
     domain: the real interval in which the op is smooth, for tests of its derivative.
     """
 
@@ -108,11 +110,19 @@ def elementwise(
             **facts,
         )
         operands = tuple(made.signature.parameters[i].name for i in made.places)
+        made.alone = alone
         if public:
             enter(made, aliases, inplace=inplace)
         return made
 
     return declare
+
+
+in_floats = partial(elementwise, compute=floating)
+"""An elementwise op that gives floats for integers too."""
+
+in_real_floats = partial(elementwise, compute=floating, takes=REAL)
+"""The same, not defined for complex numbers."""
 
 
 def _check_numbers(op: str, specs: dict[str, Any], numbers: tuple[str, ...]) -> None:
@@ -278,14 +288,15 @@ def composite(
     aliases: tuple[str, ...] = (),
     grad_name: str | None = None,
     inplace: bool = False,
+    alone: bool = False,
     data_dependent: bool = False,
     random: bool = False,
 ) -> Callable[[Kernel], Composite]:
-    """An op written in other ops; random if one of those is."""
+    """An op written in other ops; random if one of those is. alone: as of `elementwise`."""
 
     def declare(function: Kernel) -> Composite:
         made = Composite(_name(function, name, space), function, grad_name=grad_name)
-        made.data_dependent, made.random = data_dependent, random
+        made.data_dependent, made.random, made.alone = data_dependent, random, alone
         enter(made, aliases, inplace=inplace)
         return made
 

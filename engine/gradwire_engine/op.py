@@ -58,7 +58,10 @@ Infer = Callable[[dict[str, Any]], Inferred]
 
 
 class Overload:
-    """What primitives and composites share: name, signature, documentation."""
+    """What primitives and composites share: name, signature, documentation.
+
+    alone: whether numbers may be all that it is applied to, as in torch.add(1, 2); see `lifted`.
+    """
 
     def __init__(self, name: str, function: Callable[..., Any], *, skip: int) -> None:
         self.name = name
@@ -66,6 +69,7 @@ class Overload:
         self.signature: Signature = read_signature(name, function, skip=skip)
         self.positional = self.signature.positional
         self.keywords = tuple(self.signature.by_name)[self.positional :]
+        self.alone = False
         self.doc = (function.__doc__ or "").strip()
         self.__doc__ = self.doc
         self.__name__ = function.__name__
@@ -130,7 +134,7 @@ class Primitive(Overload):
         self.family = family
         self.outputs = outputs
         self.rules = Rules(name, rules or {}, self.signature, outputs)
-        self.formula = formula
+        self.formula = formula or getattr(rules, "formula", None)
         self.exact, self.view, self.fuses = exact, view, fuses
         self.random, self.data_dependent = random, data_dependent
         self.fallible = fallible
@@ -305,6 +309,29 @@ def grad_fn_name(name: str) -> str:
     return last.title().replace("_", "") + "Backward0"
 
 
+def numbers_alone(overload: Overload, values: Sequence[Any]) -> bool:
+    """Whether all operands are numbers, of which a tensor can't be told to come."""
+    places = overload.signature.operand_places
+    return bool(places) and all(type(values[place]) in _NUMBERS for place in places)
+
+
+def lifted(overload: Overload, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with scalar tensors for their numbers, where torch makes them too."""
+    if not overload.alone:
+        raise error(
+            "invalid_argument",
+            f"{overload.name}: there is no tensor among the operands, only numbers",
+            "make a tensor of at least one",
+            raised=TypeError,
+        )
+    state, tensor = local.state, next(iter(APPLY))
+    found = list(values)
+    for place in overload.signature.operand_places:
+        dtype = state.weak[type(values[place])].dtype.numpy
+        found[place] = tensor.of(np.asarray(values[place], dtype), device=state.device)  # type: ignore[attr-defined]
+    return tuple(found)
+
+
 class Op:
     """A public op: its name, aliases, overloads, and what the catalogue says of it."""
 
@@ -358,14 +385,8 @@ class Op:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         overload, values = self.bind(args, kwargs)
-        places = overload.signature.operand_places
-        if places and all(type(values[place]) in (bool, int, float, complex) for place in places):
-            raise error(
-                "invalid_argument",
-                f"{self.name}: there is no tensor among the operands, only numbers",
-                "make a tensor of at least one",
-                raised=TypeError,
-            )
+        if numbers_alone(overload, values):
+            values = lifted(overload, values)
         return overload(*values)
 
     def __repr__(self) -> str:

@@ -229,11 +229,27 @@ def _tuple_of_ints(value: Any) -> tuple[int, ...] | None:
     return None
 
 
+LEAST, MOST = -(2**63), 2**64 - 1
+"""The numbers that 64 bits hold, with a sign or without."""
+
+
+def too_long(parameter: Parameter, value: int) -> Exception:
+    """The refusal of a Python int that no dtype holds; in the class that torch raises."""
+    return error(
+        "invalid_argument",
+        f"{parameter.name!r} does not fit into 64 bits, it has {value.bit_length()}",
+        "write it as a float, which has a larger range",
+        raised=OverflowError if parameter.kind in ("tensor", "number", "float") else ValueError,
+    )
+
+
 def _convert(parameter: Parameter, value: Any) -> Any:
     if value is REQUIRED:
         raise Mismatch(f"{parameter.name!r} is missing")
     if value is None and (parameter.optional or parameter.default is None):
         return None
+    if type(value) is int and not LEAST <= value <= MOST:
+        raise too_long(parameter, value)
     converted = _CONVERT[parameter.kind](value)
     if converted is _BAD:
         raise Mismatch(

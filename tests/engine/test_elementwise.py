@@ -185,7 +185,7 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("invalid_argument", lambda: op("div", floats, floats, rounding_mode="up")),
     ("invalid_argument", lambda: op("fmax", floats, 2)),
     ("invalid_argument", lambda: op("eq", 2, floats)),
-    ("invalid_argument", lambda: op("mul", 2, 3)),
+    ("invalid_argument", lambda: op("maximum", 2, 3)),
     ("invalid_argument", lambda: op("threshold", floats, 1.0)),
     ("numerical_error", lambda: ints // ints),
     ("numerical_error", lambda: ints % 0),

@@ -135,6 +135,9 @@ def bodies() -> Iterator[Bad]:
         yield bad(f"body: {name}", "invalid_request", 422, json.dumps(value).encode())
     yield bad("body: 5000 lists", "limit_exceeded", 413, DEEP)
     yield bad("body: 150 objects", "limit_exceeded", 413, b'{"a":' * 150 + b"1" + b"}" * 150)
+    for name, whole in {"65 bits": 2**64, "a sign": -(2**63) - 1, "many digits": 10**200}.items():
+        yield literal(f"body: an int of {name}", "invalid_request", 422, [1.5, whole])
+        yield op(f"body: an operand of {name}", "invalid_request", 422, "xlogy", "x", whole)
     yield bad("body: unclosed lists", "invalid_json", 400, b"[" * 500)
     yield bad(
         "body: a deep literal", "limit_exceeded", 413,
@@ -299,7 +302,7 @@ def ops() -> Iterator[Bad]:
     yield op("op: an object for an order", "invalid_argument", 422, "linalg.norm", [1.0], {"a": 1})
     yield op("op: a number for a tensor", "invalid_argument", 422, "abs", 1.0)
     yield op("op: numbers for both tensors", "invalid_argument", 422, "matmul", 1.0, 2.0)
-    yield op("op: a huge number for a tensor", "invalid_argument", 422, "exp", 2**70)
+    yield op("op: a huge number for a tensor", "invalid_request", 422, "exp", 2**70)
     yield op("op: unknown", "op_not_found", 404, "sinus", "x")
     yield op("op: empty", *request, "", "x")
     yield op("op: a number", *request, 7, "x")  # type: ignore[arg-type]

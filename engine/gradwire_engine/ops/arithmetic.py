@@ -86,6 +86,7 @@ def _with_scaled(combine: Any, xp: Any, first: Array, second: Array, alpha: Numb
     vjp(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj(alpha)),
     aliases=("__add__", "__radd__"),
     check=_scales,
+    alone=True,
     formula="input: g; other: conj(alpha) g",
 )
 def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
@@ -111,6 +112,7 @@ def _subtracts(named: dict[str, Any]) -> None:
     takes=NUMERIC,
     refusal=RuntimeError,
     check=_subtracts,
+    alone=True,
     formula="input: g; other: -conj(alpha) g",
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
@@ -140,6 +142,7 @@ def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 @elementwise(
     vjp(input=lambda g, other: g * conj(other), other=lambda g, input: g * conj(input)),
     aliases=("multiply", "__mul__", "__rmul__"),
+    alone=True,
     formula="input: g conj(other); other: g conj(input)",
 )
 def mul(xp: Any, input: Array, other: Array) -> Array:
@@ -155,6 +158,7 @@ def mul(xp: Any, input: Array, other: Array) -> Array:
     aliases=("divide", "true_divide", "__div__", "__truediv__"),
     compute=floating,
     domain=(0.4, 3.0),
+    alone=True,
     formula="input: g / conj(other); other: -g conj(input / other²)",
 )
 def div(xp: Any, input: Array, other: Array) -> Array:

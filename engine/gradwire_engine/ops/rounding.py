@@ -98,7 +98,7 @@ def rounded_div(xp: Any, input: Array, other: Array, rounding_mode: str) -> Arra
     return _truncated(xp, input, other) if whole else xp.trunc(xp.divide(input, other))
 
 
-@composite("div", inplace=True)
+@composite("div", inplace=True, alone=True)
 def div_with_rounding(input: Array, other: Array, *, rounding_mode: str | None) -> Array:
     """Divide input by other; rounding_mode "floor" or "trunc" rounds the quotient."""
     if rounding_mode is None:
@@ -112,7 +112,7 @@ def div_with_rounding(input: Array, other: Array, *, rounding_mode: str | None) 
     return rounded_div(input, other, rounding_mode)
 
 
-@elementwise(aliases=("__floordiv__",), takes=REAL_NUMERIC)
+@elementwise(aliases=("__floordiv__",), takes=REAL_NUMERIC, alone=True)
 def floor_divide(xp: Any, input: Array, other: Array) -> Array:
     """The quotient rounded down; it has no derivative."""
     _refuse_zero(xp, "floor_divide", input, other)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.op import Op
-from gradwire_engine.signature import SPELLINGS, Mismatch, Parameter, Signature, respelled
+from gradwire_engine.op import Op, Overload, lifted
+from gradwire_engine.signature import SPELLINGS, Mismatch, Parameter, respelled
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
@@ -148,7 +148,7 @@ class Reader:
         reasons: list[str] = []
         for overload in op.overloads:
             try:
-                values = self._bind(overload.signature, args, kwargs)
+                values = self._bind(overload, args, kwargs)
                 if shortcut is None and overload is op.overloads[0]:
                     _learn(known, overload, args, kwargs, values)
                 return overload, values
@@ -198,8 +198,9 @@ class Reader:
             return None
 
     def _bind(
-        self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, overload: Overload, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Any, ...]:
+        signature = overload.signature
         parameters = signature.parameters
         last = signature.positional - 1
         row = last >= 0 and parameters[last].kind == "tensors"  # which several tensors may fill
@@ -215,7 +216,9 @@ class Reader:
             named[name] = value if place is None else self.value(parameters[place], value)
         values = signature.bind(given, named)
         if _numbers_alone(parameters, values):
-            raise Mismatch("there is no tensor among the operands")
+            if not overload.alone:
+                raise Mismatch("there is no tensor among the operands")
+            return lifted(overload, values)
         return values
 
     def value(self, parameter: Parameter, value: Any) -> Any:

@@ -10,26 +10,17 @@ SCATTER = "torch's gradient is not that of the function; here it is what finite 
 ZERO = "a norm's second derivative at 0, and of nothing: torch mixes NaN and 0, here it is 0"
 WINDOW = "torch loses the gradient of a window that it pads or converts; here it has one"
 TIES = "among equal elements another one is picked, which then gets the gradient"
-NUMBERS = "two Python numbers: torch makes tensors of them, here one operand has to be one"
 
 _BY_ENTRY: dict[str, tuple[str, str]] = {
-    "add": ("extremes", NUMBERS),
     "as_strided.partial_views": ("float64 complex128 float32 float16 bfloat16 http", MEMORY),
     "as_strided_scatter": ("float64 complex128 float32 float16 bfloat16 http", SCATTER),
-    "div.floor_rounding": ("extremes", NUMBERS),
-    "div.no_rounding_mode": ("extremes", NUMBERS),
-    "div.trunc_rounding": ("extremes", NUMBERS),
-    "floor_divide": ("extremes", NUMBERS),
     "istft": ("complex128", WINDOW),
     "linalg.norm": ("float64 complex128", ZERO),
     "linalg.norm.subgradients_at_zero": ("float64 complex128 http", ZERO),
     "mode": ("float16 bfloat16", TIES),
     "msort": ("float16 bfloat16", TIES),
-    "mul": ("extremes", NUMBERS),
     "sort": ("float16 bfloat16", TIES),
-    "sub": ("extremes", NUMBERS),
     "topk": ("bfloat16", TIES),
-    "true_divide": ("extremes", NUMBERS),
 }
 
 NOT_YET: dict[str, str] = {

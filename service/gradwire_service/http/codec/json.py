@@ -6,6 +6,7 @@ and keeps -0.0. What it lacks is added here: NaN and infinities as words, comple
 
 from __future__ import annotations
 
+import json as strict
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import orjson
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.signature import LEAST, MOST
 from gradwire_engine.spec import COMPLEX, FLOAT, bfloat16, dtype_of
 from gradwire_service.host.elements import Array, as_pairs
 from gradwire_service.host.safetensors import Buffer
@@ -28,7 +30,7 @@ def loads(body: Buffer, depth: int = DEPTH) -> Any:
     """Read JSON: ints and floats stay apart, of equal names in an object the last one counts.
 
     Raises invalid_json with line and column, limit_exceeded where lists and objects nest deeper
-    than `depth` levels.
+    than `depth` levels, invalid_request for an int that has more than 64 bits.
     """
     try:
         value = orjson.loads(body)
@@ -36,7 +38,31 @@ def loads(body: Buffer, depth: int = DEPTH) -> Any:
         raise _unreadable(bytes(body), problem, depth) from None
     if _bracket_depth(body, depth) > depth and _depth(value) > depth:
         raise _too_deep(depth)
+    text = bytes(body) if type(body) is memoryview else body
+    if _LONG_INT in text.translate(_OUTLINE):
+        strict.loads(text, parse_int=_whole)  # orjson makes floats of long ints without a word
     return value
+
+
+_OUTLINE = bytes(
+    48 if c in b"0123456789" else 44 if c in b"[,: \t\r\n-" else 32 for c in range(256)
+)
+_LONG_INT = b"," + 19 * b"0"
+"""What stands in the outline where an int has 19 digits, the least that 64 bits may not hold."""
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS or not LEAST <= int(digits) <= MOST:
+        raise error(
+            "invalid_request",
+            f"the integer {digits[:_MOST_DIGITS]}{'…' * (len(digits) > _MOST_DIGITS)} does not fit "
+            "into 64 bits",
+            "write it as a float, 1e30 or 1.0, which has a larger range",
+        )
+    return 0
+
+
+_MOST_DIGITS = 20  # of 64 bits, a sign among them
 
 
 def _unreadable(body: bytes, problem: orjson.JSONDecodeError, depth: int) -> GradwireError:
