@@ -13,7 +13,7 @@ from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, next_seq
-from gradwire_engine.tensor import INFERENCE, Tensor, View
+from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, Tensor, View
 
 
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
@@ -242,6 +242,8 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
     version = source.storage.version
     depth = None if old is None or old.base is None else old.depth
     creation = _creation(call, old, state)
+    if len(chain) >= LONG_CHAIN and state.meter is not None:
+        state.meter.charge(8 * len(chain) * len(call.outputs))
     views = []
     for index, array in enumerate((result,) if call.single else result):
         view = View((*chain, (call, index)), base, creation, version, depth)

@@ -10,7 +10,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.tape import Node, next_seq
-from gradwire_engine.tensor import INFERENCE, Tensor, View
+from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, Tensor, View
 
 
 def whole(tensor: Tensor) -> bool:
@@ -56,6 +56,8 @@ def short_view(op: Primitive) -> Callable[..., Any]:
         chain = () if old is None else old.chain
         base = source if old is None else old.base
         mode, depth = "alone" if state.grad else "no_grad", None if old is None else old.depth
+        if len(chain) >= LONG_CHAIN and state.meter is not None:
+            state.meter.charge(8 * len(chain))
         seen = View((*chain, (call, 0)), base, mode, storage.version, depth)
         seen.array, seen.source = array, storage.array
         made = Tensor.sharing(storage, call.outputs[0], node, seen)

@@ -47,6 +47,10 @@ class Storage:
         return int(self.array.nbytes)
 
 
+LONG_CHAIN = 64
+"""Calls from a base to a view from which on the list of them is worth counting as memory."""
+
+
 class View:
     """How a view hangs on its storage.
 
@@ -332,7 +336,7 @@ class Tensor:
 
 
 _FROZEN: WeakKeyDictionary[Tensor, Edge] = WeakKeyDictionary()
-"""Edges of leaves that don't require grad now: graphs made before lead to them, hooks hang there."""
+"""Edges of leaves that don't require grad now: older graphs lead to them, and hooks hang there."""
 
 
 def _retain(node: Node, edge: Edge, tensor: Tensor) -> None:
@@ -398,7 +402,7 @@ def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:
             seen = seen if call.single else seen[index]
     finally:
         state.grad = grad
-    if all(call.outputs[index].dtype is base.dtype for call, index in way):
+    if way and way[-1][0].outputs[way[-1][1]].dtype is way[-1][0].inputs[0].dtype:
         seen.rename_node("AsStridedBackward0")
     found: Edge | None = seen._edge
     return found

@@ -15,8 +15,9 @@ from tests.service.conftest import Running, running
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host import safetensors
 from gradwire_service.host.host import Host
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger, Meter, TooMuchHere
+from gradwire_service.host.memory import Meter, TooMuchHere
 from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read

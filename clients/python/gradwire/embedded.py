@@ -36,7 +36,9 @@ def _host() -> Host:
             programs=_MANY,
             session_bytes=_MANY,
             server_bytes=_MANY,
+            tenant_bytes=_MANY,
             sessions=_MANY,
+            tenant_sessions=_MANY,
             seconds=_YEARS,
             ttl_seconds=_YEARS,
             longest_ttl_seconds=_YEARS,
@@ -169,6 +171,17 @@ class Embedded:
             reply = _host().handle(session_id, request, arrays)
         found: dict[str, TensorReply | None] = reply["values"]
         return {name: None if v is None else _received(v, data) for name, v in found.items()}
+
+    def imagine(
+        self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
+    ) -> Values:
+        """What tensors would be after some steps: these are done in a copy of the session."""
+        host = _host()
+        copy = host.fork(host.session(session_id))
+        try:
+            return self.steps(copy.id, steps, returns, arrays, True)
+        finally:
+            host.delete(copy)
 
 
 def _received(found: TensorReply, data: bool) -> Received:

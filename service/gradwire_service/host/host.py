@@ -21,8 +21,8 @@ from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host import snapshot
 from gradwire_service.host.elements import Array
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger
 from gradwire_service.host.once import Fetch, Once, Reference
 from gradwire_service.host.programs import Programs
 from gradwire_service.host.protocol import (
@@ -39,13 +39,26 @@ from gradwire_service.version import VERSION
 _NONE: Mapping[str, Array] = MappingProxyType({})
 
 
-class Host:
-    """All sessions of one process."""
+class Above:
+    """What the hosts of one process share: its memory, and places for sessions."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self.ledger = Ledger(limits.server_bytes)
+        self.seats = Ledger(limits.sessions)
+
+
+class Host:
+    """All sessions of one tenant. Another tenant has another host: neither finds the other's.
+
+    above: what it shares with them; without that it is alone in its process.
+    """
+
+    def __init__(self, limits: Limits | None = None, above: Above | None = None) -> None:
         keep_freed_memory()
         self.limits = limits or Limits()
-        self.ledger = Ledger(self.limits.server_bytes)
+        shared = above or Above(self.limits)
+        self.ledger = Ledger(self.limits.tenant_bytes, shared.ledger, "tenant")
+        self._seats = Ledger(self.limits.tenant_sessions, shared.seats, "tenant")
         self.programs = Programs(self.limits, self.ledger)
         self.once = Once(self.limits, self.ledger, self.programs, self.fetch)
         self._sessions: dict[str, Session] = {}
@@ -152,14 +165,15 @@ class Host:
         )
 
     def _enter(self, session: Session) -> None:
+        if not self._seats.take(1):
+            full = self._seats.over(1) or self._seats
+            here = f"there are {full.held} sessions, and " if full.whose == "tenant" else ""
+            raise error(
+                "limit_exceeded",
+                f"{here}the {full.whose}'s limit is {full.limit} sessions",
+                "delete sessions that are no longer needed",
+            )
         with self._lock:
-            if len(self._sessions) >= self.limits.sessions:
-                raise error(
-                    "limit_exceeded",
-                    f"there are {len(self._sessions)} sessions, and the limit is "
-                    f"{self.limits.sessions}",
-                    "delete sessions that are no longer needed",
-                )
             self._sessions[session.id] = session
 
     def session(self, session_id: str) -> Session:
@@ -230,6 +244,7 @@ class Host:
         with self._lock:
             if self._sessions.pop(session.id, None) is None:
                 return
+            self._seats.add(-1)
             at = timestamp(time.time())
             self._gone[session.id] = time.monotonic(), code, f"session {session.id} {what}, at {at}"
             self._forget_old()

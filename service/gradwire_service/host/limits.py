@@ -18,7 +18,7 @@ class Limits(BaseModel):
     names: int = Field(100_000, gt=0, description="Names in one session.")
     source_length: int = Field(65_536, gt=0, description="Characters of source text.")
     program_steps: int = Field(4096, gt=0, description="Steps of one program.")
-    programs: int = Field(1000, gt=0, description="Stored programs.")
+    programs: int = Field(1000, gt=0, description="Stored programs of a tenant.")
     program_bytes: int = Field(
         16 * MIB, gt=0, description="Bytes of one program's normal form, as JSON."
     )
@@ -39,12 +39,45 @@ class Limits(BaseModel):
         4 * GIB, gt=0, description="Bytes that a session may hold; its own limit may be lower."
     )
     server_bytes: int = Field(
-        8 * GIB, gt=0, description="Bytes that all sessions together may hold."
+        8 * GIB,
+        gt=0,
+        description="Bytes that sessions, programs and requests under way may hold together.",
     )
-    sessions: int = Field(1000, gt=0, description="Sessions at one time.")
+    tenant_bytes: int = Field(4 * GIB, gt=0, description="Bytes that those of one tenant may.")
+    sessions: int = Field(10_000, gt=0, description="Sessions at one time.")
+    tenant_sessions: int = Field(1000, gt=0, description="Sessions of one tenant.")
+    requests: int = Field(
+        1024, gt=0, description="Requests that compute or wait for that; more are answered 503."
+    )
+    session_requests: int = Field(
+        64, gt=0, description="The same of one session; more are answered 503."
+    )
+    tenant_requests: int = Field(
+        256, gt=0, description="The same of one tenant; more are answered 429."
+    )
+    tenant_rate: float = Field(
+        10_000.0, gt=0, description="Requests that a tenant may send a second, on average."
+    )
+    tenant_seconds: float = Field(
+        240.0, gt=0, description="Seconds that a tenant's requests may compute in a minute."
+    )
     seconds: float = Field(300.0, gt=0, description="Seconds that one request may compute.")
     body_seconds: float = Field(
-        30.0, gt=0, description="Seconds to wait for the next piece of a body."
+        30.0, gt=0, description="Seconds to wait for the next piece of a body, or of its reader."
+    )
+    body_rate: int = Field(
+        16 * KIB, gt=0, description="Bytes a second that a body has to come at, on average."
+    )
+    connections: int = Field(4096, gt=0, description="Connections that are open at one time.")
+    header_bytes: int = Field(64 * KIB, gt=0, description="Bytes of a request's head.")
+    header_seconds: float = Field(
+        10.0, gt=0, description="Seconds within which a connection has to send a request's head."
+    )
+    idempotency_bytes: int = Field(
+        64 * MIB, gt=0, description="Bytes of replies kept for one tenant's Idempotency-Keys."
+    )
+    idempotency_seconds: float = Field(
+        86_400.0, gt=0, description="How long a reply is kept for its Idempotency-Key, in seconds."
     )
     ttl_seconds: float = Field(
         3600.0, gt=0, description="Seconds without a request after which a session expires."

@@ -6,7 +6,6 @@ Only when the bound passes a limit, or enough work was done to pay for it, is it
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -17,6 +16,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.pullback import tensors_of
 from gradwire_engine.tape import Node, Output
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.origins import Origins
 
 _WORTH = 2**16
@@ -25,42 +25,39 @@ _OPS_WORTH = 12
 INLINE_SECONDS = 4e-3
 """Seconds of its own that work on the event loop may take, looked at between steps."""
 _INF = float("inf")
+NODE_BYTES = 480
+"""What a node takes beside what it saved, with its edges and its mark; measured."""
+TENSOR_BYTES = 448
+"""What a tensor takes beside its elements; measured."""
+_STEP_OF_CHAIN = 8
+"""What each step takes of those that lead from a base to a view."""
 
 
 class Held(NamedTuple):
-    """What a session holds: bytes by what they are for, and how many nodes its graph has."""
+    """What a session holds: bytes by what they are for, and how many nodes its graph has.
+
+    overhead: bytes of tensors, nodes and views beside elements.
+    """
 
     values: int
     saved: int
     grads: int
     nodes: int
+    overhead: int
 
     @property
     def total(self) -> int:
+        """Bytes of elements."""
         return self.values + self.saved + self.grads
-
-
-class Ledger:
-    """The bytes of all sessions of a server, and what they may be together."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.held = 0
-        self._lock = threading.Lock()
-
-    def add(self, nbytes: int) -> None:
-        """Count bytes taken, or given back where negative."""
-        with self._lock:
-            self.held += nbytes
 
 
 class Meter:
     """Charged before each allocation of a session; raises memory_limit or deadline_exceeded."""
 
     __slots__ = (
-        "_bound", "_busy_until", "_ledger", "_nodes", "_ops", "_roots", "_since", "_unposted",
-        "allowance", "asked", "deadline", "frames", "inline_until", "limit", "origins", "peak",
-        "stopped",
+        "_bound", "_busy_until", "_ledger", "_limit", "_nodes", "_ops", "_overhead", "_posted",
+        "_room", "_roots", "_since", "_unposted", "allowance", "asked", "deadline", "frames",
+        "inline_until", "origins", "peak", "stopped",
     )  # fmt: skip
 
     def __init__(
@@ -73,18 +70,28 @@ class Meter:
         self._roots = roots
         self._ledger = ledger
         self.origins = origins
-        self.limit = limit
+        self._limit = self._room = limit
         self.frames: list[dict[str, Any]] = []  # the names of programs that run now
         self.peak = self.asked = 0
         self.deadline = self.inline_until = self._busy_until = _INF
         self.allowance: int | None = None
         self.stopped = False
-        self._bound = self._since = self._unposted = 0
-        self._nodes = self._ops = 0
+        self._bound = self._since = self._unposted = self._posted = 0
+        self._nodes = self._ops = self._overhead = 0
+
+    @property
+    def limit(self) -> int:
+        """Bytes that the session may hold, overhead included."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, nbytes: int) -> None:
+        self._room += nbytes - self._limit
+        self._limit = nbytes
 
     @property
     def bound(self) -> int:
-        """At most so many bytes are held."""
+        """At most so many bytes of elements are held."""
         return self._bound
 
     @property
@@ -110,11 +117,15 @@ class Meter:
     def tick(self) -> None:
         """Note one step; a request that runs too long ends here."""
         self._ops += 1
+        self._room -= NODE_BYTES
+        self._unposted += NODE_BYTES
         now = time.monotonic()
         if now > self.inline_until:
             self._look_longer(now)
         if now > self.deadline or self.stopped:
             raise self._over()
+        if self._bound > self._room:
+            self._make_room(0)
 
     def _look_longer(self, now: float) -> None:
         """Where others had the processor meanwhile, the work may go on for what is left to it."""
@@ -138,23 +149,41 @@ class Meter:
             self._use_allowance(nbytes)
         if nbytes >= _WORTH and (self.stopped or time.monotonic() > self.deadline):
             raise self._over()  # within one step, which may be a loop of ops or a whole jacobian
-        bound = self._bound + nbytes
-        if bound > self.limit or self._ledger.held + nbytes > self._ledger.limit:
-            self.count()
-            self._check(nbytes)
+        self._unposted += nbytes
+        if self._bound + nbytes > self._room:
+            self._unposted -= nbytes
+            self._make_room(nbytes)
+        elif self._unposted >= _WORTH or self._ledger.over(self._unposted) is not None:
+            self._post(nbytes)
         self._bound += nbytes
         self.asked += nbytes
         self._since += nbytes
-        self._unposted += nbytes
-        if self._unposted >= _WORTH:
-            self._post()
         if self._bound > self.peak:
             self.peak = self._bound
 
-    def _post(self) -> None:
-        """Enter small amounts in the ledger together."""
-        self._ledger.add(self._unposted)
-        self._unposted = 0
+    def _post(self, nbytes: int) -> None:
+        """Enter small amounts in the ledger together, `nbytes` of them not allocated yet."""
+        if self._ledger.take(self._unposted):
+            self._posted += self._unposted
+            self._unposted = 0
+        else:
+            self._unposted -= nbytes
+            self._make_room(nbytes)
+
+    def _make_room(self, nbytes: int) -> None:
+        """Count exactly what is held; memory_limit where that doesn't leave room for so many."""
+        self.count()
+        if self._bound + nbytes > self._room:
+            raise error(
+                "memory_limit",
+                f"{nbytes} bytes more than the {self._bound + self._overhead} held would pass the "
+                f"session's limit of {self._limit} bytes",
+                "free tensors, work on smaller ones, or ask for a session with a higher "
+                "memory_limit_bytes",
+            )
+        if not self._ledger.take(nbytes):
+            raise self._ledger.refusal(nbytes)
+        self._posted += nbytes
 
     def _use_allowance(self, nbytes: int) -> None:
         assert self.allowance is not None
@@ -162,29 +191,12 @@ class Meter:
         if self.allowance < 0:
             raise TooMuchHere
 
-    def _check(self, nbytes: int) -> None:
-        if self._bound + nbytes > self.limit:
-            raise error(
-                "memory_limit",
-                f"{nbytes} bytes more than the {self._bound} held would pass the session's limit "
-                f"of {self.limit} bytes",
-                "free tensors, work on smaller ones, or ask for a session with a higher "
-                "memory_limit_bytes",
-            )
-        if self._ledger.held + nbytes > self._ledger.limit:
-            raise error(
-                "memory_limit",
-                f"{nbytes} bytes more than the {self._ledger.held} that all sessions hold would "
-                f"pass the server's limit of {self._ledger.limit} bytes",
-                "free tensors or delete sessions, and try again",
-            )
-
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""
-        held, nodes = measure(chain(self._roots(), *map(_tensors, self.frames)))
+        held, nodes = measure(chain(self._roots(), *map(_tensors, self.frames), _tensors_before()))
         self.origins.keep([node.seq for node in nodes])
-        self._set_bound(held.total + _journalled())
         self._nodes, self._ops = held.nodes, 0
+        self._set_bound(held.total + _journalled(), held.overhead)
         return held
 
     def settle(self) -> None:
@@ -196,12 +208,13 @@ class Meter:
 
     def forget(self) -> None:
         """The session is gone: what it held is given back."""
-        self._set_bound(0)
+        self._set_bound(0, 0)
 
-    def _set_bound(self, nbytes: int) -> None:
-        self._ledger.add(nbytes - self._bound + self._unposted)
-        self._unposted = 0
-        self._bound = nbytes
+    def _set_bound(self, nbytes: int, overhead: int) -> None:
+        self._ledger.add(nbytes + overhead - self._posted)
+        self._posted, self._unposted = nbytes + overhead, 0
+        self._bound, self._overhead = nbytes, overhead
+        self._room = self._limit - overhead
         self._since = 0
         self.peak = max(self.peak, nbytes)
 
@@ -216,6 +229,13 @@ class TooMuchHere(BaseException):
 def _tensors(frame: Mapping[str, Any]) -> Iterator[Tensor]:
     """The tensors that the values of a frame are made of."""
     return (tensor for value in frame.values() for tensor in tensors_of(value))
+
+
+def _tensors_before() -> Iterator[Tensor]:
+    """Tensors whose names the running transaction has written to since, and may give back."""
+    journal = local.state.journal
+    entries = () if journal is None else journal.entries
+    return (old for _, _, old in entries if type(old) is Tensor)
 
 
 def _journalled() -> int:
@@ -240,7 +260,11 @@ def measure(roots: Iterable[Tensor]) -> tuple[Held, set[Node]]:
         if tensor.view is not None and tensor.view.base is not None:
             walk.enter(tensor.view.base._edge)
     saved = walk.run()
-    return Held(values, saved, grads, len(walk.nodes)), walk.nodes
+    overhead = (
+        NODE_BYTES * len(walk.nodes) + TENSOR_BYTES * len(walk.storages)
+        + _STEP_OF_CHAIN * walk.chained
+    )  # fmt: skip
+    return Held(values, saved, grads, len(walk.nodes), overhead), walk.nodes
 
 
 class _Walk:
@@ -250,12 +274,14 @@ class _Walk:
         self.storages: set[Any] = set()
         self.nodes: set[Node] = set()
         self.stack: list[Node] = []
+        self.chained = 0
 
     def storage(self, tensor: Tensor) -> int:
         """The bytes of a tensor's storage, the first time it is met."""
         storage = tensor.storage
         if tensor.view is not None:
             tensor.view.forget_old(storage.array)  # nobody counts it
+            self.chained += len(tensor.view.chain)
         if storage in self.storages:
             return 0
         self.storages.add(storage)

@@ -19,8 +19,9 @@ from gradwire_engine.spec import DType
 from gradwire_engine.tape import Handle
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.hooks import held as held_by_hooks
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger, Meter
+from gradwire_service.host.memory import Meter
 from gradwire_service.host.optimizers import held
 from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import SessionCreate
@@ -220,6 +221,7 @@ class Session:
                 "saved": held.saved,
                 "grads": held.grads,
                 "total": held.total,
+                "overhead": held.overhead,
                 "peak": self.meter.peak,
             },
         }

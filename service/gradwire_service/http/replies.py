@@ -16,7 +16,7 @@ _GRAD = {
     "name": "x.grad", "dtype": "float32", "shape": [3], "device": "cpu", "requires_grad": False,
     "is_leaf": True, "grad_fn": None, "version": 0, "data": [2.0, 4.0, 6.0],
 }  # fmt: skip
-_BYTES = {"values": 28, "saved": 0, "grads": 12, "total": 40, "peak": 64}
+_BYTES = {"values": 28, "saved": 0, "grads": 12, "total": 40, "overhead": 2752, "peak": 64}
 _SESSION = {
     "id": "s_9f2c4e1a7b3d5f6081a2c3d4", "label": "digits", "device": "cpu", "dtype": "float32",
     "created": "2026-01-05T10:00:00.000Z", "last_use": "2026-01-05T10:00:01.000Z",
@@ -134,6 +134,11 @@ class BytesReply(Part):
     saved: int = Field(description="By the graph alone, for backward.", examples=[0])
     grads: int = Field(description="By gradients.", examples=[12])
     total: int = Field(description="All of it.", examples=[40])
+    overhead: int = Field(
+        description="What tensors, nodes and views take beside elements, about; it counts towards "
+        "the session's limit.",
+        examples=[2752],
+    )
     peak: int = Field(
         description="The most that was held at any time, counted as if nothing that a step made "
         "had been freed before the step's end.",

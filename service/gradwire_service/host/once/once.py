@@ -10,8 +10,8 @@ from typing import Any
 from gradwire_engine.spec import float32, float64
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_service.host.elements import Array
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger
 from gradwire_service.host.once.applied import CHECKS, Applied
 from gradwire_service.host.once.asked import asked
 from gradwire_service.host.once.plans import Plans

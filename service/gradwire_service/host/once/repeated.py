@@ -8,8 +8,9 @@ from typing import Any
 from gradwire_engine.spec import DType, float32
 from gradwire_service.host import literals
 from gradwire_service.host.elements import Array
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger, Meter
+from gradwire_service.host.memory import Meter
 from gradwire_service.host.once.asked import Asked, Done
 from gradwire_service.host.once.plans import (
     LARGEST_INPUTS,

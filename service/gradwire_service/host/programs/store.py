@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 
 from gradwire_engine.errors import error
 from gradwire_service.host.elements import Array
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger
 from gradwire_service.host.programs.build import build
 from gradwire_service.host.programs.normal import written
 from gradwire_service.host.programs.program import Program
@@ -21,8 +21,8 @@ from gradwire_service.host.reply import Reply
 from gradwire_service.host.scope import Callee
 from gradwire_service.host.sessions import timestamp
 
-_LISTS = 8
-"""Bytes that a byte of JSON takes at most once it is lists and numbers."""
+_LISTS, _LEAST = 20, 2**12
+"""Bytes that a byte of JSON takes once it is steps, lists and numbers; and what a program takes."""
 
 
 class Stored(NamedTuple):
@@ -60,6 +60,11 @@ class Stored(NamedTuple):
         return self.brief() | {"calls": list(self.program.calls), "ops": ops, "source": source}
 
 
+def _weight(program: Program) -> int:
+    """What it takes in memory, in bytes, about."""
+    return _LEAST + _LISTS * program.nbytes
+
+
 class Programs:
     """Programs by id, at most `limits.programs` of them; what runs holds its own."""
 
@@ -84,26 +89,20 @@ class Programs:
             found = self._stored.get(program.id)
             if found is not None:
                 return found, False
-            self._check_room(program)
+            self._make_room(program)
             made = Stored(program, model, next(self._serials), time.time())
             self._stored[program.id] = made
-            self._ledger.add(program.nbytes * _LISTS)
         return made, True
 
-    def _check_room(self, program: Program) -> None:
+    def _make_room(self, program: Program) -> None:
         if len(self._stored) >= self._limits.programs:
             raise error(
                 "limit_exceeded",
                 f"there are {len(self._stored)} programs, and the limit is {self._limits.programs}",
                 "delete programs that are no longer needed",
             )
-        if self._ledger.held + program.nbytes * _LISTS > self._ledger.limit:
-            raise error(
-                "memory_limit",
-                f"the program takes {program.nbytes * _LISTS} bytes, and the server's limit of "
-                f"{self._ledger.limit} bytes would be passed",
-                "delete programs or sessions, and try again",
-            )
+        if not self._ledger.take(_weight(program)):
+            raise self._ledger.refusal(_weight(program))
 
     def stored(self, key: str) -> Stored:
         """A program and when it was posted; program_not_found otherwise."""
@@ -130,4 +129,4 @@ class Programs:
         with self._lock:
             found = self.stored(key)
             del self._stored[key]
-            self._ledger.add(-found.program.nbytes * _LISTS)
+            self._ledger.add(-_weight(found.program))

@@ -13,8 +13,8 @@ from gradwire_engine.snapshot.fields import incompatible, listed, named, need, t
 from gradwire_engine.tape import ACCUMULATED, Bound
 from gradwire_service.host.elements import Array
 from gradwire_service.host.hooks import LEAF, Hook
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.memory import Ledger
 from gradwire_service.host.protocol import SessionCreate, read
 from gradwire_service.host.protocol.names import may_be_written
 from gradwire_service.host.run import modes

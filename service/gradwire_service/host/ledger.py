@@ -1,0 +1,67 @@
+"""Bytes that several hold together: the sessions of a tenant, the tenants of a server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gradwire_engine.errors import GradwireError, error
+
+
+class Ledger:
+    """A count of bytes and its limit. What one below takes, those above it have given too.
+
+    above: the ledger that this one is a part of. whose: what the limit is called in errors.
+    """
+
+    __slots__ = ("_lock", "above", "held", "limit", "whose")
+
+    def __init__(self, limit: int, above: Ledger | None = None, whose: str = "server") -> None:
+        self.limit, self.above, self.whose = limit, above, whose
+        self.held = 0
+        self._lock: threading.Lock = threading.Lock() if above is None else above._lock
+
+    def add(self, nbytes: int) -> None:
+        """Count bytes taken whatever the limit, or given back where negative."""
+        with self._lock:
+            self._add(nbytes)
+
+    def take(self, nbytes: int) -> bool:
+        """Count bytes about to be allocated, if they fit; all at once, so no two take the same."""
+        with self._lock:
+            if self.over(nbytes) is not None:
+                return False
+            self._add(nbytes)
+            return True
+
+    def _add(self, nbytes: int) -> None:
+        self.held += nbytes
+        if self.above is not None:
+            self.above._add(nbytes)
+
+    def over(self, nbytes: int) -> Ledger | None:
+        """Whose limit so many more would pass, this one's or one's above; None if they fit."""
+        if self.held + nbytes > self.limit:
+            return self
+        return None if self.above is None else self.above.over(nbytes)
+
+    def refusal(self, nbytes: int) -> GradwireError:
+        """The error for bytes that don't fit. What all tenants hold together it doesn't say."""
+        full = self.over(nbytes) or self
+        held = f" than the {full.held} held" if full.whose == "tenant" else ""
+        return error(
+            "memory_limit",
+            f"{nbytes} bytes more{held} would pass the {full.whose}'s limit of {full.limit} bytes",
+            "free tensors or delete sessions, and try again",
+        )
+
+    @contextmanager
+    def lent(self, nbytes: int) -> Iterator[None]:
+        """Bytes for as long as the block takes; memory_limit if they don't fit."""
+        if not self.take(nbytes):
+            raise self.refusal(nbytes)
+        try:
+            yield
+        finally:
+            self.add(-nbytes)
