@@ -253,17 +253,22 @@ def accumulated(
     reading: Reading,
     accumulate: Callable[[Tensor, Any, Reading], None],
 ) -> None:
-    """Add a gradient to a leaf, with the hooks before, after it and on the leaf."""
+    """Add a gradient to a leaf, with the hooks before, after it and on the leaf.
+
+    To one that was frozen since, nothing is added; its hooks run.
+    """
     attached = edge.extra.attached if edge.extra is not None else ()
     if not attached or reading.parts is None:
-        accumulate(leaf, g, reading)
+        if leaf.requires_grad:
+            accumulate(leaf, g, reading)
         return
     given: Sequence[Any] = [_shown(g, leaf.spec, reading)]
     for program in [a.what for a in attached if a.kind == BEFORE]:
         given = _replaced_all(program, given, given)
     if given[0] is None:
         return
-    accumulate(leaf, _taken(given[0], reading, g), reading)
+    if leaf.requires_grad:
+        accumulate(leaf, _taken(given[0], reading, g), reading)
     for program in [a.what for a in attached if a.kind == ACCUMULATED]:
         program(leaf)
     for program in [a.what for a in attached if a.kind == AFTER]:

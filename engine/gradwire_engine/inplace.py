@@ -88,13 +88,18 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     value = overload(held, *others)
     if name == "index_add_" and type(target) is Tensor:
         refuse_overlap(name, target, others)
-    if value is held:
-        value = clone(held)
-    if name in _NODES and type(value) is Tensor:
-        value.rename_node(_NODES[name](*others))
+    value = _own(name, value, held, others)
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
+
+
+def _own(name: str, value: Any, held: Any, others: Sequence[Any]) -> Any:
+    """The result, which is never the target itself, with the name of its own that its node has."""
+    value = clone(held) if value is held else value
+    if name in _NODES and type(value) is Tensor:
+        value.rename_node(_NODES[name](*others))
+    return value
 
 
 def _has_axis(target: Tensor, dim: Any) -> bool:

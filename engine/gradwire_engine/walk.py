@@ -225,11 +225,11 @@ def _free_of_charge(nbytes: int) -> None:
 
 def _accumulate_leaf(edge: AccumulateGrad, g: Any, reading: Reading) -> None:
     leaf = edge.leaf()
-    if leaf is not None and leaf.requires_grad:
-        if edge.extra is None:
-            accumulate(leaf, g, reading)
-        else:
+    if leaf is not None:
+        if edge.extra is not None:
             accumulated(edge, leaf, g, reading, accumulate)
+        elif leaf.requires_grad:
+            accumulate(leaf, g, reading)
 
 
 def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:

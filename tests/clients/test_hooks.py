@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -44,9 +45,13 @@ def test_what_was_kept_is_a_tensor_of_the_session(session: Session) -> None:
     assert (seen[0] + x.detach()).tolist() == [3.0, 6.0]
 
 
-def test_a_hook_that_reads_may_not_replace(session: Session) -> None:
+def test_a_hook_that_reads_may_replace_only_where_the_host_is_at_hand(session: Session) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     x.register_hook(lambda g: g / g.norm().item())
+    if session.transport.url == "embedded":
+        (x * torch.tensor([3.0, 4.0])).sum().backward()
+        assert x.grad.tolist() == pytest.approx([0.6, 0.8])
+        return
     with pytest.raises(RuntimeError, match="hook '<lambda>' looks at values") as refused:
         (x * 2).sum().backward()
     assert getattr(refused.value, "code", None) == "untraceable"
@@ -101,3 +106,97 @@ def test_nodes_below_can_be_looked_at_but_not_hooked(session: Session) -> None:
     assert below.name() == "MulBackward0"
     with pytest.raises(GradwireError, match="only on the grad_fn of a tensor"):
         below.register_hook(print)
+
+
+@pytest.fixture
+def embedded() -> Iterator[Session]:
+    """Over HTTP a hook that reads is called after the walk."""
+    with torch.connect().session() as made:
+        yield made
+
+
+def test_hooks_that_read_are_called_once_each_in_the_order_of_the_walk(embedded: Session) -> None:
+    x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    h, order = x * w, []
+    y = h**2
+
+    def clip(name: str) -> Any:
+        def hook(g: Any) -> Any:
+            order.append((name, g.norm().item()))
+            return g / g.norm().item() if g.norm() > 1 else None
+
+        return hook
+
+    y.register_hook(clip("y"))
+    h.register_hook(clip("h"))
+    w.register_post_accumulate_grad_hook(lambda p: order.append(("w", p.grad.item())))
+    y.sum().backward()
+    names = [name for name, _ in order]
+    assert names == ["y", "h", "w"]
+    unit = 2**-0.5
+    slope = [2 * 3 * unit, 2 * 6 * unit]
+    size = (slope[0] ** 2 + slope[1] ** 2) ** 0.5
+    assert order[0][1] == pytest.approx(2**0.5)
+    assert order[1][1] == pytest.approx(size)
+    assert w.grad.item() == pytest.approx((slope[0] * 1 + slope[1] * 2) / size)
+    assert order[2][1] == pytest.approx(w.grad.item())
+
+
+def test_a_hook_of_a_node_reads_and_replaces(embedded: Session) -> None:
+    x, seen = torch.tensor([1.0, 2.0], requires_grad=True), []
+    y = x * 3
+
+    def before(gs: Any) -> Any:
+        seen.append(gs[0].tolist())
+        return (gs[0] * float(gs[0].sum()),)
+
+    def after(inputs: Any, outputs: Any) -> Any:
+        seen.append((inputs[0].tolist(), outputs[0].tolist()))
+        return (inputs[0] + outputs[0].max().item(), *inputs[1:])
+
+    y.grad_fn.register_prehook(before)
+    y.grad_fn.register_hook(after)
+    y.sum().backward()
+    assert seen == [[1.0, 1.0], ([6.0, 6.0], [2.0, 2.0])]
+    assert x.grad.tolist() == [8.0, 8.0]
+
+
+def test_a_hook_reads_what_it_writes_in_place(embedded: Session) -> None:
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    total, seen = torch.zeros(()), []
+
+    def hook(g: Any) -> None:
+        g.mul_(2)
+        seen.append(g.tolist())
+        g.add_(1)
+        seen.append(g.tolist())
+
+    h = x * 1
+    h.register_hook(hook)
+    (h * x.detach()).sum().backward()
+    assert seen == [[6.0, 8.0], [7.0, 9.0]]
+    assert x.grad.tolist() == [7.0, 9.0]
+    assert total.item() == 0
+
+
+def test_a_hook_that_reads_under_create_graph(embedded: Session) -> None:
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    h = x * x
+    handle = h.register_hook(lambda g: g * g / g.max().item())
+    (slope,) = torch.autograd.grad((h**2).sum(), x, create_graph=True)
+    assert slope.tolist() == pytest.approx([18 * 18 / 32 * 6, 32 * 8])
+    handle.remove()
+    (second,) = torch.autograd.grad(slope.sum(), x)  # (2 x²)² / 32 · 2 x = x⁵ / 4
+    assert second.tolist() == pytest.approx([5 * 81 / 4, 5 * 256 / 4])
+
+
+def test_a_leafs_hook_that_raises_undoes_the_walk(session: Session) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    handle = x.register_post_accumulate_grad_hook(lambda p: {}["nothing"])
+    y = (x**2).sum()
+    with pytest.raises(KeyError):
+        y.backward()
+    assert x.grad is None
+    handle.remove()
+    y.backward()
+    assert x.grad.tolist() == [2.0, 4.0]

@@ -49,6 +49,15 @@ class Pending:
         self.arrays.update(arrays)
         self.nbytes += sum(array.nbytes for array in arrays.values())
 
+    def extend(self, later: Pending, mark: int) -> None:
+        """Add steps that were kept aside; what they changed in mirrors is not undone any more."""
+        self.steps += later.steps
+        self.lines += later.lines
+        self.marks += [mark] * len(later.steps)
+        self.made += later.made
+        self.arrays |= later.arrays
+        self.nbytes += later.nbytes
+
     def first_not_done(self, problem: GradwireError) -> int:
         """The step that failed, which is named in the error's notes; 0 if none was begun.
 

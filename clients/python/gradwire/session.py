@@ -19,12 +19,13 @@ import numpy as np
 
 from gradwire import defaults, in_force
 from gradwire.pending import Pending, Recording, users_line
-from gradwire.transport import Step, Transport, Values
+from gradwire.transport import Arrays, Step, Transport, Values
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import Journal
 from gradwire_engine.mode import local
 
 if TYPE_CHECKING:
+    from gradwire.later import Later
     from gradwire.tensor import Tensor
 
 MAX_STEPS = 1000
@@ -74,6 +75,8 @@ class Session:
         self._pending = Pending()
         self._forgotten: deque[str] = deque()
         self._unusable: GradwireError | None = None
+        self._later: Later | None = None
+        self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
         self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
         self.journal = Journal()
@@ -148,6 +151,8 @@ class Session:
         """
         with self._lock:
             self._check_usable()
+            if self._later is not None:
+                return self._later.look(returns)
             if self._forgotten:
                 self._record_free()
             pending, self._pending = self._pending, Pending()
@@ -162,7 +167,49 @@ class Session:
             except BaseException as problem:  # Ctrl-C while waiting: nobody knows what was done
                 self._failed(_interrupted(problem), pending)
                 raise
-            self.journal.entries.clear()
+            if not self._walks:
+                self.journal.entries.clear()
+            return found
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """While a walk is under way in the mirrors; what is sent then comes before it."""
+        with self._lock:
+            self._walks += 1
+            try:
+                yield
+            finally:
+                self._walks -= 1
+
+    @contextmanager
+    def putting_off(self, later: Later) -> Iterator[None]:
+        """What is recorded in this block is kept aside, and looked at by `later`."""
+        with self._lock:
+            later.around, outer = self._pending, self._later
+            self._pending, self._later = later.pending, later
+            try:
+                yield
+            finally:
+                self._pending, self._later = later.around, outer
+
+    def take_up(self, later: Pending) -> None:
+        """Record what was kept aside."""
+        with self._lock:
+            self._pending.extend(later, len(self.journal.entries))
+
+    def imagined(self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]) -> Values:
+        """What tensors would be after further steps: tried on a copy, where the host is at hand."""
+        with self._lock:
+            later, own = self._later, self._pending
+            if later is not None:
+                self._pending, self._later = later.around, None
+            try:
+                self.flush()
+                transport: Any = self.transport
+                found: Values = transport.imagine(self.id, steps, arrays, returns)
+            finally:
+                if later is not None:
+                    later.around, self._pending, self._later = self._pending, own, later
             return found
 
     def _tell_anomaly(self) -> None:

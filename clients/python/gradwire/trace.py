@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from gradwire import in_force
+from gradwire.later import looks_at_values
 from gradwire.leaf import leaf
-from gradwire.pending import Recording, users_line
+from gradwire.pending import Recording
 from gradwire.tensor import Tensor
 from gradwire_engine.arrays import phantom
-from gradwire_engine.errors import error
 from gradwire_engine.journal import Journal
 from gradwire_engine.mode import local
 from gradwire_engine.tensor import Tensor as Meta
@@ -96,18 +96,12 @@ class Trace:
             self._refuse()
         return {}
 
-    def read(self, name: str) -> NoReturn:
+    def read(self, name: str) -> np.ndarray:
         """The elements of a tensor: they are not there."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise error(
-            "untraceable",
-            f"{self.called} looks at the value of a tensor at {users_line()}; it is only written "
-            "down here, and runs where the tensors are",
-            "use ops in place of Python's if, float() and NumPy (torch.where, …); or look at the "
-            "value outside of the function",
-        )
+        raise looks_at_values(self.called)
 
     @contextmanager
     def here(self) -> Iterator[Trace]:
@@ -117,6 +111,11 @@ class Trace:
             yield self
         finally:
             in_force.leave(self)  # type: ignore[arg-type]
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """A walk is a step like any."""
+        yield
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host is told of."""

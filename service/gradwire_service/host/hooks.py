@@ -38,12 +38,13 @@ class Hook(NamedTuple):
             values = (values[0], values[0].grad, *values[1:])
         if self.out is not None:
             session = session_of_this_thread()
-            arrived = values[1 if self.takes == LEAF else self.takes]
+            arrived = values[{LEAF: 1, BEFORE: 0}.get(self.takes, self.takes)]
             if arrived is None:
                 session.unbind(self.out)
             else:
                 session.bind(self.out, arrived if arrived.requires_grad else arrived.detach())
-        if self.program is None or (self.takes == 0 and values[0] is None):
+        absent = values[0] is None if self.takes == 0 else self.takes == LEAF and values[1] is None
+        if self.program is None or absent:
             return ()
         found = Inside(self.program.also([name for name, _ in self.keep]))(*values)
         count = len(self.program.outputs)
@@ -63,6 +64,8 @@ def _bind(name: str, value: Any) -> None:
 
 LEAF = -1
 """In place of a number: the hook is of a leaf, and what comes is the leaf itself."""
+BEFORE = -2
+"""The same: the hook is before a node, some of whose results may have no gradient."""
 _REGISTER: dict[str, Callable[[Tensor, Program], Handle]] = {
     "tensor": engine.register_hook,
     "post_accumulate": engine.register_post_accumulate_grad_hook,
@@ -110,6 +113,8 @@ def hook(steps: Steps, step: HookStep) -> None:
 def _takes(step: HookStep, tensor: Tensor) -> int:
     if step.kind == "post_accumulate":
         return LEAF
+    if step.kind == "node_before":
+        return BEFORE
     return len(_node(tensor).edges) if step.kind == "node" and tensor.requires_grad else 0
 
 

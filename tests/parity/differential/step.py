@@ -77,10 +77,10 @@ HOOKS: dict[str, tuple[str, Callable[..., Any]]] = {
     "keep": ("lambda g: None", lambda g: None),
     "tanh": ("lambda g: g.tanh()", lambda g: g.tanh()),
     "wider": ("lambda g: g.sum().expand(g.shape)", lambda g: g.sum().expand(g.shape)),
-    "halve the gradient": ("lambda x: x.grad.mul_(0.5)", _halve),
+    "halve the gradient": ("lambda x: (x.grad.mul_(0.5), None)[1]", _halve),
     "minus": ("lambda g: -g", lambda g: -g),
     "take the gradient": ("lambda x: setattr(x, 'grad', None)", _take),
-    "look at the gradient": ("lambda x: x.grad.sum()", _look),
+    "look at the gradient": ("lambda x: (x.grad.sum(), None)[1]", _look),
     "double all": ("lambda gs: tuple(None if g is None else g * 2 for g in gs)", _doubled),
     "keep both": ("lambda inputs, outputs: None", lambda inputs, outputs: None),
     "double all of both": (

@@ -313,3 +313,82 @@ def hooks_and_custom_functions(torch, see):
     y.grad_fn.register_hook(lambda inner, outer: seen.append((inner, outer)))
     y.sum().backward()
     see(x=x, seen=seen)
+
+
+def leaves_hooks_in_the_order_of_the_walk(torch, see):
+    x, order = draw(torch, 3, requires_grad=True), []
+    w, v = draw(torch, 3, seed=1, requires_grad=True), draw(torch, 3, seed=2, requires_grad=True)
+
+    def used(name):
+        def hook(leaf):
+            order.append(name)
+            with torch.no_grad():
+                leaf.sub_(leaf.grad * 0.1)
+            leaf.grad = None
+
+        return hook
+
+    h = x * w
+    h.register_hook(lambda g: order.append("h"))
+    x.register_hook(lambda g: order.append("x"))
+    for name, leaf in {"x after": x, "w after": w, "v after": v}.items():
+        leaf.register_post_accumulate_grad_hook(used(name))
+    (h.sin() * v).sum().backward()
+    see(order=order, x=x, w=w, v=v)
+    (x * w * v).sum().backward()
+    see(order=order, x=x, w=w, v=v)
+
+
+def a_leafs_hook_uses_what_another_one_kept(torch, see):
+    x, kept = draw(torch, 3, requires_grad=True), {}
+    h = x * 2
+    h.register_hook(lambda g: kept.update(norm=g.norm()))
+
+    def divide(leaf):
+        leaf.grad.div_(kept["norm"])
+
+    with x.register_post_accumulate_grad_hook(divide):
+        (h**2).sum().backward()
+        see(x=x, norm=kept["norm"])
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
+    see.error(gives_something=lambda: (x**2).sum().backward())
+
+
+def frozen_and_thawed(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    x.register_hook(lambda g: g * 2)
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    y = (x * 3).sum()
+    x.requires_grad_(False)
+    see(made_before=x.requires_grad)
+    x.requires_grad_(True)
+    (x * 5).sum().backward()
+    see(x=x, seen=seen)
+    y.backward()
+    see(x=x, seen=seen)
+    x.requires_grad_(False)
+    z = (x.requires_grad_() * 7).sum()
+    x.requires_grad_(False)
+    see.error(frozen=lambda: x.register_hook(print))
+    z.backward()
+    see(x=x, seen=seen)
+
+
+def of_a_view_made_in_no_grad(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    with torch.no_grad():
+        y = x.view(3)
+    y.register_hook(lambda g: seen.append("hook"))
+    y.register_post_accumulate_grad_hook(lambda leaf: seen.append("after"))
+    (y * x).sum().backward()
+    see(x=x, seen=seen)
+
+
+def before_a_node_one_of_whose_results_has_no_gradient(torch, see):
+    x = draw(torch, 4, requires_grad=True)
+    a, b = x.split([2, 2])
+    a.grad_fn.register_prehook(lambda gs: tuple(None if g is None else g * 2 for g in gs))
+    b.sin().sum().backward(retain_graph=True)
+    see(x=x)
+    a.sin().sum().backward()
+    see(x=x)

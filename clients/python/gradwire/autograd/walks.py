@@ -15,6 +15,7 @@ from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
+from gradwire.transport import Step
 from gradwire.wire import mirrored
 from gradwire_engine import backward as engine
 
@@ -47,12 +48,17 @@ def backward(
     )
     session = _session((roots, given or (), wanted or ()))
     refuse_faults(mirrored(roots), mirrored(wanted))
-    with _walking(session, create_graph) as walk, session.recording() as recording, walk.here():
+    step = {"backward": fields}
+    with (
+        _walking(session, create_graph, step) as walk,
+        session.recording() as recording,
+        walk.here(),
+    ):
         engine.backward(
             mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
         )
         walk.register(recording.mark)
-        session.record({"backward": fields}, mark=recording.mark)
+        session.record(step, mark=recording.mark)
         _send(session, roots, walk, recording.mark)
 
 
@@ -89,7 +95,11 @@ def grad(
     )
     session = _session((roots, given or (), wanted))
     refuse_faults(mirrored(roots), mirrored(wanted))
-    with _walking(session, create_graph) as walk, session.recording() as recording, walk.here():
+    with (
+        _walking(session, create_graph, {"grad": fields}) as walk,
+        session.recording() as recording,
+        walk.here(),
+    ):
         metas = engine.grad(
             mirrored(roots),
             mirrored(wanted),
@@ -108,9 +118,9 @@ def grad(
 
 
 @contextmanager
-def _walking(session: Session, create_graph: bool) -> Iterator[Walk]:
+def _walking(session: Session, create_graph: bool, step: Step) -> Iterator[Walk]:
     """A walk with its hooks; those that wait for its end are called then."""
-    walk = Walk(session, create_graph)
+    walk = Walk(session, create_graph, step)
     try:
         yield walk
     except BaseException:

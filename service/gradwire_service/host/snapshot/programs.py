@@ -17,7 +17,7 @@ from gradwire_engine.snapshot.fields import (
     whole,
 )
 from gradwire_service.host.custom import Backward
-from gradwire_service.host.hooks import LEAF, Hook
+from gradwire_service.host.hooks import BEFORE, Hook
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs import Program, build
@@ -132,7 +132,7 @@ def _read_hook(programs: Restored, data: Any) -> Hook:
         None if program is None else programs.find(program),
         flag(observes, "observes"),
         out,
-        whole(takes, "what a hook takes", LEAF),
+        whole(takes, "what a hook takes", BEFORE),
         _kept(keep),
     )
 
