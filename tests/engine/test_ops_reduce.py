@@ -192,7 +192,7 @@ def test_blocks_make_no_difference(threads: int, monkeypatch: pytest.MonkeyPatch
     whole = run()
     monkeypatch.setattr(row_blocks, "BLOCK", 1 << 12)
     monkeypatch.setattr(row_blocks, "SHARED", 1 << 13)
-    monkeypatch.setattr(row_blocks, "_threads", lambda: threads)
+    monkeypatch.setattr(row_blocks, "threads", lambda: threads)
     monkeypatch.setattr(row_blocks, "_pool", row_blocks._pool.__wrapped__)
     for one, other in zip(whole, run(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
@@ -200,7 +200,7 @@ def test_blocks_make_no_difference(threads: int, monkeypatch: pytest.MonkeyPatch
 
 def test_an_error_in_a_block_of_another_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_blocks, "SHARED", 1)
-    monkeypatch.setattr(row_blocks, "_threads", lambda: 2)
+    monkeypatch.setattr(row_blocks, "threads", lambda: 2)
     monkeypatch.setattr(row_blocks, "_pool", row_blocks._pool.__wrapped__)
 
     def work(block: Host) -> None:

@@ -15,6 +15,7 @@ from tests.service.conftest import Running, running
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host import safetensors
 from gradwire_service.host.host import Host
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Meter, TooMuchHere
@@ -368,11 +369,11 @@ def test_a_plan_asks_for_its_bytes() -> None:
     assert host.ledger.held == 0
     with pytest.raises(TooMuchHere):
         host.once.run(request, allowance=1)
-    small = Host(Limits(session_bytes=20))
+    small = Host(Limits(session_bytes=16))
     with pytest.raises(GradwireError) as refused:
         small.once.run(request)
     assert refused.value.code == "memory_limit"
-    small.once.plans, small.once.ledger = host.once.plans, Ledger(20)
+    small.once.plans, small.once.ledger = host.once.plans, Ledger(15)
     with pytest.raises(GradwireError) as again:
         small.once.run(request)
     assert again.value.code == "memory_limit"
@@ -399,7 +400,7 @@ def test_a_plan_that_takes_long_is_ended() -> None:
     request = seasoned(host, body)
     assert type(host.once.run(request)) is Filled
     with pytest.raises(GradwireError) as ended:
-        host.once.run(request, seconds=1e-9)
+        host.once.run(request, until=Deadline(1e-9))
     assert ended.value.code == "deadline_exceeded"
 
 
@@ -419,7 +420,7 @@ def test_a_gradient_inside_of_a_program() -> None:
 
 def test_waiting_for_the_processor_is_no_work_of_ones_own() -> None:
     meter = Meter(tuple, 2**20, Ledger(2**20), Origins())
-    meter.begin(60.0, 2**16)
+    meter.begin(Deadline(60.0), 2**16)
     time.sleep(0.02)
     meter.tick()
     busy = time.thread_time() + 0.01

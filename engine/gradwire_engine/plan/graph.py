@@ -37,13 +37,15 @@ class Line(NamedTuple):
 class Graph(NamedTuple):
     """inputs, outputs: numbers of values. constants: known values (arrays, numbers, None).
 
-    Lines stand in an order in which they can run. No line writes to a value.
+    Lines stand in an order in which they can run. No line writes to a value. given: what the inputs
+    are.
     """
 
     inputs: tuple[int, ...]
     constants: dict[int, Any]
     lines: tuple[Line, ...]
     outputs: tuple[int, ...]
+    given: tuple[Spec, ...] = ()
 
     @property
     def nbytes(self) -> int:

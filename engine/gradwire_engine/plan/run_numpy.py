@@ -1,50 +1,50 @@
-"""A graph as a list of calls, worked out beforehand: nothing is left per op but the kernel."""
+"""A graph made ready to run on NumPy: regions, products and single calls, one after the other."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.call import Call
+from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.graph import Graph
+from gradwire_engine.plan.lower import lowered
+from gradwire_engine.plan.record import copied
+from gradwire_engine.plan.regions import Group, grouped
+from gradwire_engine.plan.sweep import Sweep
 
-Step = tuple[Callable[..., Any], tuple[int, ...], int | slice]
-"""A kernel with casts and finishing, where its operands stand, and where its results go."""
+
+class Action(NamedTuple):
+    """values[results] = run(*operands(values)); after it, values at `ending` are let go."""
+
+    run: Callable[..., Any]
+    operands: Callable[[list[Any]], Sequence[Any]]
+    results: int | slice
+    ending: tuple[int, ...]
 
 
 class Plan:
     """A graph made ready to run on NumPy arrays of the specs it was traced for.
 
-    nbytes: what a run allocates, all values together. Any number of threads may run it at a time.
+    nbytes: what a run holds at once at most, inputs not counted. Any number of threads may run it
+    at a time.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.nbytes = graph.nbytes
-        self._numbers = _renumbered(graph)
-        self._calls = [line.call("cpu") for line in graph.lines]
-        self._values = self._template()
+        self.code = lowered(graph)
+        self.groups = grouped(self.code)
+        made = _Making(self.code, self.groups)
+        self._actions, self._template = made.actions, made.template()
         self._inputs = len(graph.inputs)
-        self._outputs = tuple(self._numbers[n] for n in graph.outputs)
-        self._steps = self._resolved()
-        self._runs = 0
-
-    def _template(self) -> list[Any]:
-        """A place for each value, the inputs first; constants are in theirs already."""
-        values: list[Any] = [None] * len(self._numbers)
-        for number, value in self.graph.constants.items():
-            values[self._numbers[number]] = value
-        return values
-
-    def _resolved(self) -> list[Step]:
-        at = self._numbers
-        return [
-            (call.run, tuple(at[n] for n in line.operands), _target(call, line.results, at))
-            for call, line in zip(self._calls, self.graph.lines, strict=True)
-        ]
+        self._outputs = tuple(made.places[n] for n in self.code.outputs)
+        self._scalars = [i for i, spec in enumerate(graph.given) if not spec.shape]
+        self.nbytes = made.peak
 
     def run(
         self, inputs: Sequence[Array], between: Callable[[], None] | None = None
@@ -54,29 +54,205 @@ class Plan:
         between: called before each step, to end what takes too long. What a kernel raises comes out
         as it is, by NumPy's name: who needs a message runs the function itself.
         """
-        values = self._values.copy()
+        values = self._template.copy()
         values[: self._inputs] = inputs
-        for kernel, operands, result in self._steps:
-            if between is not None:
-                between()
-            values[result] = kernel(*[values[n] for n in operands])
-        if self._runs < 2:  # a kernel whose result needed no finishing is called directly from now
-            self._runs += 1
-            self._steps = self._resolved()
-        return [_row_major(values[n]) for n in self._outputs]
+        for place in self._scalars:
+            values[place] = inputs[place][()]
+        if between is not None:
+            return self._run_slowly(values, between)
+        for run, operands, results, ending in self._actions:
+            values[results] = run(*operands(values))
+            for place in ending:
+                values[place] = None
+        return [_row_major(values[place]) for place in self._outputs]
+
+    def _run_slowly(self, values: list[Any], between: Callable[[], None]) -> list[Array]:
+        for run, operands, results, ending in self._actions:
+            between()
+            values[results] = run(*operands(values))
+            for place in ending:
+                values[place] = None
+        return [_row_major(values[place]) for place in self._outputs]
 
 
-def _renumbered(graph: Graph) -> dict[int, int]:
-    """Places without gaps: inputs, constants, results in order."""
-    numbers = [*graph.inputs, *graph.constants]
-    numbers += [n for line in graph.lines for n in line.results]
-    return {number: place for place, number in enumerate(numbers)}
-
-
-def _target(call: Call, results: tuple[int, ...], numbers: dict[int, int]) -> int | slice:
-    first = numbers[results[0]] if results else 0
-    return first if call.single else slice(first, first + len(results))
-
-
-def _row_major(array: Array) -> Array:
+def _row_major(array: Any) -> Array:
+    if not array.ndim:
+        return np.asarray(array)
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+class _Making:
+    """The actions of a code, the place of every value, and the bytes held on the way."""
+
+    def __init__(self, code: Code, groups: Sequence[Group]) -> None:
+        self.code = code
+        self.places: dict[int, int] = {}
+        for number in (*code.inputs, *code.constants):
+            self.places.setdefault(number, len(self.places))
+        self.peak = 0
+        self._units = [unit for group in groups for unit in self._of_group(group, groups)]
+        self._last = self._last_uses()
+        self.actions = [self._action(i, unit) for i, unit in enumerate(self._units)]
+        self._measure()
+
+    def template(self) -> list[Any]:
+        """A place for each value; constants are in theirs already."""
+        values: list[Any] = [None] * len(self.places)
+        for number, value in self.code.constants.items():
+            scalar = isinstance(value, np.ndarray) and not value.ndim
+            values[self.places[number]] = value[()] if scalar else value
+        return values
+
+    def _of_group(self, group: Group, groups: Sequence[Group]) -> list[Step | Sweep]:
+        steps = [self.code.steps[place] for place in group.places]
+        if group.region is None:
+            return list(steps)
+        wanted = self._wanted(group, groups)
+        views = [s for s in steps if s.kind == VIEW and wanted & set(s.results)]
+        while True:  # what is seen through a view outside is that view of what it shows
+            before = len(wanted)
+            wanted |= {n for s in views for n in s.operands}
+            views = [s for s in steps if s.kind == VIEW and wanted & set(s.results)]
+            if len(wanted) == before:
+                break
+        shown = {n for s in views for n in s.results}
+        sweep = Sweep(self.code, group.region, sorted(wanted - shown))
+        return [sweep, *views]
+
+    def _wanted(self, group: Group, groups: Sequence[Group]) -> set[int]:
+        """What a region makes and others need."""
+        made = {n for place in group.places for n in self.code.steps[place].results}
+        read = set(self.code.outputs)
+        for other in groups:
+            if other is not group:
+                read |= {n for place in other.places for n in self.code.steps[place].operands}
+        return made & read
+
+    def _last_uses(self) -> dict[int, int]:
+        """For each value the last unit that reads it or a view of it; outputs have none."""
+        owner: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for i, unit in enumerate(self._units):
+            reads = _reads(unit)
+            for number in reads:
+                last[owner.get(number, number)] = i
+            for number in _makes(unit):
+                if not isinstance(unit, Sweep) and unit.kind == VIEW:
+                    owner[number] = owner.get(unit.operands[0], unit.operands[0])
+                else:
+                    last.setdefault(number, i)
+        self._owner = owner
+        for number in self.code.outputs:
+            last.pop(owner.get(number, number), None)
+            last.pop(number, None)
+        return last
+
+    def _action(self, index: int, unit: Step | Sweep) -> Action:
+        reads, makes = _reads(unit), _makes(unit)
+        for number in makes:
+            self.places.setdefault(number, len(self.places))
+        first = self.places[makes[0]] if makes else 0
+        single = len(makes) == 1 and not (isinstance(unit, Sweep))
+        several = not isinstance(unit, Sweep) and unit.kind == CALL and not unit.run.single
+        results: int | slice = first if single and not several else slice(first, first + len(makes))
+        known = self.code.constants.keys() | set(self.code.inputs)
+        ending = tuple(
+            self.places[n] for n in self._ended_by(index) if n not in known and n in self.places
+        )
+        return Action(
+            _runner(self.code, unit), _getter([self.places[n] for n in reads]), results, ending
+        )
+
+    def _ended_by(self, index: int) -> list[int]:
+        owned = [n for n, at in self._last.items() if at == index]
+        seen = [n for n, o in self._owner.items() if o in owned]
+        return [*owned, *seen]
+
+    def _measure(self) -> None:
+        """Follow what is held from unit to unit."""
+        held = 0
+        known = self.code.constants.keys() | set(self.code.inputs)
+        for i, unit in enumerate(self._units):
+            aliases = not isinstance(unit, Sweep) and unit.kind == VIEW
+            scratch = unit.nbytes if isinstance(unit, Sweep) else 0
+            if not aliases:
+                held += sum(self.code.phantoms[n].nbytes for n in _makes(unit))
+            self.peak = max(self.peak, held + scratch)
+            for n in self._last:
+                if self._last[n] == i and n not in known and n not in self._owner:
+                    held -= self.code.phantoms[n].nbytes
+
+
+def _reads(unit: Step | Sweep) -> tuple[int, ...]:
+    return tuple(p.number for p in unit.reads) if isinstance(unit, Sweep) else unit.operands
+
+
+def _makes(unit: Step | Sweep) -> tuple[int, ...]:
+    return unit.makes if isinstance(unit, Sweep) else unit.results
+
+
+def _getter(places: Sequence[int]) -> Callable[[list[Any]], Sequence[Any]]:
+    """What takes the operands out of all values."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
+
+
+def _runner(code: Code, unit: Step | Sweep) -> Callable[..., Any]:
+    """What an action calls."""
+    if isinstance(unit, Sweep):
+        return _swept(code, unit)
+    laid_out = [code.phantoms[n] for n in unit.results]
+    if unit.kind == FOLD:
+        return partial(unit.run.reduce, **dict(unit.options))
+    if unit.kind == CONTRACT:
+        return partial(unit.run, **dict(unit.options))
+    if unit.kind == CALL:
+        scalars = [n in code.phantoms and not code.phantoms[n].ndim for n in unit.operands]
+        return partial(_on_arrays, unit.run) if any(scalars) else unit.run
+    if unit.run is copied:
+        return partial(_copy, laid_out[0].dtype)
+    if unit.kind in (VIEW, PRODUCT):
+        whole: Callable[..., Any] = unit.run
+        return whole
+    return _quick(code, unit)
+
+
+def _swept(code: Code, sweep: Sweep) -> Callable[..., Any]:
+    wanted = [(n, code.phantoms[n].shape, code.phantoms[n].dtype) for n in sweep.makes]
+    order = {part.number: i for i, part in enumerate(sweep.reads)}
+
+    def run(*arrays: Any) -> list[Any]:
+        give = {n: np.empty(shape, dtype) for n, shape, dtype in wanted}
+        sweep.run(lambda number: arrays[order[number]], give)
+        return list(give.values())
+
+    return run
+
+
+def _on_arrays(run: Callable[..., Any], *operands: Any) -> Any:
+    """A kernel on operands that may have become scalars of NumPy's, which are arrays again."""
+    return run(*[np.asarray(x) if isinstance(x, np.generic) else x for x in operands])
+
+
+def _copy(dtype: np.dtype, x: Any) -> Any:
+    return np.array(x, dtype, order="C")
+
+
+_SCALAR: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.negative: operator.neg,
+}
+"""What Python does on NumPy's scalars in a tenth of the time of a ufunc, with its result."""
+
+
+def _quick(code: Code, step: Step) -> Callable[..., Any]:
+    """The function of a small step: on scalars Python's own operator."""
+    arrays = [code.phantoms[n] for n in (*step.operands, *step.results) if n in code.phantoms]
+    shapes, kinds = [a.shape for a in arrays], {a.dtype for a in arrays}
+    scalar = not any(shapes) and len(kinds) == 1 and next(iter(kinds)).kind in "fc"
+    run: Callable[..., Any] = _SCALAR.get(step.run, step.run) if scalar else step.run
+    return run

@@ -25,7 +25,8 @@ def trace(
         inputs = [_input(found, spec) for spec in specs]
         places = tuple(map(_place, inputs))  # before the function may write to them
         outputs = tuple(map(_place, function(*inputs)))
-    return Graph(places, found.constants, tuple(map(_line, found.entries)), outputs)
+    lines = tuple(map(_line, found.entries))
+    return Graph(places, found.constants, lines, outputs, tuple(specs))
 
 
 def _input(found: Trace, spec: Spec) -> Tensor:

@@ -1,0 +1,96 @@
+"""From ops to steps: each line's kernel is taken apart where that can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.arrays import phantom_of
+from gradwire_engine.plan.code import CALL, VIEW, Code
+from gradwire_engine.plan.graph import Graph, Line
+from gradwire_engine.plan.record import RECORDING, Recorder, record
+
+
+def lowered(graph: Graph) -> Code:
+    """The code of a graph. What can't be taken apart is one step, which runs the whole kernel."""
+    return _Lowering(graph).code()
+
+
+class _Lowering:
+    """The steps so far, and which value each number of the graph has become."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.recorder = graph, Recorder()
+        self.known: dict[int, int] = {}
+        for number, spec in zip(graph.inputs, graph.given, strict=True):
+            self.known[number] = self.recorder.value(phantom_of(spec))
+
+    def code(self) -> Code:
+        """All of the graph."""
+        inputs = tuple(self.known[n] for n in self.graph.inputs)
+        for line in self.graph.lines:
+            self.known.update(zip(line.results, self._line(line), strict=True))
+        outputs = tuple(self._number(n) for n in self.graph.outputs)
+        found = self.recorder
+        return Code(inputs, found.constants, found.phantoms, tuple(found.steps), outputs)
+
+    def _number(self, number: int) -> int:
+        """The value of a number of the graph."""
+        if number not in self.known:
+            self.known[number] = self.recorder.constant(self.graph.constants[number])
+        return self.known[number]
+
+    def _line(self, line: Line) -> tuple[int, ...]:
+        if line.op.view:
+            return self._view(line)
+        if not line.op.random and not line.op.data_dependent:
+            try:
+                found = record(self.recorder, line.call(RECORDING).run, self._probes(line))
+            except Exception:  # whatever it does that no probe can: it runs as a whole then
+                found = ()
+            if found and self._as_inferred(line, found):
+                return found
+        made = [phantom_of(spec) for spec in line.specs]
+        return self.recorder.step(
+            CALL, _whole(line), self._operands(line), made, (line.op, line.arguments)
+        )
+
+    def _as_inferred(self, line: Line, found: tuple[int, ...]) -> bool:
+        laid_out = [self.recorder.phantoms[n] for n in found]
+        wanted = [(spec.shape, spec.dtype.numpy) for spec in line.specs]
+        return [(p.shape, p.dtype) for p in laid_out] == wanted
+
+    def _view(self, line: Line) -> tuple[int, ...]:
+        run = line.call("cpu").run
+        (number,) = self._operands(line)
+        seen = run(self.recorder.phantoms[number])
+        several = (seen,) if line.call("cpu").single else tuple(seen)
+        return self.recorder.step(VIEW, run, (number,), several, (line.op, line.arguments))
+
+    def _operands(self, line: Line) -> list[int]:
+        return [self._number(n) for n in line.operands]
+
+    def _probes(self, line: Line) -> list[Any]:
+        """Operands for a kernel: arrays as probes, numbers and None as they are."""
+        found = []
+        for number in line.operands:
+            value = self.graph.constants.get(number)
+            plain = number in self.graph.constants and not isinstance(value, np.ndarray)
+            found.append(value if plain else self.recorder.probe(self._number(number), frozen=True))
+        return found
+
+
+def _whole(line: Line) -> Callable[..., Any]:
+    """A line's kernel as one step, with results in row-major order."""
+    call = line.call("cpu")
+
+    def run(*operands: Any) -> Any:
+        found = call.run(*operands)
+        if call.single:
+            return found if found.flags.c_contiguous else np.ascontiguousarray(found)
+        return tuple([x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in found])
+
+    run.__name__, run.single = line.op.name, call.single  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,254 @@
+"""A region made ready to run: all of its steps on one block of rows after the other.
+
+What a block leaves between its steps lies in scratch that stays in the processor's cache, and is
+used again for the next block. Blocks are shared out among threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
+from gradwire_engine.plan.code import CONTRACT, FOLD, VIEW, Code, Step
+from gradwire_engine.plan.record import contracted
+from gradwire_engine.plan.regions import Region
+from gradwire_engine.plan.scratch import Layout, scratch
+from gradwire_engine.plan.space import along, divided, extents
+
+BLOCK = 1 << 16
+"""Elements in a block at most."""
+CACHED = 3 << 19
+"""Bytes of scratch that stay in the cache."""
+SHARED = 1 << 18
+"""Elements of a region from which on its rows are shared out among threads."""
+
+
+class Part(NamedTuple):
+    """A value in the divided space: its shape there, and whether it differs from row to row.
+
+    same: an index that leaves axes out along which it is the same everywhere, order: its axes from
+    the outermost of the space inwards; None where all are there, and in order.
+    """
+
+    number: int
+    shape: tuple[int, ...]
+    sliced: bool
+    same: tuple[Any, ...] | None
+    order: tuple[int, ...] | None
+
+    def seen(self, array: Any) -> Any:
+        """An array of the value, in the divided space: a view."""
+        if self.same is not None:
+            array = array[self.same]
+        if self.order is not None:
+            array = array.transpose(self.order)
+        return array.reshape(self.shape)
+
+
+class Sweep:
+    """One region. reads: values that it takes; makes: values that it gives, as arrays.
+
+    nbytes: of scratch, all threads together.
+    """
+
+    def __init__(self, code: Code, region: Region, wanted: Sequence[int]) -> None:
+        self.code, self.region = code, region
+        self.makes = tuple(wanted)
+        reads = sorted(region.reads())
+        self.dims = _divided(code, region, {*reads, *wanted})
+        self.rows = self.dims[0]
+        self.reads = tuple(self._part(n) for n in reads)
+        self.late = tuple(n for n in wanted if n in region.late)
+        self.outputs = tuple(self._part(n) for n in wanted if n not in region.late)
+        self._assign()
+
+    def _part(self, number: int) -> Part:
+        shape, axes = self.code.phantoms[number].shape, self.region.axes[number]
+        varies = along(shape, axes, self.dims)
+        seen = tuple(n if v else 1 for n, v in zip(self.dims, varies, strict=True))
+        same = tuple(
+            slice(None) if a or n == 1 else slice(1) for n, a in zip(shape, axes, strict=True)
+        )
+        whole = all(part == slice(None) for part in same)
+        order = tuple(sorted(range(len(axes)), key=lambda i: -axes[i]))
+        moved = [i for i in order if axes[i]] != sorted(i for i in order if axes[i])
+        return Part(number, seen, varies[0], None if whole else same, order if moved else None)
+
+    def _assign(self) -> None:
+        """Give every value its place among a block's arrays, and scratch where it needs any."""
+        region, code = self.region, self.code
+        self.slots: dict[int, int] = {}
+        self.constants: list[tuple[int, Any]] = []
+        for number in sorted({n for _, s in region.steps for n in s.operands}):
+            if number not in code.phantoms:  # a number, not an array
+                self.constants.append((self._slot(number), code.constants[number]))
+        for part in (*self.reads, *self.outputs):
+            self._slot(part.number)
+        late = {n: self._slot(n) for n in self.late}
+        steps = _without_views(region)
+        layout = Layout(self._part, {p.number for p in self.outputs}, set(late))
+        self.buffers = layout.assigned(steps, code)
+        for number in self.buffers.places:
+            self._slot(number)
+        self.calls = [self._call(step) for step in steps]
+        self.height = self._height()
+        self.parts = self._shares()
+        self.nbytes = self.buffers.nbytes(self.height) * len(self.parts)
+        self.folds = [
+            (self.slots[n], _combining(steps, n), self._part(n).shape, code.phantoms[n])
+            for n in self.late
+        ]
+
+    def _slot(self, number: int) -> int:
+        return self.slots.setdefault(number, len(self.slots))
+
+    def _height(self) -> int:
+        """Rows in a block."""
+        inner = prod(self.dims[1:])
+        most = max(1, min(self.rows, BLOCK // max(1, inner)))
+        fitting = max(1, CACHED // max(1, self.buffers.nbytes(1)))
+        return min(most, fitting)
+
+    def _shares(self) -> list[tuple[int, int]]:
+        """The rows of each thread."""
+        count = threads() if self.region.size >= SHARED else 1
+        share = -(-self.rows // min(count, self.rows))
+        return [(start, min(start + share, self.rows)) for start in range(0, self.rows, share)]
+
+    def _call(self, step: Step) -> tuple[Callable[..., Any], Any]:
+        """What runs for a step, and what gets its arguments: operands, and where to write."""
+        where = [self.slots[n] for n in step.operands]
+        result = step.results[0]
+        run: Callable[..., Any] = step.run
+        if step.kind in (FOLD, CONTRACT):
+            before, after = self._part(step.operands[0]), self._part(result)
+            gone = tuple(
+                i for i, (n, m) in enumerate(zip(before.shape, after.shape, strict=True))
+                if n != m or (n == 1 and i == 0 and before.sliced and not after.sliced)
+            )  # fmt: skip
+            if step.kind == FOLD:
+                run = _Fold(step.run.reduce, gone)
+            else:
+                run = partial(_contract, _subscripts(len(self.dims), gone, len(where)))
+        return run, itemgetter(*where, self.slots[result])
+
+    def run(self, arrays: Callable[[int], Any], give: dict[int, Any]) -> None:
+        """Work on the arrays of what it reads; results are written into those of `give`."""
+        full = [(self.slots[p.number], p.seen(arrays(p.number)), p.sliced) for p in self.reads]
+        full += [(self.slots[p.number], p.seen(give[p.number]), p.sliced) for p in self.outputs]
+        found = share_out([partial(self._share, full, *rows) for rows in self.parts])
+        for part in self.outputs:
+            if part.same is not None:
+                give[part.number][...] = give[part.number][part.same]
+        for place, (_, combine, _, _) in enumerate(self.folds):
+            total = found[0][place]
+            for other in found[1:]:
+                combine(total, other[place], total)
+            part = self._part(self.late[place])
+            part.seen(give[part.number])[...] = total
+
+    def _share(self, full: list[tuple[int, Any, bool]], start: int, stop: int) -> list[Any]:
+        """All blocks of some rows; what the late folds came to."""
+        before = np.setbufsize(BUFFER)
+        try:
+            return self._blocks(full, start, stop)
+        finally:
+            np.setbufsize(before)
+
+    def _blocks(self, full: list[tuple[int, Any, bool]], start: int, stop: int) -> list[Any]:
+        count = -(-(stop - start) // self.height)
+        height = -(-(stop - start) // count)
+        slots: list[Any] = [None] * len(self.slots)
+        for slot, value in (*self.constants, *((s, a) for s, a, sliced in full if not sliced)):
+            slots[slot] = value
+        rows = [(slot, array) for slot, array, sliced in full if sliced]
+        arrays = scratch().arrays(self, self.buffers, height)
+        totals = [np.empty(shape, laid_out.dtype) for _, _, shape, laid_out in self.folds]
+        self._fill(slots, arrays)
+        for first in range(start, stop, height):
+            last = min(first + height, stop)
+            for slot, array in rows:
+                slots[slot] = array[first:last]
+            if last - first < height:
+                self._fill(slots, self.buffers.shortened(arrays, last - first))
+            self._block(slots, totals, first == start)
+        return totals
+
+    def _block(self, slots: list[Any], totals: list[Any], first: bool) -> None:
+        """One block; what its late folds come to is added to the totals."""
+        into = totals if first else [np.empty_like(total) for total in totals]
+        for (slot, *_), array in zip(self.folds, into, strict=True):
+            slots[slot] = array
+        for call, given in self.calls:
+            call(*given(slots))
+        if not first:
+            for (_, combine, _, _), total, part in zip(self.folds, totals, into, strict=True):
+                combine(total, part, total)
+
+    def _fill(self, slots: list[Any], arrays: list[Any]) -> None:
+        for number, array in zip(self.buffers.places, arrays, strict=True):
+            slots[self.slots[number]] = array
+
+
+class _Fold:
+    """A reduction with its axes, that takes the array to write into as the last operand."""
+
+    __slots__ = ("axes", "reduce")
+
+    def __init__(self, reduce: Callable[..., Any], axes: tuple[int, ...]) -> None:
+        self.reduce, self.axes = reduce, axes
+
+    def __call__(self, x: Any, out: Any) -> None:
+        self.reduce(x, self.axes, None, out, True)
+
+
+def _contract(subscripts: tuple[str, tuple[int, ...]], *operands: Any) -> None:
+    *factors, out = operands
+    np.einsum(subscripts[0], *factors, out=out.squeeze(subscripts[1]))
+
+
+def _subscripts(ndim: int, gone: tuple[int, ...], count: int) -> tuple[str, tuple[int, ...]]:
+    letters = "abcdefghijklmnopqrstuvwxyz"[:ndim]
+    kept = "".join(c for i, c in enumerate(letters) if i not in gone)
+    return ",".join([letters] * count) + "->" + kept, gone
+
+
+def _combining(steps: Sequence[Step], number: int) -> Any:
+    """What adds up the parts of a late fold."""
+    step = next(s for s in steps if number in s.results)
+    return np.add if step.run is contracted else step.run
+
+
+def _without_views(region: Region) -> list[Step]:
+    """The steps of a region, with what was seen through views named directly."""
+    names: dict[int, int] = {}
+    found = []
+    for _, step in region.steps:
+        operands = tuple(names.get(n, n) for n in step.operands)
+        if step.kind == VIEW:
+            names[step.results[0]] = operands[0]
+        else:
+            found.append(step._replace(operands=operands))
+    return found
+
+
+def _divided(code: Code, region: Region, arrays: set[int]) -> tuple[int, ...]:
+    """The axes of the space, so few that every value lies along some of them.
+
+    arrays: values that are arrays outside, whose order in memory has to be that of the space.
+    """
+    intervals = []
+    for number, axes in region.axes.items():
+        laid_out = code.phantoms[number]
+        strides = laid_out.strides if number in arrays else None
+        intervals += extents(laid_out.shape, axes, strides)
+    found = divided(intervals, region.size)
+    if found is None:
+        raise ValueError("values that lie across each other")
+    return found
