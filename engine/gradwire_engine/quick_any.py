@@ -1,4 +1,4 @@
-"""The middle way: ops of any number of operands and attributes, one result, seen before.
+"""The middle way: ops of any number of operands and attributes, seen before.
 
 What `apply` does in a handful of frames is one frame here. Whatever is not that simple goes the
 long way, and so does what fails: there it is told why.
@@ -15,7 +15,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
 from gradwire_engine.quick_view import whole
 from gradwire_engine.spec import DType
-from gradwire_engine.tape import Node, next_seq
+from gradwire_engine.tape import Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, Storage, Tensor
 
 _PLAIN = frozenset({bool, int, str, type(None), DType})
@@ -25,10 +25,9 @@ _INTS = frozenset({"ints", "dims"})
 
 
 def goes_middle(op: Primitive) -> bool:
-    """Whether each use gives one new array that depends on nothing but its arguments."""
+    """Whether each use gives new arrays that depend on nothing but its arguments."""
     return (
         bool(op.places)
-        and op.outputs == ("out",)
         and "tensors" not in op.kinds
         and not (op.random or op.view or op.many or op.data_dependent)
         and op.device_place is None
@@ -74,7 +73,7 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
         if state.meter is not None:
             state.meter.charge(call.nbytes)
         try:
-            array = call.run(*[None if t is None else t.array for t in flat])
+            result = call.run(*[None if t is None else t.array for t in flat])
         except Exception:
             return op.dispatch(args, {})
         if records and state.grad and call.differentiable:
@@ -83,8 +82,12 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
             )
             needs = tuple([edge is not None for edge in edges])
             if True in needs:
-                return _recorded(call, array, flat, edges, needs)
-        made = Tensor(array, call.outputs[0], None)
+                if call.single:
+                    return _recorded(call, result, flat, edges, needs)
+                return op.result(_recorded_each(call, result, flat, edges, needs))
+        if not call.single:
+            return op.result(_each(call, result, INFERENCE if state.inference else 0))
+        made = Tensor(result, call.outputs[0], None)
         if state.inference:
             made.flags = INFERENCE
         return made
@@ -95,18 +98,53 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
 def _recorded(
     call: Call, array: Any, flat: list[Any], edges: tuple[Any, ...], needs: tuple[bool, ...]
 ) -> Tensor:
-    """The result with its node; a saved result has no edge, so that no node holds itself."""
-    recipe = call.recipe(needs)
+    """The result with its node."""
     made = Tensor(array, call.outputs[0], None)
+    made._edge = _node(call, [made], flat, edges, needs)
+    return made
+
+
+def _each(call: Call, arrays: Any, flags: int) -> list[Tensor]:
+    """The results of an op that has several, without a node."""
+    made = [Tensor(array, spec, None) for array, spec in zip(arrays, call.outputs, strict=True)]
+    if flags:
+        for one in made:
+            one.flags = flags
+    return made
+
+
+def _recorded_each(
+    call: Call, arrays: Any, flat: list[Any], edges: tuple[Any, ...], needs: tuple[bool, ...]
+) -> list[Tensor]:
+    """The same with their node, which the ones that have a gradient know."""
+    made = _each(call, arrays, 0)
+    node = _node(call, made, flat, edges, needs)
+    for index, one in enumerate(made):
+        if one.spec.dtype.differentiable:
+            one._edge = Output(node, index)
+    return made
+
+
+def _node(
+    call: Call,
+    made: list[Tensor],
+    flat: list[Any],
+    edges: tuple[Any, ...],
+    needs: tuple[bool, ...],
+) -> Node:
+    """The node of a call; a saved result has no edge there, so that no node holds itself."""
+    recipe = call.recipe(needs)
     saved, versions = [], []
     for place in recipe.saved:
-        if place < 0:
-            made._storage, made._array = Storage(array), None
-            item = Tensor(None, made.spec, None)
-            item._storage = made._storage
-        else:
-            item = flat[place]
+        item = _held(made[~place]) if place < 0 else flat[place]
         saved.append(item)
         versions.append(0 if item is None else item.version)
-    made._edge = Node(recipe, edges, tuple(saved), tuple(versions), next_seq())
-    return made
+    return Node(recipe, edges, tuple(saved), tuple(versions), next_seq())
+
+
+def _held(result: Tensor) -> Tensor:
+    """A new result's elements as a tensor of its own."""
+    result._storage, result._array = Storage(result._array), None
+    item = Tensor(None, result.spec, None)
+    item._storage = result._storage
+    return item

@@ -234,6 +234,24 @@ def test_the_middle_way_gives_the_same(name: str, kind: str) -> None:
         same_results(chosen.dispatch(args, {}), chosen.middle(args), leaves)
 
 
+@pytest.mark.parametrize("kind", OPERANDS)
+def test_the_middle_way_gives_the_same_several(kind: str) -> None:
+    sort, start = primitive("sort"), leaf(3, 3)
+    operand = OPERANDS[kind](start)
+    args = sort.signature.complete((operand, 1), {})
+    assert sort.middle is not None
+    sort.middle(args)
+    long, short = sort.dispatch(args, {}), sort.middle(args)
+    assert type(short) is type(long)
+    same_results(long.values, short.values, [start])
+    same_results(long.indices, short.indices, [start])
+    if short.values.requires_grad:
+        write("mul_", short.indices, 2)
+        with pytest.raises(GradwireError) as problem:
+            grad([op("sum", short.values)], [start])
+        assert problem.value.code == "modified_in_place"
+
+
 def test_the_middle_way_looks_at_modes_writes_and_the_signs_of_zeros() -> None:
     linear, softmax = primitive("nn.functional.linear"), primitive("softmax")
     x, w, b = leaf(3, 3), leaf(3, 3, seed=1), leaf(3, seed=2)

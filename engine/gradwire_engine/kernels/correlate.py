@@ -99,7 +99,8 @@ def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how
         memory = xp.empty(prod(shape), y.dtype) if memory is None else memory
         columns = xp.matmul(matrix, given, out=memory[: prod(shape)].reshape(shape))
         columns = columns.reshape(out.shape[1], *kernel, part.shape[0], *part.shape[2:])
-        columns = xp.moveaxis(columns, 1 + len(kernel), 0)
+        axes = len(kernel)
+        columns = columns.transpose(1 + axes, *range(1 + axes), *range(2 + axes, 2 + 2 * axes))
         before = how.padding[0] - rows.start * how.stride[0]  # of the first of these windows
         padding = (before, *how.padding[1:])
         add_windows(out[samples], columns, kernel, how.stride, padding, how.dilation)
@@ -128,6 +129,7 @@ def _columns(
     With them the samples and the rows of windows that they are. Their memory is used again.
     """
     axes, places = len(kernel), x.shape[1] * prod(kernel)
+    order = (*range(1, 2 + axes), 0, *range(2 + axes, 2 + 2 * axes))
     memory = seen = None
     current: Any = None
     for samples, rows in blocks(x.shape[0], found[0], _row_bytes(places, found, x.itemsize), LIMIT):
@@ -135,7 +137,7 @@ def _columns(
             plane = padded(xp, x[samples], how.padding, how.padding)
             seen = windows(xp, plane, kernel, how.stride, how.dilation)
             seen = seen[(..., *(slice(n) for n in found))]  # more may fit than are wanted
-            seen = xp.moveaxis(seen, 0, 1 + axes)  # (C, places, N, windows)
+            seen = seen.transpose(order)  # (C, places, N, windows)
             current = samples
         assert seen is not None
         part = seen[(*(slice(None),) * (2 + axes), rows)]

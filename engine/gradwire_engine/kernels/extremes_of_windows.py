@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.kept import kept
 from gradwire_engine.kernels.row_blocks import each_block
 from gradwire_engine.kernels.windows import Sizes, padded, reach
 
@@ -34,6 +35,7 @@ class Axis(NamedTuple):
         return len(self.starts)
 
 
+@kept(lambda found, *rest: found)
 def strided(found: int, kernel: int, stride: int, padding: int, dilation: int) -> Axis:
     """Windows at equal distances; the places index the padded axis."""
     span = stride * (found - 1) + 1
@@ -41,6 +43,7 @@ def strided(found: int, kernel: int, stride: int, padding: int, dilation: int) -
     return Axis(places, tuple(i * stride - padding for i in range(found)), dilation)
 
 
+@kept(lambda size, found: size)
 def adaptive(size: int, found: int) -> Axis:
     """So many windows that cover an axis; a shorter one names its last element again."""
     if found and size % found == 0:
@@ -69,7 +72,7 @@ def largest(
     if not out.size:
         return out.reshape(*lead, *found), indices.reshape(*lead, *found)
     lowest = -xp.inf if x.dtype.kind in "fV" else np.iinfo(x.dtype).min
-    base, table = _flat_places(xp, axes, size)
+    base, table = _places(xp, axes, size)
 
     def work(rows: Array, values: Array, where: Array) -> None:
         plane = padded(xp, rows.reshape(rows.shape[0], *size), padding, last, lowest)
@@ -114,16 +117,25 @@ def _by_axis(xp: Any, x: Array, axes: tuple[Axis, ...], nans: bool) -> tuple[Arr
     return x, code
 
 
-def _flat_places(xp: Any, axes: tuple[Axis, ...], size: Sizes) -> tuple[Array, Array]:
+def _places(xp: Any, axes: tuple[Axis, ...], size: Sizes) -> tuple[Array, Array]:
     """The flat place of each window's first element, and what a place in the window adds to it."""
-    base, table, unit = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
-    for axis, length in zip(reversed(axes), reversed(size), strict=True):
-        starts = np.asarray(axis.starts, np.int64) * unit
-        steps = np.arange(len(axis.places)) * (axis.step * unit)
-        base = (starts[:, None] + base).reshape(-1)
-        table = (steps[:, None] + table).reshape(-1)
-        unit *= length
+    starts = tuple(axis.starts for axis in axes)
+    steps = tuple((axis.step, len(axis.places)) for axis in axes)
+    base, table = _flat_places(starts, steps, size)
     return xp.asarray(base), xp.asarray(table)
+
+
+@kept(lambda starts, steps, size: prod(map(len, starts)))
+def _flat_places(
+    starts: tuple[Sizes, ...], steps: tuple[tuple[int, int], ...], size: Sizes
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same from starts and (step, places) of each axis."""
+    base, table, unit = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
+    for first, (step, places), length in reversed([*zip(starts, steps, size, strict=True)]):
+        base = (np.asarray(first, np.int64)[:, None] * unit + base).reshape(-1)
+        table = (np.arange(places)[:, None] * (step * unit) + table).reshape(-1)
+        unit *= length
+    return base, table
 
 
 def _first_elements(xp: Any, axes: tuple[Axis, ...], size: Sizes) -> Array:

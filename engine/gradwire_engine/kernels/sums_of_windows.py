@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.kept import kept
 from gradwire_engine.kernels.row_blocks import each_block
 from gradwire_engine.kernels.windows import Sizes, along
 
@@ -108,8 +109,12 @@ def _spread(xp: Any, g: Array, axis: int, size: int, how: Windows) -> Array:
 
 def _divisors(xp: Any, dtype: Any, size: Sizes, how: Windows) -> Any:
     """The number of elements in each window; one number where they are all equal."""
-    if how.divisor is not None:
-        return how.divisor
+    total = _counted(size, how) if how.divisor is None else how.divisor
+    return total if isinstance(total, int) else xp.asarray(total.astype(dtype))
+
+
+@kept(lambda size, how: prod(how.found))
+def _counted(size: Sizes, how: Windows) -> int | np.ndarray:
     total: Any = np.ones((), np.int64)
     for n, found, kernel, stride, padding in zip(size, *how[:4], strict=True):
         starts = np.arange(found) * stride - padding
@@ -118,4 +123,5 @@ def _divisors(xp: Any, dtype: Any, size: Sizes, how: Windows) -> Any:
         total = total[..., None] * (ends - starts)
     if total.size and total.min() == total.max():
         return int(total.min())
-    return xp.asarray(total.astype(dtype))
+    found_counts: np.ndarray = total
+    return found_counts

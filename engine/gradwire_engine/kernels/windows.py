@@ -7,12 +7,14 @@ the dilation between a window's elements.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
+from gradwire_engine.kernels.kept import kept
 
 Sizes = tuple[int, ...]
 
@@ -57,7 +59,7 @@ def padded(xp: Any, x: Array, before: Sizes, after: Sizes, value: float = 0) -> 
             f"padding {list(before)} makes {prod(shape) * x.itemsize} bytes of {x.nbytes}",
             "pad less: windows that lie in the padding alone hold nothing",
         )
-    out = xp.full(shape, value, x.dtype)
+    out = xp.full(shape, value, x.dtype) if value else xp.zeros(shape, x.dtype)
     out[(..., *(slice(b, b + n) for n, b in zip(sizes, before, strict=True)))] = x
     return out
 
@@ -79,6 +81,7 @@ def windows(xp: Any, x: Array, kernel: Sizes, stride: Sizes, dilation: Sizes) ->
     return xp.lib.stride_tricks.as_strided(x, shape, (*x.strides[:lead], *within, *between))
 
 
+@lru_cache(maxsize=4096)
 def along(
     place: int, size: int, found: int, stride: int, padding: int, dilation: int
 ) -> tuple[slice, slice]:
@@ -101,10 +104,21 @@ def add_windows(
     if prod(found) < prod(kernel):
         _add_each(out, columns, kernel, stride, padding, dilation)
         return
+    for source, to in _overlaps(size, found, kernel, stride, padding, dilation):
+        out[to] += columns[source]
+
+
+@kept(lambda size, found, kernel, *rest: prod(kernel))
+def _overlaps(
+    size: Sizes, found: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """For each place in the window: which of the columns it is, and on which elements it lies."""
+    pairs = []
     for place in product(*map(range, kernel)):
-        pairs = [*map(along, place, size, found, stride, padding, dilation)]
-        source = (..., *place, *(pair[0] for pair in pairs))
-        out[(..., *(pair[1] for pair in pairs))] += columns[source]
+        parts = [*map(along, place, size, found, stride, padding, dilation)]
+        source = (..., *place, *(part[0] for part in parts))
+        pairs.append((source, (..., *(part[1] for part in parts))))
+    return pairs
 
 
 def _add_each(

@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul
+from gradwire_engine.ops.attended import attended, causal_mask
 from gradwire_engine.ops.axes import mT, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.dropout import dropout
@@ -16,7 +17,6 @@ from gradwire_engine.ops.expand import expand, reshape
 from gradwire_engine.ops.loss import F
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.reduce import all
-from gradwire_engine.ops.sequences import arange_from
 from gradwire_engine.ops.softmax import softmax
 
 
@@ -54,12 +54,6 @@ def _repeated(x: Any, heads: int) -> Any:
     return reshape(spread, (*batch, heads, rows, width))
 
 
-def causal_mask(query: Any, rows: int, columns: int) -> Any:
-    """True where a position may look: at itself and at what came before."""
-    row = arange_from(0, rows, device=query.device)
-    return reshape(row, (rows, 1)) >= arange_from(0, columns, device=query.device)
-
-
 def masked(scores: Any, mask: Any) -> Any:
     """Scores with a mask applied: bools choose, numbers are added."""
     return where(mask, scores, -inf) if mask.dtype.kind == "b" else scores + mask
@@ -94,6 +88,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeated(x, query.shape[-3]) for x in (key, value))
     factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
+    plain = attn_mask is None and not dropout_p and query.dtype.kind in "fV"
+    if plain and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and 0 not in key.shape:
+        return attended(query, key, value, is_causal, float(factor))[0]
     scores = matmul(mul(query, factor), mT(key))
     if is_causal:
         attn_mask = causal_mask(query, *scores.shape[-2:])
