@@ -7,11 +7,11 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, reduction
-from gradwire_engine.ops.arithmetic import div, mul
+from gradwire_engine.ops.arithmetic import div, mul, reciprocal
 from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import amax, amin, shared_gradient
 from gradwire_engine.ops.power import pow
-from gradwire_engine.ops.reduce import spread
 from gradwire_engine.ops.sign import abs, sgn
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims
@@ -23,15 +23,14 @@ def _zero_where(condition: Any, value: Any) -> Any:
 
 
 def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, spec: Spec) -> Any:
-    """As in torch, 0 where the norm is 0 and its derivative has none."""
-    norm, g = spread(out, dim, spec), spread(g, dim, spec)
+    """As in torch, 0 where the norm is 0 and its derivative has none; the next one is NaN there."""
+    norm, g = with_kept_dims(out, dim, spec.shape), with_kept_dims(g, dim, spec.shape)
     if ord == 0:
         return mul(g, 0) * input
     if ord == 1:
         return mul(g, sgn(input))
     if ord == 2:
-        none = norm == 0
-        return mul(input, _zero_where(none, div(g, where(none, 1, norm))))
+        return mul(input, mul(g, _zero_where(norm == 0, reciprocal(norm))))
     size = abs(input)
     if ord < 1:
         scaled = _zero_where(size == 0, mul(sgn(input), pow(size, ord - 1)))
