@@ -12,6 +12,7 @@ from weakref import finalize
 import httpx
 import numpy as np
 
+from gradwire.posted import Posted
 from gradwire.transport import Arrays, Received, Step, Values
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_engine.spec import DTYPES
@@ -19,6 +20,8 @@ from gradwire_engine.spec import DTYPES
 SAFETENSORS = "application/x-safetensors"
 _BRIEF = 5.0
 """Seconds to wait for what matters little."""
+_TRIES = 3
+"""How often a request goes on where a program was gone."""
 
 
 class Http:
@@ -36,7 +39,7 @@ class Http:
         self.url = url.rstrip("/")
         self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout)
         self._forgotten: deque[str] = deque()
-        self._programs: dict[str, str] = {}
+        self._programs = Posted(self._post_program, self._delete_program)
         finalize(self, _end, self._client, self._forgotten)
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -74,13 +77,16 @@ class Http:
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""
-        text = dumps(body, allow_nan=False)
-        known = self._programs.get(text)
-        if known is None:
-            json = {"Content-Type": "application/json"}
-            reply = self._send("POST", "/v1/programs", content=text, headers=json)
-            known = self._programs[text] = reply.json()["id"]
-        return known
+        return self._programs.put(body)
+
+    def _post_program(self, text: str) -> str:
+        json = {"Content-Type": "application/json"}
+        reply = self._send("POST", "/v1/programs", content=text, headers=json)
+        found: str = reply.json()["id"]
+        return found
+
+    def _delete_program(self, key: str) -> None:
+        self._send("DELETE", f"/v1/programs/{key}")
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program in the body, in one call; for replies without arrays."""
@@ -107,6 +113,35 @@ class Http:
         data: bool,
     ) -> Values:
         """Do the steps, keeping those before one that fails; then read tensors."""
+        done, tries = 0, _TRIES
+        while True:
+            rest = steps[done:]
+            ready = rest[: self._programs.ready(rest)]
+            last = len(ready) == len(rest)
+            try:
+                found = self._steps(
+                    session_id, ready, returns if last else (), _carried(arrays, ready), data
+                )
+            except GradwireError as problem:
+                done += problem.step or 0
+                if tries and problem.code == "program_not_found":
+                    tries -= 1
+                    if self._programs.forgotten(steps[done:]):  # somebody else deleted it
+                        continue
+                problem.step = done if done or problem.step is not None else None
+                raise
+            if last:
+                return found
+            done += len(ready)
+
+    def _steps(
+        self,
+        session_id: str,
+        steps: Sequence[Step],
+        returns: Sequence[str],
+        arrays: Arrays,
+        data: bool,
+    ) -> Values:
         body = {"steps": steps, "return": list(returns), "atomic": False}
         content, kind = _encoded(body, arrays)
         headers = {"Content-Type": kind}
@@ -177,6 +212,12 @@ _RAISED: dict[str, type[Exception]] = {
     )
 }  # fmt: skip
 """The builtin class that torch raises in the place of an error, as the server names it."""
+
+
+def _carried(arrays: Arrays, steps: Sequence[Step]) -> Arrays:
+    """The arrays of these steps."""
+    needed = {step.get("tensor") for step in steps} if arrays else ()
+    return {name: array for name, array in arrays.items() if name in needed}
 
 
 def _encoded(body: dict[str, Any], arrays: Arrays) -> tuple[bytes, str]:
