@@ -96,6 +96,16 @@ def _read(
     return Rule(operand, function, cotangents, tuple(found[1]), tuple(found[2]))
 
 
-def vjp(**rules: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """The derivative rules of an op, an operand each: `vjp(input=lambda g, other: g * other)`."""
-    return rules
+class Derivative(dict[str, Callable[..., Any]]):
+    """Rules by operand, and the formula that says them to people."""
+
+    formula: str | None = None
+
+
+def vjp(formula: str | None = None, /, **rules: Callable[..., Any]) -> Derivative:
+    """The derivative rules of an op, an operand each, and what they come to as a formula:
+    `vjp("g conj(other)", input=lambda g, other: g * conj(other))`.
+    """
+    made = Derivative(rules)
+    made.formula = formula
+    return made

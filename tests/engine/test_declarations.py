@@ -1,89 +1,65 @@
-"""Declarations that don't hold together are refused when they are made, with op and operand."""
+"""Ops are declared in a few lines, and in one place."""
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+from collections.abc import Iterator
+from functools import cache
+from inspect import unwrap
+from pathlib import Path
+from statistics import median
 
-import pytest
+import gradwire_engine
+from gradwire_engine.catalogue import CATALOGUE
 
-from gradwire_engine.arrays import Array
-from gradwire_engine.families import elementwise
-from gradwire_engine.op import PRIMITIVES
-from gradwire_engine.rule import vjp
-from gradwire_engine.signature import REQUIRED, read_signature
+ENGINE = Path(gradwire_engine.__file__).parent
+MOST_LINES = 8
+"""Of the median declaration: decorator, signature, sentence, kernel."""
+LONGEST_FILE = 400
 
-
-def skewed(xp: Any, input: Array, other: Array, *, by: float = 1.0) -> Array:
-    """A kernel to declare."""
-    return input + by * other
-
-
-@pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        (vjp(weight=lambda g: g), r"op skewed: a rule for 'weight', but .* \['input', 'other'\]"),
-        (vjp(by=lambda g: g), "op skewed: a rule for 'by', but the operands are"),
-        (vjp(out=lambda g: g), "op skewed: a rule for 'out', but the operands are"),
-        (vjp(input=lambda g, bias: g), "op skewed, rule for input: .* is called 'bias'"),
-        (vjp(input=lambda g_sum: g_sum), "op skewed, rule for input: .* is called 'g_sum'"),
-        (vjp(other=lambda input, g: g), "op skewed, rule for other: 'g' stands too late"),
-        (vjp(other=lambda g, by, input: g), "op skewed, rule for other: 'input' stands too late"),
-        (vjp(joint=lambda g: g, input=lambda g: g), "op skewed: either one joint rule or"),
-    ],
-)
-def test_a_rule_that_does_not_fit(rules: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=said):
-        elementwise(rules, public=False)(skewed)
-    assert "skewed" not in PRIMITIVES
+Place = tuple[str, int]
 
 
-def test_a_parameter_of_no_kind() -> None:
-    def kernel(xp: Any, input: Array, places: list[int]) -> Array:
-        """Wrong."""
-        return input
-
-    with pytest.raises(TypeError, match=r"op kernel: parameter places has .* 'list.int.'; use one"):
-        elementwise(public=False)(kernel)
-
-
-def test_a_parameter_without_annotation() -> None:
-    def kernel(xp: Any, input) -> Array:  # type: ignore[no-untyped-def]
-        """Wrong."""
-        return input
-
-    with pytest.raises(TypeError, match="op kernel: parameter input has the annotation 'None'"):
-        elementwise(public=False)(kernel)
+def declarations() -> dict[Place, list[str]]:
+    """Where overloads are declared, and the ops that each declaration is for."""
+    found: dict[Place, list[str]] = {}
+    for name, op in CATALOGUE.items():
+        for overload in op.overloads:
+            code = unwrap(overload.function).__code__
+            found.setdefault((code.co_filename, code.co_firstlineno), []).append(name)
+    return found
 
 
-def test_what_says_nothing_of_itself() -> None:
-    def kernel(xp: Any, input: Array) -> Array:
-        return input
-
-    with pytest.raises(TypeError, match="op kernel: a sentence of documentation is missing"):
-        elementwise(public=False)(kernel)
+@cache
+def extents(path: str) -> dict[int, int]:
+    """How many lines each function of a file has, by its first one, which may be a decorator."""
+    return {first: last - first + 1 for first, last in functions(ast.parse(Path(path).read_text()))}
 
 
-def test_defaults_and_kinds_are_read() -> None:
-    def kernel(
-        xp: Any, A: Array, B: Array | None, dim: int = 2, *, eps: float, upper: bool = False
-    ) -> Array:
-        """Read."""
-        return A
+def functions(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            yield first, node.end_lineno or first
 
-    found = read_signature("kernel", kernel, skip=1)
-    assert [tuple(p) for p in found.parameters] == [
-        ("A", "tensor", REQUIRED, False, False),
-        ("B", "tensor", REQUIRED, True, False),
-        ("dim", "int", 2, False, False),
-        ("eps", "float", REQUIRED, False, True),
-        ("upper", "bool", False, False, True),
+
+def test_the_median_declaration_is_short() -> None:
+    """A declaration of several ops (conv1d, conv2d, conv3d) is shared among them."""
+    lines = [
+        extents(path)[first] / len(names)
+        for (path, first), names in declarations().items()
+        for _ in names
     ]
-    assert (found.positional, found.operand_places, found.by_name["eps"]) == (3, (0, 1), 3)
+    assert len(lines) >= len(CATALOGUE)
+    assert median(lines) <= MOST_LINES
 
 
-@pytest.mark.parametrize("name", [n for n, ops in PRIMITIVES.items() if len(ops[0].outputs) > 1])
-def test_several_results_come_by_name(name: str) -> None:
-    op = PRIMITIVES[name][0]
-    made = op.result(range(len(op.outputs)))
-    assert made._fields == op.outputs
-    assert type(made) is type(op.result(made)), "one type, however often it is asked for"
+def test_no_file_of_ops_is_long() -> None:
+    sizes = {path.name: len(path.read_text().splitlines()) for path in ENGINE.rglob("ops/*.py")}
+    assert len(sizes) > 100
+    assert {name: size for name, size in sizes.items() if size > LONGEST_FILE} == {}
+
+
+def test_the_lines_of_a_declaration_are_counted_whole() -> None:
+    text = '@decorator(\n    fact,\n)\ndef f(x):\n    """A sentence."""\n    return x\n\n\ny = 1\n'
+    assert list(functions(ast.parse(text))) == [(1, 6)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -17,6 +18,12 @@ from gradwire_engine.spec import Number, uint8
 
 NN = "nn.functional."
 
+of_floats = partial(elementwise, space=NN, takes=FLOAT_ONLY)
+"""An activation that is defined for floats."""
+
+of_numbers = partial(elementwise, space=NN, takes=REAL_NUMERIC)
+"""And for integers."""
+
 
 def _gate_formula(g: Any, out: Any) -> Any:
     return gate(g, out, 0)
@@ -30,13 +37,7 @@ def _through_relu(xp: Any, g: Array, out: Array) -> Array:
     return gate.kernel(xp, g, out, 0)
 
 
-@elementwise(
-    vjp(input=lambda g, out: _through_relu(g, out)),
-    space=NN,
-    takes=REAL_NUMERIC,
-    domain=(0.1, 3.0),
-    formula="g where out > 0",
-)
+@of_numbers(vjp("g where out > 0", input=lambda g, out: _through_relu(g, out)), domain=(0.1, 3.0))
 def relu(xp: Any, input: Array) -> Array:
     """Each element where it is positive, else 0."""
     return xp.maximum(input, 0)
@@ -57,11 +58,8 @@ def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
     return chosen(xp, xp.less_equal(input, threshold), 0, grad_output)
 
 
-@elementwise(
-    vjp(input=lambda g, input, threshold: gate(g, input, threshold)),
-    space=NN,
-    takes=REAL_NUMERIC,
-    formula="g where input > threshold",
+@of_numbers(
+    vjp("g where input > threshold", input=lambda g, input, threshold: gate(g, input, threshold))
 )
 @swept
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
@@ -122,10 +120,8 @@ def _limited(xp: Any, input: Array, low: float, high: float) -> Array:
     return xp.minimum(xp.maximum(input, kind(low)), kind(high))
 
 
-@elementwise(
+@of_numbers(
     vjp(input=lambda g, input, min_val, max_val: gate_between(g, input, min_val, max_val)),
-    space=NN,
-    takes=REAL_NUMERIC,
     check=_limits_in_order,
     formula="g where min_val < input < max_val",
 )
@@ -135,13 +131,10 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
     return _limited(xp, input, min_val, max_val)
 
 
-@elementwise(
-    vjp(input=lambda g, input: gate_between(g, input, 0, 6)),
-    space=NN,
-    takes=REAL_NUMERIC,
+@of_numbers(
+    vjp("g where 0 < input < 6", input=lambda g, input: gate_between(g, input, 0, 6)),
     grad_name="HardtanhBackward0",
     domain=(0.1, 5.0),
-    formula="g where 0 < input < 6",
 )
 @swept
 def relu6(xp: Any, input: Array) -> Array:
@@ -149,10 +142,8 @@ def relu6(xp: Any, input: Array) -> Array:
     return _limited(xp, input, 0, 6)
 
 
-@elementwise(
+@of_floats(
     vjp(input=lambda g, input, negative_slope: leaky_gate(g, input, negative_slope)),
-    space=NN,
-    takes=FLOAT_ONLY,
     formula="g where input > 0, else g negative_slope",
 )
 @swept
@@ -217,12 +208,9 @@ def prelu(input: Array, weight: Array) -> Array:
     return _prelu(input, weight)
 
 
-@elementwise(
-    vjp(input=lambda g, input: gate_between(g, input, -3, 3) / 6),
-    space=NN,
-    takes=FLOAT_ONLY,
+@of_floats(
+    vjp("g / 6 where -3 < input < 3", input=lambda g, input: gate_between(g, input, -3, 3) / 6),
     domain=(-2.8, 2.8),
-    formula="g / 6 where -3 < input < 3",
 )
 @swept
 def hardsigmoid(xp: Any, input: Array) -> Array:
@@ -234,10 +222,8 @@ def _by_hardswish(g: Any, input: Any) -> Any:
     return where(input >= 3, g, where(input <= -3, 0, g * (input / 3 + 0.5)))
 
 
-@elementwise(
-    vjp(input=lambda g, input: _by_hardswish(g, input)),
-    space=NN,
-    takes=FLOAT_ONLY,
+@of_floats(
+    vjp(input=_by_hardswish),
     domain=(-2.8, 2.8),
     formula="0 up to -3, g from 3 on, g (input / 3 + 1/2) between",
 )
@@ -247,11 +233,8 @@ def hardswish(xp: Any, input: Array) -> Array:
     return xp.divide(xp.multiply(input, _limited(xp, xp.add(input, 3), 0, 6)), 6)
 
 
-@elementwise(
-    vjp(input=lambda g, input, lambd: gate_outside(g, input, lambd)),
-    space=NN,
-    takes=FLOAT_ONLY,
-    formula="g where |input| > lambd",
+@of_floats(
+    vjp("g where |input| > lambd", input=lambda g, input, lambd: gate_outside(g, input, lambd))
 )
 @swept
 def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
@@ -262,18 +245,13 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 def _no_less_than_zero(named: dict[str, Any]) -> None:
     if named["lambd"] < 0:
         raise error(
-            "invalid_argument",
-            f"softshrink: lambd is {named['lambd']}",
-            "it must be 0 or more",
+            "invalid_argument", f"softshrink: lambd is {named['lambd']}", "it must be 0 or more"
         )
 
 
-@elementwise(
-    vjp(input=lambda g, input, lambd: gate_outside(g, input, lambd)),
-    space=NN,
-    takes=FLOAT_ONLY,
+@of_floats(
+    vjp("g where |input| > lambd", input=lambda g, input, lambd: gate_outside(g, input, lambd)),
     check=_no_less_than_zero,
-    formula="g where |input| > lambd",
 )
 @swept
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:

@@ -70,6 +70,7 @@ def _sum(input: Any, found: Any, beta: Number, alpha: Number) -> Any:
 
 @primitive(
     vjp(
+        "input: beta g; mat1: alpha g mat2ᴴ; mat2: alpha mat1ᴴ g",
         input=lambda g, beta: _scaled(g, beta),
         mat1=lambda g, mat2, alpha, mat1_spec: _scaled(
             left_gradient(g, mat2, mat1_spec.shape), alpha
@@ -80,7 +81,6 @@ def _sum(input: Any, found: Any, beta: Number, alpha: Number) -> Any:
     ),
     spec=_addmm_spec,
     inplace=True,
-    formula="input: beta g; mat1: alpha g mat2ᴴ; mat2: alpha mat1ᴴ g",
     batch=parts(
         lambda input, mat1, mat2, beta, alpha: _sum(input, matmul(mat1, mat2), beta, alpha)
     ),
@@ -99,13 +99,13 @@ def _addmv_spec(input: Spec, mat: Spec, vec: Spec) -> Spec:
 
 @primitive(
     vjp(
+        "input: beta g; mat: alpha g vecᴴ; vec: alpha matᴴ g",
         input=lambda g, beta: _scaled(g, beta),
         mat=lambda g, vec, alpha, mat_spec: _scaled(left_gradient(g, vec, mat_spec.shape), alpha),
         vec=lambda g, mat, alpha, vec_spec: _scaled(right_gradient(g, mat, vec_spec.shape), alpha),
     ),
     spec=_addmv_spec,
     inplace=True,
-    formula="input: beta g; mat: alpha g vecᴴ; vec: alpha matᴴ g",
     batch=parts(lambda input, mat, vec, beta, alpha: _sum(input, matmul(mat, vec), beta, alpha)),
 )
 def addmv(
@@ -125,13 +125,13 @@ def _stacks_spec(asked: str, input: Spec, batch1: Spec, batch2: Spec) -> Spec:
 
 @primitive(
     vjp(
+        "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
         input=lambda g, beta: _scaled(g, beta),
         batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
         batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
     ),
     spec=lambda input, batch1, batch2: _stacks_spec("baddbmm", input, batch1, batch2),
     inplace=True,
-    formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
     batch=parts(
         lambda input, batch1, batch2, beta, alpha: _sum(input, matmul(batch1, batch2), beta, alpha)
     ),
@@ -145,13 +145,13 @@ def baddbmm(
 
 @primitive(
     vjp(
+        "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
         input=lambda g, beta: _scaled(g, beta),
         batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
         batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
     ),
     spec=lambda input, batch1, batch2: _stacks_spec("addbmm", input, batch1, batch2),
     inplace=True,
-    formula="input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
     batch=parts(
         lambda input, batch1, batch2, beta, alpha: _sum(
             input, summed(matmul(batch1, batch2), (0,)), beta, alpha

@@ -84,9 +84,7 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
 
 
 @primitive(
-    vjp(
-        input=lambda g, indices, input_spec: index_sum(g, indices, input_spec.shape),
-    ),
+    vjp(input=lambda g, indices, input_spec: index_sum(g, indices, input_spec.shape)),
     spec=lambda input, indices: input.with_(shape=indexed_shape(input.shape, indices)),
     fallible=True,
     exact=True,
@@ -110,10 +108,9 @@ def _flat_places(xp: Any, indices: Any, sizes: Shape) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g, indices: index(g, indices)),
+    vjp("the indexed elements of g", input=lambda g, indices: index(g, indices)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
-    formula="the indexed elements of g",
     batch=index_added,
 )
 def index_sum(xp: Any, input: Array, indices: Arrays, shape: Ints) -> Array:
@@ -151,6 +148,7 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
 
 @primitive(
     vjp(
+        "input: g with zeros at the places (g itself if they accumulate); values: g there",
         input=lambda g, indices, accumulate: (
             g if accumulate else index_put_at(g, indices, zeros_of(g, ()), False)
         ),
@@ -160,7 +158,6 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     fallible=True,
     grad_name="IndexPutBackward0",
     public=False,
-    formula="input: g with zeros at the places (g itself if they accumulate); values: g there",
     batch=index_written,
 )
 def index_put_at(

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, floating
+from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, in_floats
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number, Spec
 
@@ -83,11 +83,14 @@ def _with_scaled(combine: Any, xp: Any, first: Array, second: Array, alpha: Numb
 
 
 @elementwise(
-    vjp(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj(alpha)),
+    vjp(
+        "input: g; other: conj(alpha) g",
+        input=lambda g: g,
+        other=lambda g, alpha: g if alpha == 1 else g * conj(alpha),
+    ),
     aliases=("__add__", "__radd__"),
     check=_scales,
     alone=True,
-    formula="input: g; other: conj(alpha) g",
 )
 def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Add other, times alpha, to input."""
@@ -107,13 +110,16 @@ def _subtracts(named: dict[str, Any]) -> None:
 
 
 @elementwise(
-    vjp(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha)),
+    vjp(
+        "input: g; other: -conj(alpha) g",
+        input=lambda g: g,
+        other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha),
+    ),
     aliases=("subtract", "__sub__"),
     takes=NUMERIC,
     refusal=RuntimeError,
     check=_subtracts,
     alone=True,
-    formula="input: g; other: -conj(alpha) g",
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract other, times alpha, from input."""
@@ -123,13 +129,16 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha), other=lambda g: g),
+    vjp(
+        "input: -conj(alpha) g; other: g",
+        input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha),
+        other=lambda g: g,
+    ),
     aliases=("__rsub__",),
     takes=NUMERIC,
     refusal=RuntimeError,
     check=_subtracts,
     grad_name=lambda named: f"RsubBackward{int(not hasattr(named['other'], 'device'))}",
-    formula="input: -conj(alpha) g; other: g",
     numbers=("other",),
 )
 def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
@@ -140,26 +149,28 @@ def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g, other: g * conj(other), other=lambda g, input: g * conj(input)),
+    vjp(
+        "input: g conj(other); other: g conj(input)",
+        input=lambda g, other: g * conj(other),
+        other=lambda g, input: g * conj(input),
+    ),
     aliases=("multiply", "__mul__", "__rmul__"),
     alone=True,
-    formula="input: g conj(other); other: g conj(input)",
 )
 def mul(xp: Any, input: Array, other: Array) -> Array:
     """Multiply input by other."""
     return xp.multiply(input, other)
 
 
-@elementwise(
+@in_floats(
     vjp(
+        "input: g / conj(other); other: -g conj(input / other²)",
         input=lambda g, other: g / conj(other),
         other=lambda g, input, other: -g * conj(input / other / other),
     ),
     aliases=("divide", "true_divide", "__div__", "__truediv__"),
-    compute=floating,
     domain=(0.4, 3.0),
     alone=True,
-    formula="input: g / conj(other); other: -g conj(input / other²)",
 )
 def div(xp: Any, input: Array, other: Array) -> Array:
     """Divide input by other; ints give floats."""
@@ -167,11 +178,10 @@ def div(xp: Any, input: Array, other: Array) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g: -g),
+    vjp("-g", input=lambda g: -g),
     aliases=("negative", "__neg__"),
     takes=NUMERIC,
     refusal=RuntimeError,
-    formula="-g",
 )
 def neg(xp: Any, input: Array) -> Array:
     """Negate each element."""
@@ -186,12 +196,7 @@ def positive(input: Array) -> Array:
     return input
 
 
-@elementwise(
-    vjp(input=lambda g, out: -g * conj(out * out)),
-    compute=floating,
-    domain=(0.4, 3.0),
-    formula="-g conj(out²)",
-)
+@in_floats(vjp("-g conj(out²)", input=lambda g, out: -g * conj(out * out)), domain=(0.4, 3.0))
 def reciprocal(xp: Any, input: Array) -> Array:
     """One over each element."""
     return xp.divide(1, input)
@@ -199,12 +204,12 @@ def reciprocal(xp: Any, input: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g; tensor1: g conj(value tensor2); tensor2: g conj(value tensor1)",
         input=lambda g: g,
         tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
         tensor2=lambda g, tensor1, value: g * conj(tensor1 * value),
     ),
     takes=NUMERIC,
-    formula="input: g; tensor1: g conj(value tensor2); tensor2: g conj(value tensor1)",
     numbers=(),
 )
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
@@ -215,6 +220,7 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
 
 @elementwise(
     vjp(
+        "input: g; tensor1: g conj(value / tensor2); tensor2: -g conj(value tensor1 / tensor2²)",
         input=lambda g: g,
         tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
         tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
@@ -222,8 +228,6 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     takes=INEXACT,
     refusal=RuntimeError,
     domain=(0.4, 3.0),
-    formula="input: g; tensor1: g conj(value / tensor2); "
-    "tensor2: -g conj(value tensor1 / tensor2²)",
     numbers=(),
 )
 def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
@@ -239,12 +243,12 @@ def nearer_end(weight: Any) -> Any:
 
 @elementwise(
     vjp(
+        "input: g conj(1 - weight); end: g conj(weight)",
         input=lambda g, weight: g * conj(1 - weight),
         end=lambda g, weight: g * conj(weight),
     ),
     takes=INEXACT,
     grad_name="LerpBackward0",
-    formula="input: g conj(1 - weight); end: g conj(weight)",
     numbers=(),
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
@@ -257,6 +261,7 @@ def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
 
 @elementwise(
     vjp(
+        "input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
         input=lambda g, weight: g * conj(1 - weight),
         end=lambda g, weight: g * conj(weight),
         weight=lambda g, input, end: g * conj(end - input),
@@ -264,7 +269,6 @@ def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
     name="lerp",
     takes=INEXACT,
     grad_name="LerpBackward1",
-    formula="input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
     numbers=(),
 )
 def lerp_by_tensor(xp: Any, input: Array, end: Array, weight: Array) -> Array:

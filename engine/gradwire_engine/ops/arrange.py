@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -17,6 +18,9 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints, axes, axis
 from gradwire_engine.spec import BOOL, FLOAT, Shape, Spec, int64
 
+moving = partial(primitive, exact=True, linear=True)
+"""An op that puts elements elsewhere, or zeros in their place."""
+
 
 def _flips(input: Spec, dims: Ints) -> Spec:
     if dims:
@@ -24,14 +28,7 @@ def _flips(input: Spec, dims: Ints) -> Spec:
     return input
 
 
-@primitive(
-    vjp(input=lambda g, dims: flip(g, dims)),
-    spec=_flips,
-    exact=True,
-    formula="g flipped",
-    batch=along("dims"),
-    linear=True,
-)
+@moving(vjp("g flipped", input=lambda g, dims: flip(g, dims)), spec=_flips, batch=along("dims"))
 def flip(xp: Any, input: Array, dims: Ints) -> Array:
     """Turn the order of elements round along some axes."""
     return xp.flip(input, dims) if input.ndim and dims else input
@@ -80,13 +77,10 @@ def _rolled(b: Any) -> Any:
     return in_rows(lambda rows, shifts: roll(rows, shifts, (1,)))(b)
 
 
-@primitive(
-    vjp(input=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts), dims)),
+@moving(
+    vjp("g rolled back", input=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts), dims)),
     spec=_rolls,
-    exact=True,
-    formula="g rolled back",
     batch=_rolled,
-    linear=True,
 )
 def roll(xp: Any, input: Array, shifts: Ints, dims: Ints | None = None) -> Array:
     """Shift elements along axes; those that leave at one end come in at the other."""
@@ -109,13 +103,10 @@ def _turned(input: Spec, k: int, dims: Ints) -> Spec:
     return input.with_(shape=tuple(shape))
 
 
-@primitive(
-    vjp(input=lambda g, k, dims: rot90(g, -k, dims)),
+@moving(
+    vjp("g turned back", input=lambda g, k, dims: rot90(g, -k, dims)),
     spec=_turned,
-    exact=True,
-    formula="g turned back",
     batch=along("dims"),
-    linear=True,
 )
 def rot90(xp: Any, input: Array, k: int = 1, dims: Ints = (0, 1)) -> Array:
     """Turn the plane of two axes by k quarter turns, from the first towards the second."""
@@ -132,28 +123,22 @@ def _matrices(asked: str, input: Spec) -> Spec:
     return input
 
 
-@primitive(
-    vjp(input=lambda g, diagonal: tril(g, diagonal)),
+@moving(
+    vjp("g on and below the diagonal", input=lambda g, diagonal: tril(g, diagonal)),
     spec=lambda input: _matrices("tril", input),
     inplace=True,
-    exact=True,
-    formula="g on and below the diagonal",
     batch=leading,
-    linear=True,
 )
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """The matrix on and below a diagonal; zeros above."""
     return xp.tril(input, diagonal)
 
 
-@primitive(
-    vjp(input=lambda g, diagonal: triu(g, diagonal)),
+@moving(
+    vjp("g on and above the diagonal", input=lambda g, diagonal: triu(g, diagonal)),
     spec=lambda input: _matrices("triu", input),
     inplace=True,
-    exact=True,
-    formula="g on and above the diagonal",
     batch=leading,
-    linear=True,
 )
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """The matrix on and above a diagonal; zeros below."""
@@ -181,15 +166,13 @@ def _unrepeated(g: Any, repeats: Ints, shape: Shape) -> Any:
     return reshape(folded, shape)
 
 
-@primitive(
+@moving(
     vjp(input=lambda g, repeats, input_spec: _unrepeated(g, repeats, input_spec.shape)),
     spec=lambda input, repeats: input.with_(shape=_repeated_shape(input.shape, repeats)),
-    exact=True,
     formula="g summed over the copies",
     batch=lambda b: b.again(
         input=b.behind(b.operand("input"), len(b["repeats"])), repeats=(1, *b["repeats"])
     ),
-    linear=True,
 )
 def repeat(xp: Any, input: Array, repeats: Ints) -> Array:
     """Copies of the whole tensor side by side, so many along each axis."""

@@ -42,14 +42,7 @@ def _planes(input: Spec, size: Shape) -> Spec:
     vjp(
         input=lambda g, found, kernel, stride, padding, padded, divisor, input_spec: (
             window_means_back(
-                g,
-                input_spec.shape[-len(found) :],
-                found,
-                kernel,
-                stride,
-                padding,
-                padded,
-                divisor,
+                g, input_spec.shape[-len(found) :], found, kernel, stride, padding, padded, divisor
             )
         )
     ),

@@ -16,7 +16,7 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axes, axis
 
 
-@view(vjp(input=lambda g, dim0, dim1: transpose(g, dim0, dim1)), formula="g transposed back")
+@view(vjp("g transposed back", input=lambda g, dim0, dim1: transpose(g, dim0, dim1)))
 def transpose(xp: Any, input: Array, dim0: Dim, dim1: Dim) -> Array:
     """Swap two axes."""
     return xp.swapaxes(input, dim0, dim1) if input.ndim else input[...]
@@ -44,13 +44,13 @@ def _inverse(dims: Ints) -> Ints:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-@view(vjp(input=lambda g, dims: permute(g, _inverse(dims))), formula="g permuted back")
+@view(vjp("g permuted back", input=lambda g, dims: permute(g, _inverse(dims))))
 def permute(xp: Any, input: Array, dims: Ints) -> Array:
     """Put the axes in another order."""
     return xp.transpose(input, _order(dims, input.ndim))
 
 
-@view(vjp(input=lambda g: t(g)), formula="g transposed")
+@view(vjp("g transposed", input=lambda g: t(g)))
 def t(xp: Any, input: Array) -> Array:
     """Transpose a matrix; a vector or a scalar stays as it is."""
     if input.ndim > 2:
@@ -135,9 +135,8 @@ def _squeezed(input: Array, gone: Ints) -> Array:
 
 
 @view(
-    vjp(input=lambda g, input_spec: reshape(g, input_spec.shape)),
+    vjp("g in the input's shape", input=lambda g, input_spec: reshape(g, input_spec.shape)),
     grad_name="SqueezeBackward1",
-    formula="g in the input's shape",
 )
 def squeeze(xp: Any, input: Array, dim: Dim) -> Array:
     """Drop axes of size 1: this one, these, or all."""
@@ -155,7 +154,7 @@ def _squeeze_dims(xp: Any, input: Array, dim: Ints | None = None) -> Array:
     return _squeezed(input, named)
 
 
-@view(vjp(input=lambda g, input_spec: reshape(g, input_spec.shape)), formula="g without the axis")
+@view(vjp("g without the axis", input=lambda g, input_spec: reshape(g, input_spec.shape)))
 def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
     """Insert an axis of size 1."""
     return xp.expand_dims(input, axis("unsqueeze", dim, input.ndim + 1))

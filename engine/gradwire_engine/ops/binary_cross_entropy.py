@@ -78,6 +78,7 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
 
 @primitive(
     vjp(
+        "input: g (sigmoid(input) - target); target: -g input",
         input=lambda g, input, target, reduction, input_spec: _logits_gradient(
             _mean_share(g, reduction, input_spec), input, target
         ),
@@ -88,7 +89,6 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
     spec=_logits_spec,
     public=False,
     grad_name="BinaryCrossEntropyWithLogitsBackward0",
-    formula="input: g (sigmoid(input) - target); target: -g input",
     batch=parts(_logits_in_parts),
 )
 def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
@@ -127,6 +127,7 @@ def _in_unit_interval(xp: Any, input: Array) -> None:
 
 @primitive(
     vjp(
+        "input: g (input - target) / (input (1 - input)); target: g log((1 - input) / input)",
         input=lambda g, input, target: g * (input - target) / clamp(input * (1 - input), TINY),
         target=lambda g, input: g * (log(1 - input) - log(input)),
     ),
@@ -134,7 +135,6 @@ def _in_unit_interval(xp: Any, input: Array) -> None:
     public=False,
     fallible=True,
     grad_name="BinaryCrossEntropyBackward0",
-    formula="input: g (input - target) / (input (1 - input)); target: g log((1 - input) / input)",
     batch=leading,
 )
 def probability_loss(xp: Any, input: Array, target: Array) -> Array:

@@ -7,7 +7,14 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import FLOAT_ONLY, REAL, elementwise, floating, primitive
+from gradwire_engine.families import (
+    FLOAT_ONLY,
+    REAL,
+    elementwise,
+    in_floats,
+    in_real_floats,
+    primitive,
+)
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.exponential import exp2
@@ -16,15 +23,13 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.spec import FLOAT, Spec, int32
 
 
-@elementwise(
+@in_real_floats(
     vjp(
+        "input: g out / input, 0 at 0; other: 0",
         input=lambda g, input, out: where(input == 0, 0, g * (out / input)),
         other=lambda g: zero_of(g),
     ),
-    takes=REAL,
-    compute=floating,
     grad_name=lambda named: f"CopysignBackward{int(isinstance(named['other'], Weak))}",
-    formula="input: g out / input, 0 at 0; other: 0",
     numbers=("other",),
 )
 def copysign(xp: Any, input: Array, other: Array) -> Array:
@@ -32,13 +37,12 @@ def copysign(xp: Any, input: Array, other: Array) -> Array:
     return xp.copysign(input, other)
 
 
-@elementwise(
+@in_floats(
     vjp(
+        "input: g conj(2^other); other: g conj(out log 2)",
         input=lambda g, other: g * conj(2**other),
         other=lambda g, out: g * conj(out * log(2)),
     ),
-    compute=floating,
-    formula="input: g conj(2^other); other: g conj(out log 2)",
     numbers=(),
 )
 def ldexp(xp: Any, input: Array, other: Array) -> Array:
@@ -48,12 +52,12 @@ def ldexp(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g where it differs from other; other: 0",
         input=lambda g, input, other: where(input == other, 0, g),
         other=lambda g: zero_of(g),
     ),
     takes=FLOAT_ONLY,
     exact=True,
-    formula="input: g where it differs from other; other: 0",
     numbers=(),
 )
 def nextafter(xp: Any, input: Array, other: Array) -> Array:
@@ -70,11 +74,10 @@ def _mantissa_and_exponent(input: Spec) -> tuple[Spec, Spec]:
 
 
 @primitive(
-    vjp(input=lambda g_mantissa, exponent: g_mantissa / exp2(exponent)),
+    vjp("g_mantissa / 2^exponent", input=lambda g_mantissa, exponent: g_mantissa / exp2(exponent)),
     spec=_mantissa_and_exponent,
     family="elementwise",
     outputs=("mantissa", "exponent"),
-    formula="g_mantissa / 2^exponent",
 )
 def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     """Each element as a mantissa from 1/2 to 1 and a power of two."""

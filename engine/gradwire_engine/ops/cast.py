@@ -15,12 +15,11 @@ def _with_dtype(input: Spec, dtype: DType) -> Spec:
 
 
 @primitive(
-    vjp(input=lambda g: g),
+    vjp("g in the input's dtype", input=lambda g: g),
     spec=_with_dtype,
     name="to_dtype",
     family="elementwise",
     grad_name="ToCopyBackward0",
-    formula="g in the input's dtype",
     exact=True,
     public=False,
     linear=True,
@@ -33,11 +32,10 @@ def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g: g),
+    vjp("g", input=lambda g: g),
     spec=lambda input: input,
     exact=True,
     family="elementwise",
-    formula="g",
     linear=True,
 )
 def clone(xp: Any, input: Array) -> Array:

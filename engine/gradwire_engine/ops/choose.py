@@ -32,13 +32,13 @@ def _needs_condition(named: dict[str, Any]) -> None:
 
 @elementwise(
     vjp(
+        "input: g where condition; other: g elsewhere",
         input=lambda g, condition: where(condition, g, 0),
         other=lambda g, condition: where(condition, 0, g),
     ),
     unpromoted=("condition",),
     inplace=False,
     check=_needs_condition,
-    formula="input: g where condition; other: g elsewhere",
     numbers=("input", "other"),
 )
 @swept
@@ -77,6 +77,7 @@ def _needs_mask(named: dict[str, Any]) -> None:
 
 @elementwise(
     vjp(
+        "input: g where the mask is False; value: the sum of g where it is True",
         input=lambda g, mask: where(mask, 0, g),
         value=lambda g, mask: where(mask, g, 0),
     ),
@@ -87,7 +88,6 @@ def _needs_mask(named: dict[str, Any]) -> None:
         isinstance(operands[2], Weak) and operands[0].dtype.category == INTEGER
     ),
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
-    formula="input: g where the mask is False; value: the sum of g where it is True",
     numbers=("value",),
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
@@ -103,9 +103,8 @@ def _filled(input: Any, mask: Any, value: Any) -> Any:
 
 
 @elementwise(
-    vjp(input=lambda g, input: where(isfinite(input), g, 0)),
+    vjp("g where the element is finite", input=lambda g, input: where(isfinite(input), g, 0)),
     exact=True,
-    formula="g where the element is finite",
 )
 def nan_to_num(
     xp: Any,

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import FLOAT_ONLY, composite, elementwise, floating, view
+from gradwire_engine.families import FLOAT_ONLY, composite, elementwise, in_floats, view
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where, zero_of
@@ -50,7 +50,7 @@ def imag(input: Array) -> Array:
     return input.imag if type(input) is complex else _imag_part(input)
 
 
-@view(vjp(input=lambda g: view_as_complex(contiguous(g))), formula="g as complex numbers")
+@view(vjp("g as complex numbers", input=lambda g: view_as_complex(contiguous(g))))
 def view_as_real(xp: Any, input: Array) -> Array:
     """See complex numbers as pairs of real ones, along a new last axis."""
     if input.dtype.kind != "c":
@@ -65,7 +65,7 @@ def view_as_real(xp: Any, input: Array) -> Array:
     )
 
 
-@view(vjp(input=lambda g: view_as_real(g)), formula="g as pairs", by_strides=True)
+@view(vjp("g as pairs", input=lambda g: view_as_real(g)), by_strides=True)
 def view_as_complex(xp: Any, input: Array) -> Array:
     """See pairs of real numbers, along the last axis, as complex ones."""
     step = input.dtype.itemsize
@@ -97,12 +97,11 @@ def _same_floats(asked: str, a: Any, b: Any) -> None:
 
 
 @elementwise(
-    vjp(real=lambda g: real(g), imag=lambda g: imag(g)),
+    vjp("real: real(g); imag: imag(g)", real=lambda g: real(g), imag=lambda g: imag(g)),
     takes=FLOAT_ONLY,
     result=complex_of,
     inplace=False,
     check=lambda named: _same_floats("complex", named["real"], named["imag"]),
-    formula="real: real(g); imag: imag(g)",
     numbers=(),
 )
 def complex_(xp: Any, real: Array, imag: Array) -> Array:
@@ -124,6 +123,7 @@ def complex_of_array(array: Array) -> str:
 
 @elementwise(
     vjp(
+        "abs: real(conj(g) out / abs); angle: real(conj(g) i out)",
         abs=lambda g, angle: real(conj(g) * complex_(cos(angle), sin(angle))),
         angle=lambda g, out: real(conj(g) * out * 1j),
     ),
@@ -131,7 +131,6 @@ def complex_of_array(array: Array) -> str:
     result=complex_of,
     inplace=False,
     check=lambda named: _same_floats("polar", named["abs"], named["angle"]),
-    formula="abs: real(conj(g) out / abs); angle: real(conj(g) i out)",
     numbers=(),
 )
 def polar(xp: Any, abs: Array, angle: Array) -> Array:
@@ -146,12 +145,8 @@ def _by_direction(g: Any, input: Any) -> Any:
     return where(length == 0, 0, input * (g / length) * 1j)
 
 
-@elementwise(
-    vjp(input=lambda g, input: _by_direction(g, input)),
-    compute=floating,
-    result=real_of,
-    inplace=False,
-    formula="i g input / |input|²; 0 where real",
+@in_floats(
+    vjp("i g input / |input|²; 0 where real", input=_by_direction), result=real_of, inplace=False
 )
 def angle(xp: Any, input: Array) -> Array:
     """The angle of each element in the complex plane, in radians; 0 or π where real."""

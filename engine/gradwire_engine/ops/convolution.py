@@ -27,20 +27,20 @@ def _images_spec(input: Spec, weight: Spec, size: Ints, groups: int) -> Spec:
 
 @primitive(
     vjp(
+        "input: g convolved back with weight; weight: the windows of input times g",
         input=lambda g, weight, stride, padding, dilation, groups, input_spec: convolved_back(
             g, conj(weight), None, input_spec.shape[2:], stride, padding, dilation, groups
         ),
         weight=lambda g, input, stride, padding, dilation, groups, weight_spec: window_products(
             conj(input), g, weight_spec.shape[2:], stride, padding, dilation, groups
         ),
-        bias=lambda g: _over_channels(g),
+        bias=_over_channels,
     ),
     spec=lambda input, weight, found: input.with_(shape=(input.shape[0], weight.shape[0], *found)),
     public=False,
     linear=("input", "weight"),
     batch=convolution,
     grad_name="ConvolutionBackward0",
-    formula="input: g convolved back with weight; weight: the windows of input times g",
 )
 def convolved(
     xp: Any, input: Array, weight: Array, bias: Array | None, found: Ints, stride: Ints,
@@ -53,20 +53,20 @@ def convolved(
 
 @primitive(
     vjp(
+        "input: g convolved with weight; weight: the windows of g times input",
         input=lambda g, weight, stride, padding, dilation, groups, input_spec: convolved(
             g, conj(weight), None, input_spec.shape[2:], stride, padding, dilation, groups
         ),
         weight=lambda g, input, stride, padding, dilation, groups, weight_spec: window_products(
             g, conj(input), weight_spec.shape[2:], stride, padding, dilation, groups
         ),
-        bias=lambda g: _over_channels(g),
+        bias=_over_channels,
     ),
     spec=_images_spec,
     public=False,
     linear=("input", "weight"),
     batch=convolution,
     grad_name="ConvolutionBackward0",
-    formula="input: g convolved with weight; weight: the windows of g times input",
 )
 def convolved_back(
     xp: Any, input: Array, weight: Array, bias: Array | None, size: Ints, stride: Ints,
@@ -79,6 +79,7 @@ def convolved_back(
 
 @primitive(
     vjp(
+        "input: other convolved back with g; other: input convolved with g",
         input=lambda g, other, stride, padding, dilation, groups, input_spec: convolved_back(
             conj(other), g, None, input_spec.shape[2:], stride, padding, dilation, groups
         ),
@@ -93,7 +94,6 @@ def convolved_back(
     linear=("input", "other"),
     batch=products_of_windows,
     grad_name="ConvolutionBackward0",
-    formula="input: other convolved back with g; other: input convolved with g",
 )
 def window_products(
     xp: Any, input: Array, other: Array, kernel: Ints, stride: Ints, padding: Ints,

@@ -24,11 +24,7 @@ from gradwire_engine.spec import FLOAT
 
 
 @primitive(
-    vjp(input=lambda g: g),
-    spec=lambda input: input,
-    public=False,
-    fallible=True,
-    batch=leading,
+    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
 )
 def weights_of(xp: Any, input: Array, called: str) -> Array:
     """Weights of observations, none of which is negative."""
@@ -38,11 +34,7 @@ def weights_of(xp: Any, input: Array, called: str) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g: g),
-    spec=lambda input: input,
-    public=False,
-    fallible=True,
-    batch=leading,
+    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
 )
 def not_nothing(xp: Any, input: Array) -> Array:
     """What weights sum up to, which must not be 0."""

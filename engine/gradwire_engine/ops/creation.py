@@ -37,9 +37,7 @@ def sized(asked: str, size: Ints) -> Ints:
     """A size whose parts are all >= 0."""
     if any(n < 0 for n in size):
         raise error(
-            "invalid_argument",
-            f"{asked}: {list(size)} has a negative size",
-            "sizes are >= 0",
+            "invalid_argument", f"{asked}: {list(size)} has a negative size", "sizes are >= 0"
         )
     return size
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -32,30 +33,26 @@ def _cumulative_spec(input: Spec, dtype: DType | None) -> Inferred:
     return Inferred(Spec(input.shape, wanted, ""), wanted)
 
 
+running = partial(primitive, spec=_cumulative_spec, family="along", inplace=True)
+"""What runs along an axis: as many results as elements."""
+
+
 def reverse_cumsum(g: Any, dim: int) -> Any:
     """At each place the sum of what stands there and behind."""
     return flip(cumsum(flip(g, (dim,)), dim), (dim,)) if g.shape else g
 
 
-@primitive(
-    vjp(input=lambda g, dim: reverse_cumsum(g, dim)),
-    spec=_cumulative_spec,
-    family="along",
-    inplace=True,
-    formula="at each place the sum of g from there on",
-    linear=True,
-)
+@running(vjp("at each place the sum of g from there on", input=reverse_cumsum), linear=True)
 def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Array:
     """Running sums along an axis."""
     return xp.cumsum(input, axis=dim) if input.ndim else xp.array(input)
 
 
 @primitive(
-    vjp(input=lambda g, dim, by: shifted(g, dim, -by, 0)),
+    vjp("g shifted back", input=lambda g, dim, by: shifted(g, dim, -by, 0)),
     spec=lambda input: input,
     public=False,
     exact=True,
-    formula="g shifted back",
     batch=along("dim"),
 )
 def shifted(xp: Any, input: Array, dim: int, by: int, fill: int) -> Array:
@@ -80,14 +77,9 @@ def _recurrence_gradients(
 
 
 @primitive(
-    vjp(
-        joint=lambda g, factor, out, dim, reverse, needs: _recurrence_gradients(
-            g, factor, out, dim, reverse, needs
-        )
-    ),
+    vjp("the recurrence in the other direction", joint=_recurrence_gradients),
     spec=lambda input: input,
     public=False,
-    formula="the recurrence in the other direction",
     batch=along("dim"),
 )
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) -> Array:
@@ -114,11 +106,8 @@ def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     return mul(behind, conj(shifted(out, dim, 1, 1)))
 
 
-@primitive(
-    vjp(input=lambda g, input, out, dim: _cumprod_gradient(g, input, out, dim)),
-    spec=_cumulative_spec,
-    family="along",
-    inplace=True,
+@running(
+    vjp(input=_cumprod_gradient),
     formula="at each place the sum from there on of g times out without that factor",
 )
 def cumprod(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Array:
@@ -234,10 +223,9 @@ def _complex_logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g, input, out, dim: _logcumsumexp_gradient(g, input, out, dim)),
+    vjp("at each place exp(input) Σ g exp(-out) from there on", input=_logcumsumexp_gradient),
     spec=_log_spec,
     family="along",
-    formula="at each place exp(input) Σ g exp(-out) from there on",
 )
 def logcumsumexp(xp: Any, input: Array, dim: Dim) -> Array:
     """Logarithms of running sums of exponentials along an axis, without overflow."""

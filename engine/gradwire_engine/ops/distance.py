@@ -69,10 +69,7 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
 
 @composite(grad_name="CdistBackward0")
 def cdist(
-    x1: Array,
-    x2: Array,
-    p: float = 2.0,
-    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+    x1: Array, x2: Array, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Array:
     """The p-norm distances of each row of x1 to each row of x2."""
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:

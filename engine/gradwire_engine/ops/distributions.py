@@ -26,11 +26,10 @@ def _normal_spec(mean: Any, std: Any) -> Inferred:
 
 
 @primitive(
-    vjp(mean=lambda g: zeros_like(g), std=lambda g: zeros_like(g)),
+    vjp("zeros: draws are constants", mean=lambda g: zeros_like(g), std=lambda g: zeros_like(g)),
     spec=_normal_spec,
     random=True,
     grad_name="NormalBackward0",
-    formula="zeros: draws are constants",
     batch=by_element,
 )
 def normal(xp: Any, generator: Any, mean: Array, std: Array = 1.0) -> Array:
@@ -44,12 +43,7 @@ def normal(xp: Any, generator: Any, mean: Array, std: Array = 1.0) -> Array:
 
 @composite(name="normal", random=True)
 def _normal_of_size(
-    mean: float,
-    std: float,
-    size: Ints,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
+    mean: float, std: float, size: Ints, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
     """Normal random numbers of one mean and standard deviation."""
     if std < 0:
@@ -63,11 +57,10 @@ def _chances(xp: Any, chance: Any) -> None:
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g)),
+    vjp("zeros: draws are constants", input=lambda g: zeros_like(g)),
     spec=lambda input: input.with_(dtype=inexact("bernoulli", input.dtype)),
     random=True,
     fallible=True,
-    formula="zeros: draws are constants",
     batch=leading,
 )
 def bernoulli(xp: Any, generator: Any, input: Array) -> Array:

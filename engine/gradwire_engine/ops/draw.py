@@ -60,12 +60,7 @@ def standard_normal(xp: Any, generator: Any, shape: Shape, dtype: DType) -> Arra
 
 @primitive(spec=lambda size, dtype: _drawn("rand", size, dtype), random=True)
 def rand(
-    xp: Any,
-    generator: Any,
-    size: Ints,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
+    xp: Any, generator: Any, size: Ints, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
     """Random numbers, equally likely anywhere in [0, 1)."""
     return uniform(xp, generator, size, dtype or default_dtype())
@@ -73,12 +68,7 @@ def rand(
 
 @primitive(spec=lambda size, dtype: _drawn("randn", size, dtype), random=True)
 def randn(
-    xp: Any,
-    generator: Any,
-    size: Ints,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
+    xp: Any, generator: Any, size: Ints, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
     """Random numbers from the standard normal distribution."""
     return standard_normal(xp, generator, size, dtype or default_dtype())
@@ -178,13 +168,12 @@ def randperm(
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g)),
+    vjp("zeros", input=lambda g: zeros_like(g)),
     spec=lambda input: of_category("uniform_", input, FLOAT, COMPLEX),
     name="uniform_",
     random=True,
     inplace=True,
     grad_name="UniformBackward0",
-    formula="zeros",
 )
 def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: float = 1.0) -> Array:
     """Fill with random numbers, equally likely anywhere from one bound up to another."""
@@ -194,13 +183,12 @@ def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: flo
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g)),
+    vjp("zeros", input=lambda g: zeros_like(g)),
     spec=lambda input: of_category("normal_", input, FLOAT, COMPLEX),
     name="normal_",
     random=True,
     inplace=True,
     grad_name="NormalBackward0",
-    formula="zeros",
 )
 def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """Fill with normal random numbers."""
@@ -210,13 +198,12 @@ def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: floa
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g)),
+    vjp("zeros", input=lambda g: zeros_like(g)),
     spec=lambda input: of_category("exponential_", input, FLOAT),
     name="exponential_",
     random=True,
     inplace=True,
     grad_name="ExponentialBackward0",
-    formula="zeros",
 )
 def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> Array:
     """Fill with exponentially distributed random numbers."""
@@ -226,13 +213,12 @@ def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> 
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g)),
+    vjp("zeros", input=lambda g: zeros_like(g)),
     spec=lambda input: of_category("bernoulli_", input, BOOL, INTEGER, FLOAT),
     name="bernoulli_",
     random=True,
     inplace=True,
     grad_name="BernoulliBackward0",
-    formula="zeros",
 )
 def _bernoulli_(xp: Any, generator: Any, input: Array, p: float = 0.5) -> Array:
     """Fill with 1, with a probability, and 0."""

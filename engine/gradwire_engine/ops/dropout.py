@@ -44,11 +44,7 @@ def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: fl
     return held.astype(input.dtype) * scale
 
 
-@primitive(
-    spec=lambda input: input,
-    random=True,
-    public=False,
-)
+@primitive(spec=lambda input: input, random=True, public=False)
 def uniform_between(xp: Any, generator: Any, input: Array, low: float, high: float) -> Array:
     """Random numbers between two bounds, in the shape of the input."""
     return uniform(xp, generator, input.shape, dtype_of(input.dtype)) * (high - low) + low
@@ -146,10 +142,7 @@ def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False) 
     name="nn.functional.rrelu", grad_name="RreluWithNoiseBackward0", random=True, inplace=True
 )
 def rrelu(
-    input: Array,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
+    input: Array, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
 ) -> Array:
     """ReLU whose slope below zero is random between two bounds; their middle when not training."""
     if not training:

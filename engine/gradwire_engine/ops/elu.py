@@ -30,9 +30,7 @@ def _exponential_below(xp: Any, x: Array, alpha: float, scale: float, inner: flo
 
 
 @elementwise(
-    vjp(
-        input=lambda g, input, alpha, scale, inner: elu_backward(g, input, alpha, scale, inner),
-    ),
+    vjp(input=lambda g, input, alpha, scale, inner: elu_backward(g, input, alpha, scale, inner)),
     name="elu_kernel",
     takes=FLOAT_ONLY,
     grad_name="EluBackward0",
@@ -50,9 +48,7 @@ def _elu(xp: Any, input: Array, alpha: float, scale: float, inner: float) -> Arr
             g, input, alpha, scale, inner
         ),
         input=lambda g, grad_output, input, alpha, scale, inner: where(
-            input > 0,
-            0,
-            g * grad_output * exp(input * inner) * (alpha * scale * inner * inner),
+            input > 0, 0, g * grad_output * exp(input * inner) * (alpha * scale * inner * inner)
         ),
     ),
     takes=FLOAT_ONLY,

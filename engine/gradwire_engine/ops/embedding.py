@@ -35,10 +35,7 @@ def _looked_up(input: Spec, weight: Spec) -> Spec:
     return Spec((*input.shape, weight.shape[1]), weight.dtype, "")
 
 
-@primitive(
-    spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""),
-    public=False,
-)
+@primitive(spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""), public=False)
 def row_shares(
     xp: Any, index: Array, size: int, padding: int | None, by_frequency: bool, dtype: DType
 ) -> Array:
@@ -197,8 +194,6 @@ def _classes(input: Any) -> int:
     found = elements("one_hot", input, "give num_classes")
     if not found.size:
         raise error(
-            "invalid_argument",
-            "one_hot: no index to count the classes by",
-            "give num_classes",
+            "invalid_argument", "one_hot: no index to count the classes by", "give num_classes"
         )
     return int(found.max()) + 1

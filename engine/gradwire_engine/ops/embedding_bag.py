@@ -25,12 +25,7 @@ def _refused(what: str, hint: str, kind: type[Exception] = ValueError) -> Except
     return error("invalid_argument", f"embedding_bag: {what}", hint, raised=kind)
 
 
-@primitive(
-    spec=lambda input: input.with_(dtype=int64),
-    public=False,
-    fallible=True,
-    batch=leading,
-)
+@primitive(spec=lambda input: input.with_(dtype=int64), public=False, fallible=True, batch=leading)
 def bags_of(
     xp: Any, input: Array, offsets: Array | None, width: int, count: int, padding: int | None
 ) -> Array:

@@ -150,13 +150,12 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g: g),
+    vjp("g", input=lambda g: g),
     spec=lambda input: input,
     name="contiguous_copy",
     grad_name="CloneBackward0",
     exact=True,
     public=False,
-    formula="g",
     batch=leading,
     linear=True,
 )
@@ -166,13 +165,12 @@ def contiguous_copy(xp: Any, input: Array) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g, input_spec: reshape(g, input_spec.shape)),
+    vjp("g in the input's shape", input=lambda g, input_spec: reshape(g, input_spec.shape)),
     spec=lambda input, size: input.with_(shape=size),
     name="unsafe_view",
     grad_name="UnsafeViewBackward0",
     exact=True,
     public=False,
-    formula="g in the input's shape",
     batch=lambda b: b.again(input=b.front("input"), size=(b.size, *b["size"])),
     linear=True,
 )

@@ -6,7 +6,7 @@ from math import log as log_of_number
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import FLOAT_ONLY, INEXACT, REAL, elementwise, floating
+from gradwire_engine.families import FLOAT_ONLY, INEXACT, elementwise, in_floats, in_real_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex
@@ -17,99 +17,69 @@ from gradwire_engine.rule import vjp
 LN2, LN10 = log_of_number(2), log_of_number(10)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * conj(out)),
-    compute=floating,
-    formula="g conj(out)",
-)
+@in_floats(vjp("g conj(out)", input=lambda g, out: g * conj(out)))
 def exp(xp: Any, input: Array) -> Array:
     """e to the power of each element."""
     return xp.exp(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * conj(out * LN2)),
-    aliases=("special.exp2",),
-    compute=floating,
-    formula="g conj(out ln 2)",
+@in_floats(
+    vjp("g conj(out ln 2)", input=lambda g, out: g * conj(out * LN2)), aliases=("special.exp2",)
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of each element."""
     return xp.exp(xp.multiply(input, LN2)) if input.dtype.kind == "c" else xp.exp2(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * conj(out + 1)),
-    aliases=("special.expm1",),
-    compute=floating,
-    formula="g conj(out + 1)",
+@in_floats(
+    vjp("g conj(out + 1)", input=lambda g, out: g * conj(out + 1)), aliases=("special.expm1",)
 )
 def expm1(xp: Any, input: Array) -> Array:
     """e to the power of each element, less 1, exact near 0."""
     return xp.expm1(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g / conj(input)),
-    compute=floating,
-    domain=(0.2, 3.0),
-    formula="g / conj(input)",
-)
+@in_floats(vjp("g / conj(input)", input=lambda g, input: g / conj(input)), domain=(0.2, 3.0))
 def log(xp: Any, input: Array) -> Array:
     """The natural logarithm of each element."""
     return xp.log(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g / conj(input * LN2)),
-    compute=floating,
-    domain=(0.2, 3.0),
-    formula="g / conj(input ln 2)",
+@in_floats(
+    vjp("g / conj(input ln 2)", input=lambda g, input: g / conj(input * LN2)), domain=(0.2, 3.0)
 )
 def log2(xp: Any, input: Array) -> Array:
     """The logarithm to base 2 of each element."""
     return xp.log2(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g / conj(input * LN10)),
-    compute=floating,
-    domain=(0.2, 3.0),
-    formula="g / conj(input ln 10)",
+@in_floats(
+    vjp("g / conj(input ln 10)", input=lambda g, input: g / conj(input * LN10)), domain=(0.2, 3.0)
 )
 def log10(xp: Any, input: Array) -> Array:
     """The logarithm to base 10 of each element."""
     return xp.log10(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g / conj(input + 1)),
+@in_floats(
+    vjp("g / conj(input + 1)", input=lambda g, input: g / conj(input + 1)),
     aliases=("special.log1p",),
-    compute=floating,
     domain=(-0.8, 3.0),
-    formula="g / conj(input + 1)",
 )
 def log1p(xp: Any, input: Array) -> Array:
     """The natural logarithm of 1 plus each element, exact near 0."""
     return xp.log1p(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g / conj(out * 2)),
-    compute=floating,
-    domain=(0.2, 3.0),
-    formula="g / conj(2 out)",
-)
+@in_floats(vjp("g / conj(2 out)", input=lambda g, out: g / conj(out * 2)), domain=(0.2, 3.0))
 def sqrt(xp: Any, input: Array) -> Array:
     """The square root of each element."""
     return xp.sqrt(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * conj(out * out * out * -0.5)),
-    compute=floating,
+@in_floats(
+    vjp("-g conj(out³) / 2", input=lambda g, out: g * conj(out * out * out * -0.5)),
     domain=(0.3, 3.0),
-    formula="-g conj(out³) / 2",
 )
 def rsqrt(xp: Any, input: Array) -> Array:
     """One over the square root of each element."""
@@ -118,12 +88,12 @@ def rsqrt(xp: Any, input: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
         input=lambda g, input, other: g / conj(exp(other - input) + 1),
         other=lambda g, input, other: g / conj(exp(input - other) + 1),
     ),
     takes=INEXACT,
     inplace=False,
-    formula="input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
     numbers=(),
 )
 @swept
@@ -136,12 +106,12 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g / (1 + 2^(other - input)); other: g / (1 + 2^(input - other))",
         input=lambda g, input, other: g / (exp2(other - input) + 1),
         other=lambda g, input, other: g / (exp2(input - other) + 1),
     ),
     takes=FLOAT_ONLY,
     inplace=False,
-    formula="input: g / (1 + 2^(other - input)); other: g / (1 + 2^(input - other))",
     numbers=(),
 )
 @swept
@@ -166,11 +136,9 @@ def _log_add_complex(xp: Any, a: Array, b: Array) -> Array:
     return chosen(xp, xp.equal(top.real, -xp.inf), top, out)
 
 
-@elementwise(
-    vjp(input=lambda g, out: sigmoid_backward(g, out)),
+@in_floats(
+    vjp("g conj(out (1 - out))", input=lambda g, out: sigmoid_backward(g, out)),
     aliases=("special.expit", "nn.functional.sigmoid"),
-    compute=floating,
-    formula="g conj(out (1 - out))",
 )
 @swept
 def sigmoid(xp: Any, input: Array) -> Array:
@@ -205,11 +173,9 @@ def _by_probability(g: Any, input: Any, eps: float | None) -> Any:
     return where(inside, g / (input * (1 - input)), float("nan") if eps is None else 0.0)
 
 
-@elementwise(
-    vjp(input=lambda g, input, eps: _by_probability(g, input, eps)),
+@in_real_floats(
+    vjp(input=_by_probability),
     aliases=("special.logit",),
-    takes=REAL,
-    compute=floating,
     domain=(0.2, 0.8),
     formula="g / (input (1 - input)); 0 where eps limits, NaN outside 0..1",
 )
@@ -226,17 +192,15 @@ def _xlogy_name(named: dict[str, Any]) -> str:
     return f"XlogyBackward{int(isinstance(named['input'], Weak))}"
 
 
-@elementwise(
+@in_real_floats(
     vjp(
+        "input: g log other; other: g input / other",
         input=lambda g, input, other: g * where((input == 0) & (other <= 0), 0, log(other)),
         other=lambda g, input, other: g * (input / other),
     ),
     aliases=("special.xlogy",),
-    takes=REAL,
-    compute=floating,
     domain=(0.2, 3.0),
     grad_name=_xlogy_name,
-    formula="input: g log other; other: g input / other",
 )
 def xlogy(xp: Any, input: Array, other: Array) -> Array:
     """input log(other), which is 0 where input is 0, unless other is NaN."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -49,10 +50,23 @@ def put_along(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Arr
     return out
 
 
-def selected_gradient(g: Any, indices: Any, dim: int, spec: Spec) -> Any:
+def selected_gradient(g_values: Any, indices: Any, dim: int, input_spec: Spec) -> Any:
     """The gradient of what was taken at one index along an axis; the axis may have been dropped."""
-    kept = with_kept_dims(g, (dim,), spec.shape)
-    return put_along(kept, with_kept_dims(indices, (dim,), spec.shape), dim, spec.shape)
+    shape = input_spec.shape
+    kept = with_kept_dims(g_values, (dim,), shape)
+    return put_along(kept, with_kept_dims(indices, (dim,), shape), dim, shape)
+
+
+extreme = partial(reduction, takes=REAL, nonempty=True)
+"""A reduction of numbers that have an order, to one of them."""
+
+selection = partial(
+    extreme,
+    vjp("g put back where the value stood", input=selected_gradient),
+    outputs=("values", "indices"),
+    results=(same, to_index),
+)
+"""A reduction that takes one element along an axis, and says where it stood."""
 
 
 def shared_gradient(g: Any, chosen: Any, dim: Dims | None, spec: Spec) -> Any:
@@ -62,13 +76,15 @@ def shared_gradient(g: Any, chosen: Any, dim: Dims | None, spec: Spec) -> Any:
     return mul(div(with_kept_dims(g, dim, spec.shape), count), share)
 
 
-def _tied_gradient(g: Any, input: Any, out: Any, dim: Dims | None, spec: Spec) -> Any:
-    return shared_gradient(g, eq(input, with_kept_dims(out, dim, spec.shape)), dim, spec)
+def _tied_gradient(g: Any, input: Any, out: Any, dim: Dims | None, input_spec: Spec) -> Any:
+    chosen = eq(input, with_kept_dims(out, dim, input_spec.shape))
+    return shared_gradient(g, chosen, dim, input_spec)
 
 
-def _of_all(g: Any, input: Any, out: Any, spec: Spec) -> Any:
-    """As `_tied_gradient`, with NaN equal to NaN."""
-    return shared_gradient(g, eq(input, out) | ((out != out) & (input != input)), None, spec)
+def equals_gradient(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
+    """g in equal parts to the elements equal to the one that is the result, NaN equal to NaN."""
+    equals = eq(input, out) | ((out != out) & (input != input))
+    return shared_gradient(g, equals, None, input_spec)
 
 
 def taken(xp: Any, input: Array, indices: Array, dim: int, keepdim: bool) -> Found:
@@ -79,32 +95,17 @@ def taken(xp: Any, input: Array, indices: Array, dim: int, keepdim: bool) -> Fou
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-@reduction(
-    vjp(input=lambda g, input, out, input_spec: _of_all(g, input, out, input_spec)),
-    takes=REAL,
-    nonempty=True,
+@extreme(
+    vjp("g in equal parts to all elements that are largest", input=equals_gradient),
     grad_name="MaxBackward1",
     batch=in_rows(lambda rows: amax(rows, (1,))),
-    formula="g in equal parts to all elements that are largest",
 )
 def max(xp: Any, input: Array) -> Array:
     """The largest element; NaN if there is one."""
     return input.max()
 
 
-@reduction(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: selected_gradient(
-            g_values, indices, dim, input_spec
-        )
-    ),
-    name="max",
-    takes=REAL,
-    nonempty=True,
-    outputs=("values", "indices"),
-    results=(same, to_index),
-    grad_name="MaxBackward0",
-)
+@selection(name="max", grad_name="MaxBackward0")
 def max_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The largest elements along an axis and their indices."""
     places = xp.argmax(input, axis=dim, keepdims=True) if input.ndim else None
@@ -117,32 +118,17 @@ def max_of_two(input: Array, other: Array) -> Array:
     return maximum(input, other)
 
 
-@reduction(
-    vjp(input=lambda g, input, out, input_spec: _of_all(g, input, out, input_spec)),
-    takes=REAL,
-    nonempty=True,
+@extreme(
+    vjp("g in equal parts to all elements that are smallest", input=equals_gradient),
     grad_name="MinBackward1",
     batch=in_rows(lambda rows: amin(rows, (1,))),
-    formula="g in equal parts to all elements that are smallest",
 )
 def min(xp: Any, input: Array) -> Array:
     """The smallest element; NaN if there is one."""
     return input.min()
 
 
-@reduction(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: selected_gradient(
-            g_values, indices, dim, input_spec
-        )
-    ),
-    name="min",
-    takes=REAL,
-    nonempty=True,
-    outputs=("values", "indices"),
-    results=(same, to_index),
-    grad_name="MinBackward0",
-)
+@selection(name="min", grad_name="MinBackward0")
 def min_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The smallest elements along an axis and their indices."""
     places = xp.argmin(input, axis=dim, keepdims=True) if input.ndim else None
@@ -155,27 +141,13 @@ def min_of_two(input: Array, other: Array) -> Array:
     return minimum(input, other)
 
 
-@reduction(
-    vjp(
-        input=lambda g, input, out, dim, input_spec: _tied_gradient(g, input, out, dim, input_spec)
-    ),
-    takes=REAL,
-    nonempty=True,
-    formula="g in equal parts to the elements that are largest",
-)
+@extreme(vjp("g in equal parts to the elements that are largest", input=_tied_gradient))
 def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element over some axes, or over all."""
     return xp.max(input, axis=dim or None, keepdims=keepdim)
 
 
-@reduction(
-    vjp(
-        input=lambda g, input, out, dim, input_spec: _tied_gradient(g, input, out, dim, input_spec)
-    ),
-    takes=REAL,
-    nonempty=True,
-    formula="g in equal parts to the elements that are smallest",
-)
+@extreme(vjp("g in equal parts to the elements that are smallest", input=_tied_gradient))
 def amin(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element over some axes, or over all."""
     return xp.min(input, axis=dim or None, keepdims=keepdim)
@@ -185,15 +157,13 @@ def _around(dim: int | None, spec: Spec) -> Dims | None:
     return None if dim is None or not spec.shape else (dim,)
 
 
-@reduction(
+@extreme(
     vjp(
         input=lambda g_min, g_max, input, min, max, dim, input_spec: (
             _tied_gradient(g_min, input, min, _around(dim, input_spec), input_spec)
             + _tied_gradient(g_max, input, max, _around(dim, input_spec), input_spec)
         )
     ),
-    takes=REAL,
-    nonempty=True,
     outputs=("min", "max"),
     results=(same, same),
     formula="each cotangent in equal parts to the elements that are smallest, largest",

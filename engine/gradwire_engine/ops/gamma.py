@@ -10,7 +10,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import REAL, composite, elementwise, floating
+from gradwire_engine.families import composite, in_real_floats
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.sign import sgn
 from gradwire_engine.rule import vjp
@@ -19,26 +19,20 @@ _LARGEST_FACTORIAL = 170  # that a float64 holds
 _MOST_DIMENSIONS = 1000  # of mvlgamma, which is a sum over them
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * digamma(input)),
+@in_real_floats(
+    vjp("g digamma(input)", input=lambda g, input: g * digamma(input)),
     aliases=("special.gammaln",),
-    takes=REAL,
-    compute=floating,
     domain=(0.5, 3.0),
-    formula="g digamma(input)",
 )
 def lgamma(xp: Any, input: Array) -> Array:
     """The logarithm of the gamma function's absolute value."""
     return xp.where(xp.isinf(input), xp.abs(input), xp.special.gammaln(input))
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * polygamma(1, input)),
+@in_real_floats(
+    vjp("g polygamma(1, input)", input=lambda g, input: g * polygamma(1, input)),
     aliases=("special.digamma", "special.psi"),
-    takes=REAL,
-    compute=floating,
     domain=(0.5, 3.0),
-    formula="g polygamma(1, input)",
 )
 def digamma(xp: Any, input: Array) -> Array:
     """The derivative of lgamma; it has a pole at each integer up to 0."""
@@ -53,14 +47,11 @@ def _no_negative_order(named: dict[str, Any]) -> None:
         )
 
 
-@elementwise(
-    vjp(input=lambda g, input, n: g * polygamma(n + 1, input)),
+@in_real_floats(
+    vjp("g polygamma(n + 1, input)", input=lambda g, input, n: g * polygamma(n + 1, input)),
     aliases=("special.polygamma",),
-    takes=REAL,
-    compute=floating,
     check=_no_negative_order,
     domain=(0.5, 3.0),
-    formula="g polygamma(n + 1, input)",
 )
 def polygamma(xp: Any, n: int, input: Array) -> Array:
     """The n-th derivative of digamma."""
@@ -88,11 +79,9 @@ def _enough_dimensions(named: dict[str, Any]) -> None:
         )
 
 
-@elementwise(
+@in_real_floats(
     vjp(input=lambda g, input, p: g * reduce(add, (digamma(input - j / 2) for j in range(p)))),
     aliases=("special.multigammaln",),
-    takes=REAL,
-    compute=floating,
     check=_enough_dimensions,
     domain=(2.5, 5.0),
     formula="g Σ digamma(input - j / 2), j from 0 to p - 1",
@@ -105,23 +94,15 @@ def mvlgamma(xp: Any, input: Array, p: int) -> Array:
     return xp.add(reduce(xp.add, parts), constant)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * i1(input)),
-    aliases=("special.i0",),
-    takes=REAL,
-    compute=floating,
-    formula="g i1(input)",
-)
+@in_real_floats(vjp("g i1(input)", input=lambda g, input: g * i1(input)), aliases=("special.i0",))
 def i0(xp: Any, input: Array) -> Array:
     """The modified Bessel function of the first kind, of order 0."""
     return xp.special.i0(input)
 
 
-@elementwise(
+@in_real_floats(
     vjp(input=lambda g, input, out: g * (i1e(input) - sgn(input) * out)),
     name="special.i0e",
-    takes=REAL,
-    compute=floating,
     formula="g (i1e(input) - sgn(input) out)",
 )
 def i0e(xp: Any, input: Array) -> Array:
@@ -140,11 +121,9 @@ def _by_i1e(g: Any, input: Any) -> Any:
     return g * (i0e(input) - sgn(input) * bessel - _ratio(input, bessel))
 
 
-@elementwise(
+@in_real_floats(
     vjp(input=lambda g, input, out: g * (i0(input) - _ratio(input, out))),
     name="special.i1",
-    takes=REAL,
-    compute=floating,
     formula="g (i0(input) - out / input)",
 )
 def i1(xp: Any, input: Array) -> Array:
@@ -152,12 +131,8 @@ def i1(xp: Any, input: Array) -> Array:
     return xp.special.i1(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: _by_i1e(g, input)),
-    name="special.i1e",
-    takes=REAL,
-    compute=floating,
-    formula="g (i0e(input) - out (sgn(input) + 1 / input))",
+@in_real_floats(
+    vjp("g (i0e(input) - out (sgn(input) + 1 / input))", input=_by_i1e), name="special.i1e"
 )
 def i1e(xp: Any, input: Array) -> Array:
     """i1 times exp(-|x|), which doesn't overflow."""

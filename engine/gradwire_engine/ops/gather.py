@@ -9,13 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, by_vector, leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.ops.accumulate import (
-    from_front,
-    in_range,
-    steps_of,
-    summed,
-    summed_rows,
-)
+from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed, summed_rows
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.advanced import nonzero
 from gradwire_engine.ops.expand import expand, reshape
@@ -90,15 +84,10 @@ def _rows_added(input: Any, index: Any, dim: int, shape: Shape) -> Any:
 
 
 @primitive(
-    vjp(input=lambda g, index, dim: index_select(g, dim, index)),
+    vjp("the selected slices of g", input=lambda g, index, dim: index_select(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
-    formula="the selected slices of g",
-    batch=by_vector(
-        along("dim", sized="shape", alone=("index",)),
-        parts(_rows_added),
-        "index",
-    ),
+    batch=by_vector(along("dim", sized="shape", alone=("index",)), parts(_rows_added), "index"),
 )
 def rows_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
     """Zeros of a shape with the input's slices added at places of one axis."""
@@ -177,10 +166,9 @@ def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g, index, dim: gather(g, dim, index)),
+    vjp("the gathered elements of g", input=lambda g, index, dim: gather(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
-    formula="the gathered elements of g",
     batch=along("dim", sized="shape"),
     linear=True,
 )
@@ -237,10 +225,9 @@ def take(xp: Any, input: Array, index: Array) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g, index: take(g, index)),
+    vjp("the elements of g taken", input=lambda g, index: take(g, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
-    formula="the elements of g taken",
     batch=parts(_summed_one_by_one),
 )
 def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:

@@ -7,9 +7,9 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import FLOAT_ONLY, elementwise
+from gradwire_engine.families import elementwise
 from gradwire_engine.kernels.sweeps import multiplied, swept
-from gradwire_engine.ops.activation import NN
+from gradwire_engine.ops.activation import of_floats
 from gradwire_engine.ops.exponential import exp
 from gradwire_engine.ops.special import error_function
 from gradwire_engine.ops.trigonometric import tanh
@@ -36,10 +36,8 @@ def _gelu_inner(xp: Any, x: Array, square: Array) -> Array:
     return xp.tanh(t, out=t)
 
 
-@elementwise(
+@of_floats(
     vjp(input=lambda g, input, approximate: gelu_backward(g, input, approximate)),
-    space=NN,
-    takes=FLOAT_ONLY,
     check=_known_approximation,
     formula="g (Φ(input) + input φ(input)), Φ and φ the normal distribution; its like with tanh",
 )

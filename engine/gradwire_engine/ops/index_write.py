@@ -45,13 +45,12 @@ def _whole_of_number(input: Spec, value: Spec | Weak) -> bool:
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g), value=lambda g: sum(g)),
+    vjp("input: zeros; value: the sum of g", input=lambda g: zeros_like(g), value=lambda g: sum(g)),
     spec=_filled,
     fallible=lambda operands: _whole_of_number(*operands),
     inplace=True,
     exact=True,
     grad_name=lambda named: f"FillBackward{int(isinstance(named['value'], Spec))}",
-    formula="input: zeros; value: the sum of g",
     batch=parts(lambda input, value: copy_(input, value)),
 )
 def fill(xp: Any, input: Array, value: Array) -> Array:
@@ -66,13 +65,12 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g)),
+    vjp("zeros", input=lambda g: zeros_like(g)),
     spec=lambda input: input,
     name="zero_",
     inplace=True,
     exact=True,
     grad_name="ZeroBackward0",
-    formula="zeros",
     batch=leading,
 )
 def zero_(xp: Any, input: Array) -> Array:
@@ -91,13 +89,12 @@ def _copied(input: Spec, src: Spec | Weak) -> Spec:
 
 
 @primitive(
-    vjp(input=lambda g: zeros_like(g), src=lambda g: g),
+    vjp("input: zeros; src: g", input=lambda g: zeros_like(g), src=lambda g: g),
     spec=_copied,
     name="copy_",
     inplace=True,
     exact=True,
     grad_name="CopyBackwards",
-    formula="input: zeros; src: g",
     batch=lambda b: b.again(
         input=b.front("input"), src=b.behind(b.operand("src"), b.axes("input"))
     ),

@@ -67,12 +67,7 @@ def _factor_spec(A: Spec) -> tuple[Spec, Spec, Spec]:
     return A, Spec(A.shape[:-1], int32, ""), Spec(A.shape[:-2], int32, "")
 
 
-@primitive(
-    spec=_factor_spec,
-    public=False,
-    outputs=("LD", "pivots", "info"),
-    batch=leading,
-)
+@primitive(spec=_factor_spec, public=False, outputs=("LD", "pivots", "info"), batch=leading)
 def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """LDL factors of the lower triangle of each matrix in one, with LAPACK's pivots and info."""
     if not A.size:
@@ -167,12 +162,7 @@ def _solved_in_each(b: Any) -> Any:
     return b.again(**aligned)
 
 
-@primitive(
-    spec=_solve_spec,
-    name="linalg.ldl_solve",
-    fallible=True,
-    batch=_solved_in_each,
-)
+@primitive(spec=_solve_spec, name="linalg.ldl_solve", fallible=True, batch=_solved_in_each)
 def ldl_solve(xp: Any, LD: Array, pivots: Array, B: Array, *, hermitian: bool = False) -> Array:
     """The X of each system A X = B with A given by its LDL factors; without a derivative."""
     factors, order, right = _on_host(LD), _on_host(pivots), _on_host(B)

@@ -19,9 +19,7 @@ from gradwire_engine.rule import vjp
 def _needs_limit(named: dict[str, Any]) -> None:
     if named["min"] is None and named["max"] is None:
         raise error(
-            "invalid_argument",
-            "clamp: neither min nor max was given",
-            "give at least one of them",
+            "invalid_argument", "clamp: neither min nor max was given", "give at least one of them"
         )
 
 
@@ -52,6 +50,7 @@ def _limit_name(kind: str) -> Any:
 
 @elementwise(
     vjp(
+        "input: g where min <= input <= max; min, max: g where the limit is taken",
         input=lambda g, input, min, max: where(_within(input, min, max), g, 0),
         min=lambda g, input, min, max: where(_takes_min(input, min, max), g, 0),
         max=lambda g, input, min, max: where(_takes_max(input, min, max), g, 0),
@@ -60,7 +59,6 @@ def _limit_name(kind: str) -> Any:
     takes=REAL,
     check=_needs_limit,
     grad_name=_limit_name("Clamp"),
-    formula="input: g where min <= input <= max; min, max: g where the limit is taken",
     numbers=("min", "max"),
 )
 def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = None) -> Array:
@@ -72,12 +70,12 @@ def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = N
 
 @elementwise(
     vjp(
+        "input: g where input >= min; min: g elsewhere",
         input=lambda g, input, min: where(input >= min, g, 0),
         min=lambda g, input, min: where(input < min, g, 0),
     ),
     takes=REAL,
     grad_name=_limit_name("ClampMin"),
-    formula="input: g where input >= min; min: g elsewhere",
     numbers=("min",),
 )
 def clamp_min(xp: Any, input: Array, min: Array) -> Array:
@@ -87,12 +85,12 @@ def clamp_min(xp: Any, input: Array, min: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g where input <= max; max: g elsewhere",
         input=lambda g, input, max: where(input <= max, g, 0),
         max=lambda g, input, max: where(input > max, g, 0),
     ),
     takes=REAL,
     grad_name=_limit_name("ClampMax"),
-    formula="input: g where input <= max; max: g elsewhere",
     numbers=("max",),
 )
 def clamp_max(xp: Any, input: Array, max: Array) -> Array:
@@ -115,12 +113,12 @@ def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
 
 @elementwise(
     vjp(
+        "g to the larger; half each where equal",
         input=lambda g, input, other: _to_larger(g, input, other),
         other=lambda g, input, other: _to_larger(g, other, input),
     ),
     takes=REAL,
     inplace=False,
-    formula="g to the larger; half each where equal",
     numbers=(),
 )
 def maximum(xp: Any, input: Array, other: Array) -> Array:
@@ -130,12 +128,12 @@ def maximum(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "g to the smaller; half each where equal",
         input=lambda g, input, other: _to_larger(g, other, input),
         other=lambda g, input, other: _to_larger(g, input, other),
     ),
     takes=REAL,
     inplace=False,
-    formula="g to the smaller; half each where equal",
     numbers=(),
 )
 def minimum(xp: Any, input: Array, other: Array) -> Array:
@@ -145,12 +143,12 @@ def minimum(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "g to the larger; to input where equal",
         input=lambda g, input, other: where((input >= other) | (other != other), g, 0),
         other=lambda g, input, other: where((input >= other) | (other != other), 0, g),
     ),
     takes=REAL,
     inplace=False,
-    formula="g to the larger; to input where equal",
     numbers=(),
 )
 def fmax(xp: Any, input: Array, other: Array) -> Array:
@@ -160,12 +158,12 @@ def fmax(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "g to the smaller; to input where equal",
         input=lambda g, input, other: where((input <= other) | (other != other), g, 0),
         other=lambda g, input, other: where((input <= other) | (other != other), 0, g),
     ),
     takes=REAL,
     inplace=False,
-    formula="g to the smaller; to input where equal",
     numbers=(),
 )
 def fmin(xp: Any, input: Array, other: Array) -> Array:

@@ -103,6 +103,7 @@ def _layer_for_each(b: Any) -> Any:
 
 @primitive(
     vjp(
+        "input: g conj(weight); weight: gᵀ conj(input); bias: g summed over the batch",
         input=lambda g, weight: _input_gradient(g, weight),
         weight=lambda g, input, weight_spec: _weight_gradient(g, input, weight_spec.shape),
         bias=lambda g, bias_spec: _bias_gradient(g, bias_spec.shape),
@@ -110,7 +111,6 @@ def _layer_for_each(b: Any) -> Any:
     spec=_linear_spec,
     space="nn.functional.",
     grad_name=_linear_node,
-    formula="input: g conj(weight); weight: gᵀ conj(input); bias: g summed over the batch",
     linear=("input", "weight"),
     batch=_layer_for_each,
 )

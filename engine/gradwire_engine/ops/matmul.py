@@ -184,13 +184,13 @@ def _product_for_each(b: Any) -> Any:
 
 @primitive(
     vjp(
+        "input: g otherᴴ; other: inputᴴ g",
         input=lambda g, other, input_spec: left_gradient(g, other, input_spec.shape),
         other=lambda g, input, other_spec: right_gradient(g, input, other_spec.shape),
     ),
     spec=_product_spec,
     aliases=("__matmul__", "linalg.matmul"),
     grad_name=_node,
-    formula="input: g otherᴴ; other: inputᴴ g",
     linear=("input", "other"),
     batch=_product_for_each,
 )

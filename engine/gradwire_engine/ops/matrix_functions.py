@@ -65,11 +65,10 @@ def _exp_spec(A: Spec) -> Spec:
 
 
 @primitive(
-    vjp(A=lambda g, A: _exp_gradient(g, A)),
+    vjp("a corner of exp([[Aᴴ, g], [0, Aᴴ]])", A=_exp_gradient),
     spec=_exp_spec,
     name="linalg.matrix_exp",
     aliases=("matrix_exp",),
-    formula="a corner of exp([[Aᴴ, g], [0, Aᴴ]])",
     batch=leading,
 )
 def matrix_exp(xp: Any, A: Array) -> Array:
@@ -102,7 +101,7 @@ def _floor(xp: Any, A: Array, largest: Array, atol: Array | None, rtol: Array | 
 
 
 @primitive(
-    vjp(A=lambda g, A, out: _pinv_gradient(g, A, out)),
+    vjp(A=_pinv_gradient),
     spec=lambda A: need_matrices("linalg.pinv", A).with_(
         shape=(*A.shape[:-2], A.shape[-1], A.shape[-2])
     ),

@@ -152,12 +152,7 @@ def _affine(
     public=False,
     outputs=("out", "center", "scale"),
     grad_name="NativeLayerNormBackward0",
-    batch=by_vector(
-        leading_of("input"),
-        parts(_affine),
-        "weight",
-        "bias",
-    ),
+    batch=by_vector(leading_of("input"), parts(_affine), "weight", "bias"),
 )
 def native_layer_norm(
     xp: Any,

@@ -34,9 +34,7 @@ def _qr_spec(A: Spec, mode: str) -> tuple[Spec, Spec]:
     need_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise error(
-            "invalid_argument",
-            f"linalg.qr: mode is {mode!r}",
-            "it is 'reduced', 'complete' or 'r'",
+            "invalid_argument", f"linalg.qr: mode is {mode!r}", "it is 'reduced', 'complete' or 'r'"
         )
     *batch, m, n = A.shape
     k = m if mode == "complete" else min(m, n)

@@ -49,12 +49,11 @@ def picked(xp: Any, input: Array, index: Array, axes: int, apart: bool) -> Array
 
 
 @primitive(
-    vjp(input=lambda g, index, axes, apart: picked(g, index, axes, apart)),
+    vjp("g at the places", input=lambda g, index, axes, apart: picked(g, index, axes, apart)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     linear=True,
     batch=planes_of("shape"),
-    formula="g at the places",
 )
 def put_back(xp: Any, input: Array, index: Array, shape: Ints, axes: int, apart: bool) -> Array:
     """Planes of zeros with elements added at their places; apart: no place comes twice."""

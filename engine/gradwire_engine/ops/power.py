@@ -54,8 +54,9 @@ def _name(named: dict[str, Any]) -> str:
 
 @elementwise(
     vjp(
-        input=lambda g, input, exponent: _by_base(g, input, exponent),
-        exponent=lambda g, input, exponent, out: _by_exponent(g, input, exponent, out),
+        "input: g conj(exponent input^(exponent - 1)); exponent: g conj(out log input)",
+        input=_by_base,
+        exponent=_by_exponent,
     ),
     aliases=("__pow__",),
     takes=NUMERIC,
@@ -63,7 +64,6 @@ def _name(named: dict[str, Any]) -> str:
     fallible=lambda operands: _of_integers(*operands),
     keeps_result=lambda operands: not any(isinstance(o, Weak) for o in operands),
     domain=(0.3, 2.5),
-    formula="input: g conj(exponent input^(exponent - 1)); exponent: g conj(out log input)",
 )
 def pow(xp: Any, input: Array, exponent: Array) -> Array:
     """Raise input to the power of exponent."""

@@ -52,22 +52,16 @@ def _of_all(g: Any, input: Any, out: Any) -> Any:
 
 
 @reduction(
-    vjp(input=lambda g, input, out: _of_all(g, input, out)),
+    vjp("g times the product of all other elements", input=_of_all),
     compute=int_to_int64,
     batch=in_rows(lambda rows, dtype: prod_along(rows, 1, False, dtype)),
-    formula="g times the product of all other elements",
 )
 def prod(xp: Any, input: Array, *, dtype: DType | None = None) -> Array:
     """Product of all elements."""
     return xp.prod(input)
 
 
-@reduction(
-    vjp(input=lambda g, input, out, dim, keepdim: _along(g, input, out, dim, keepdim)),
-    name="prod",
-    compute=int_to_int64,
-    grad_name="ProdBackward1",
-)
+@reduction(vjp(input=_along), name="prod", compute=int_to_int64, grad_name="ProdBackward1")
 def prod_along(
     xp: Any, input: Array, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:

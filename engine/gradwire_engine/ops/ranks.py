@@ -14,11 +14,11 @@ from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import (
     Found,
-    same,
+    equals_gradient,
     selected_gradient,
+    selection,
     shared_gradient,
     taken,
-    to_index,
 )
 from gradwire_engine.ops.sorting import check_k, order_along
 from gradwire_engine.rule import vjp
@@ -34,16 +34,11 @@ def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]
 
 
 @primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: selected_gradient(
-            g_values, indices, dim, input_spec
-        )
-    ),
+    vjp("g put back where the value stood", input=selected_gradient),
     spec=_kth_spec,
     outputs=("values", "indices"),
     family="along",
     exact=True,
-    formula="g put back where the value stood",
 )
 def kthvalue(xp: Any, input: Array, k: int, dim: Dim = -1, keepdim: bool = False) -> Found:
     """The k-th smallest element along an axis (counted from 1), and its index."""
@@ -78,11 +73,6 @@ def _median_of_all(xp: Any, input: Array, skip_nan: bool) -> Array:
     return _median(xp, input.reshape(-1), 0, False, skip_nan)[0]
 
 
-def _equal_to(g: Any, input: Any, out: Any, spec: Spec) -> Any:
-    """g in equal parts to the elements equal to the median, NaN equal to NaN."""
-    return shared_gradient(g, (input == out) | ((out != out) & (input != input)), None, spec)
-
-
 @primitive(
     vjp(input=lambda g, input, out, input_spec: _equal_in_row(g, input, out, input_spec)),
     spec=lambda input: input.with_(shape=input.shape[:-1]),
@@ -104,58 +94,32 @@ def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
 
 
 @reduction(
-    vjp(input=lambda g, input, out, input_spec: _equal_to(g, input, out, input_spec)),
+    vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
     takes=REAL,
     batch=in_rows(lambda rows: row_medians(rows, False)),
-    formula="g in equal parts to the elements equal to the median",
 )
 def median(xp: Any, input: Array) -> Array:
     """The median of all elements, the lower of two; NaN if there is one."""
     return _median_of_all(xp, input, False)
 
 
-@reduction(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: selected_gradient(
-            g_values, indices, dim, input_spec
-        )
-    ),
-    name="median",
-    takes=REAL,
-    nonempty=True,
-    outputs=("values", "indices"),
-    results=(same, to_index),
-    grad_name="MedianBackward1",
-)
+@selection(name="median", grad_name="MedianBackward1")
 def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The medians along an axis, the lower of two, and their indices."""
     return _median(xp, input, dim, keepdim, False)
 
 
 @reduction(
-    vjp(input=lambda g, input, out, input_spec: _equal_to(g, input, out, input_spec)),
+    vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
     takes=REAL,
     batch=in_rows(lambda rows: row_medians(rows, True)),
-    formula="g in equal parts to the elements equal to the median",
 )
 def nanmedian(xp: Any, input: Array) -> Array:
     """The median of all elements that are not NaN, the lower of two."""
     return _median_of_all(xp, input, True)
 
 
-@reduction(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: selected_gradient(
-            g_values, indices, dim, input_spec
-        )
-    ),
-    name="nanmedian",
-    takes=REAL,
-    nonempty=True,
-    outputs=("values", "indices"),
-    results=(same, to_index),
-    grad_name="NanmedianBackward1",
-)
+@selection(name="nanmedian", grad_name="NanmedianBackward1")
 def nanmedian_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The medians along an axis of what is not NaN, and their indices."""
     return _median(xp, input, dim, keepdim, True)
@@ -171,18 +135,7 @@ def _runs(xp: Any, ordered: Array) -> Array:
     return place - running_places(xp, xp.where(fresh, place, -1), last, xp.greater_equal)
 
 
-@reduction(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: selected_gradient(
-            g_values, indices, dim, input_spec
-        )
-    ),
-    takes=REAL,
-    nonempty=True,
-    outputs=("values", "indices"),
-    results=(same, to_index),
-    formula="g put back where the value stood",
-)
+@selection()
 def mode(xp: Any, input: Array, dim: Dim = -1, keepdim: bool = False) -> Found:
     """The most frequent elements along an axis, the smallest of several, and their last index."""
     if not input.ndim:

@@ -89,11 +89,7 @@ def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tu
     public=False,
     outputs=("out", "scale"),
     grad_name="MulBackward0",
-    batch=by_vector(
-        leading_of("input"),
-        parts(_weighted),
-        "weight",
-    ),
+    batch=by_vector(leading_of("input"), parts(_weighted), "weight"),
 )
 def native_rms_norm(
     xp: Any, input: Array, normalized_shape: Ints, weight: Array | None, eps: float

@@ -18,37 +18,36 @@ def _whole(value: Any) -> bool:
     return type(value) is int or (type(value) is not float and value.dtype.kind in "iu")
 
 
-@elementwise(vjp(input=lambda g: zero_of(g)), takes=REAL_NUMERIC, formula="0")
+@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
 def floor(xp: Any, input: Array) -> Array:
     """The largest integer that is not above each element."""
     return xp.array(input) if _whole(input) else xp.floor(input)
 
 
-@elementwise(vjp(input=lambda g: zero_of(g)), takes=REAL_NUMERIC, formula="0")
+@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
 def ceil(xp: Any, input: Array) -> Array:
     """The smallest integer that is not below each element."""
     return xp.array(input) if _whole(input) else xp.ceil(input)
 
 
-@elementwise(vjp(input=lambda g: zero_of(g)), aliases=("fix",), takes=REAL_NUMERIC, formula="0")
+@elementwise(vjp("0", input=lambda g: zero_of(g)), aliases=("fix",), takes=REAL_NUMERIC)
 def trunc(xp: Any, input: Array) -> Array:
     """Each element without its fraction."""
     return xp.array(input) if _whole(input) else xp.trunc(input)
 
 
-@elementwise(vjp(input=lambda g: zero_of(g)), takes=REAL_NUMERIC, formula="0")
+@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
 def round(xp: Any, input: Array) -> Array:
     """The nearest integer; the even one of two as near."""
     return xp.array(input) if _whole(input) else xp.rint(input)
 
 
 @elementwise(
-    vjp(input=lambda g: zero_of(g)),
+    vjp("0", input=lambda g: zero_of(g)),
     name="round",
     aliases=("special.round",),
     takes=FLOAT_ONLY,
     grad_name="RoundBackward1",
-    formula="0",
 )
 def round_to(xp: Any, input: Array, *, decimals: int) -> Array:
     """The nearest number with so many decimals; negative ones round to tens and hundreds."""
@@ -58,7 +57,7 @@ def round_to(xp: Any, input: Array, *, decimals: int) -> Array:
     return xp.multiply(xp.rint(xp.divide(input, scale)), scale)
 
 
-@elementwise(vjp(input=lambda g: g), takes=FLOAT_ONLY, formula="g")
+@elementwise(vjp("g", input=lambda g: g), takes=FLOAT_ONLY)
 def frac(xp: Any, input: Array) -> Array:
     """The fraction of each element, with its sign."""
     return xp.subtract(input, xp.trunc(input))
@@ -126,6 +125,7 @@ def _by_kind(name: str) -> Any:
 
 @elementwise(
     vjp(
+        "input: g; other: -g floor(input / other)",
         input=lambda g: g,
         other=lambda g, input, other: -g * rounded_div(input, other, "floor"),
     ),
@@ -133,7 +133,6 @@ def _by_kind(name: str) -> Any:
     takes=REAL_NUMERIC,
     domain=(0.7, 3.0),
     grad_name=_by_kind("Remainder"),
-    formula="input: g; other: -g floor(input / other)",
 )
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The rest of a division, with the sign of the divisor."""
@@ -143,13 +142,13 @@ def remainder(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g; other: -g trunc(input / other)",
         input=lambda g: g,
         other=lambda g, input, other: -g * rounded_div(input, other, "trunc"),
     ),
     takes=REAL_NUMERIC,
     domain=(0.7, 3.0),
     grad_name=_by_kind("Fmod"),
-    formula="input: g; other: -g trunc(input / other)",
     numbers=("other",),
 )
 def fmod(xp: Any, input: Array, other: Array) -> Array:

@@ -67,6 +67,7 @@ def padded(g: Any, like: Spec) -> Any:
 
 @primitive(
     vjp(
+        "input: g with zeros at the places written; src: g there",
         input=lambda g, index, dim: scatter_at(g, dim, index, 0),
         src=lambda g, index, dim, src_spec: padded(gather(g, dim, index), src_spec),
     ),
@@ -75,7 +76,6 @@ def padded(g: Any, like: Spec) -> Any:
     fallible=True,
     exact=True,
     grad_name=lambda named: f"ScatterBackward{int(isinstance(named['src'], Weak))}",
-    formula="input: g with zeros at the places written; src: g there",
     batch=along("dim"),
 )
 def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Array:
@@ -94,13 +94,13 @@ def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Arr
 
 @primitive(
     vjp(
+        "input: g; src: g at the places written",
         input=lambda g: g,
         src=lambda g, index, dim, src_spec: padded(gather(g, dim, index), src_spec),
     ),
     spec=lambda input, dim, index, src: scatter_fits("scatter_add", input, dim, index, src),
     inplace=True,
     fallible=True,
-    formula="input: g; src: g at the places written",
     batch=along("dim"),
     linear=True,
 )
@@ -179,6 +179,7 @@ def _put_one_by_one(input: Any, index: Any, source: Any, accumulate: bool) -> An
 
 @primitive(
     vjp(
+        "input: g; source: alpha g at the indexed slices",
         input=lambda g: g,
         source=lambda g, index, dim, alpha, source_spec: reshape(
             _times(index_select(g, dim, index), alpha), source_spec.shape
@@ -187,7 +188,6 @@ def _put_one_by_one(input: Any, index: Any, source: Any, accumulate: bool) -> An
     spec=lambda input, dim, index, source: _rows_fit("index_add", input, dim, index, source),
     inplace=True,
     fallible=True,
-    formula="input: g; source: alpha g at the indexed slices",
     batch=by_vector(
         along("dim", alone=("index",)),
         parts(
@@ -213,6 +213,7 @@ def _times(g: Any, alpha: Number) -> Any:
 
 @primitive(
     vjp(
+        "input: g with zeros at the indexed slices; source: g there",
         input=lambda g, index, dim: index_fill(g, dim, index, 0),
         source=lambda g, index, dim, source_spec: reshape(
             index_select(g, dim, index), source_spec.shape
@@ -222,7 +223,6 @@ def _times(g: Any, alpha: Number) -> Any:
     inplace=True,
     fallible=True,
     exact=True,
-    formula="input: g with zeros at the indexed slices; source: g there",
     batch=by_vector(
         along("dim", alone=("index",)),
         parts(lambda input, dim, index, source: _rows_put(scatter_at, input, dim, index, source)),
@@ -258,6 +258,7 @@ def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
 
 @primitive(
     vjp(
+        "input: g with zeros at the indexed slices; value: the sum of g there",
         input=lambda g, index, dim: index_fill(g, dim, index, 0),
         value=lambda g, index, dim: sum(g - index_fill(g, dim, index, 0)),
     ),
@@ -266,13 +267,7 @@ def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
     fallible=True,
     exact=True,
     grad_name=lambda named: f"IndexFillBackward{int(isinstance(named['value'], Spec))}",
-    formula="input: g with zeros at the indexed slices; value: the sum of g there",
-    batch=by_vector(
-        along("dim", alone=("index", "value")),
-        parts(_rows_filled),
-        "index",
-        "value",
-    ),
+    batch=by_vector(along("dim", alone=("index", "value")), parts(_rows_filled), "index", "value"),
 )
 def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> Array:
     """Fill the slices of an axis that a vector of indices names."""
@@ -303,13 +298,13 @@ def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
 
 @primitive(
     vjp(
+        "input: g with zeros at the places written (g where added); source: g there",
         input=lambda g, index, accumulate: g if accumulate else put(g, index, take(g, index) * 0),
         source=lambda g, index, source_spec: reshape(take(g, index), source_spec.shape),
     ),
     spec=_put_fits,
     inplace=True,
     fallible=True,
-    formula="input: g with zeros at the places written (g where added); source: g there",
     batch=parts(_put_one_by_one),
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:

@@ -15,22 +15,17 @@ from gradwire_engine.spec import real_of
 
 
 @elementwise(
-    vjp(input=lambda g, input: g * sgn(input)),
+    vjp("g sgn(input)", input=lambda g, input: g * sgn(input)),
     aliases=("absolute", "__abs__"),
     takes=NUMERIC,
     result=real_of,
-    formula="g sgn(input)",
 )
 def abs(xp: Any, input: Array) -> Array:
     """The absolute value of each element; the length of complex ones."""
     return xp.abs(input)
 
 
-@elementwise(
-    vjp(input=lambda g: zero_of(g)),
-    takes=REAL,
-    formula="0",
-)
+@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL)
 def sign(xp: Any, input: Array) -> Array:
     """-1, 0 or 1 by the sign of each element."""
     if input.dtype.kind == "b":
@@ -52,9 +47,7 @@ def _across(g: Any, input: Any, out: Any) -> Any:
 
 
 @elementwise(
-    vjp(input=lambda g, input, out: _across(g, input, out)),
-    formula="0 where real; (g - out real(g conj(out))) / |input|",
-    symmetric=True,
+    vjp("0 where real; (g - out real(g conj(out))) / |input|", input=_across), symmetric=True
 )
 def sgn(xp: Any, input: Array) -> Array:
     """The sign of each element; complex ones brought to length 1, zero stays zero."""

@@ -10,7 +10,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, composite, elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
-from gradwire_engine.ops.activation import NN
+from gradwire_engine.ops.activation import NN, of_floats
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import sigmoid
@@ -78,10 +78,8 @@ def _log_of_sum(xp: Any, x: Array) -> Array:
     return out
 
 
-@elementwise(
+@of_floats(
     vjp(input=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold)),
-    space=NN,
-    takes=FLOAT_ONLY,
     formula="g sigmoid(beta input); g where beta input > threshold",
 )
 @swept
@@ -129,13 +127,10 @@ def _bell(x: Any) -> Any:
     return s * (1 - s)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * sigmoid(-input)),
-    space=NN,
-    takes=FLOAT_ONLY,
+@of_floats(
+    vjp("g sigmoid(-input)", input=lambda g, input: g * sigmoid(-input)),
     inplace=False,
     grad_name="LogSigmoidBackward0",
-    formula="g sigmoid(-input)",
 )
 @swept
 def logsigmoid(xp: Any, input: Array) -> Array:
@@ -157,10 +152,8 @@ def _mish_parts(xp: Any, x: Array) -> tuple[Array, Array]:
     return e, n
 
 
-@elementwise(
+@of_floats(
     vjp(input=lambda g, input: mish_backward(g, input)),
-    space=NN,
-    takes=FLOAT_ONLY,
     formula="g (t + input sigmoid(input) (1 - t²)), t = tanh(softplus(input))",
 )
 @swept

@@ -131,11 +131,10 @@ def _spec(input: Spec, dtype: DType | None) -> Inferred:
 
 
 @primitive(
-    vjp(input=lambda g, out, dim: softmax_gradient(g, out, dim)),
+    vjp("out (g - Σ g out)", input=lambda g, out, dim: softmax_gradient(g, out, dim)),
     spec=_spec,
     family="along",
     aliases=("special.softmax", "nn.functional.softmax"),
-    formula="out (g - Σ g out)",
     symmetric=True,
 )
 def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
@@ -149,11 +148,10 @@ def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Arra
 
 
 @primitive(
-    vjp(input=lambda g, out, dim: log_softmax_gradient(g, out, dim)),
+    vjp("g - exp(out) Σ g", input=lambda g, out, dim: log_softmax_gradient(g, out, dim)),
     spec=_spec,
     family="along",
     aliases=("special.log_softmax", "nn.functional.log_softmax"),
-    formula="g - exp(out) Σ g",
 )
 def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """The logarithm of softmax, exact where the probabilities are tiny."""

@@ -10,10 +10,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.ops.extremes import (
-    Found,
-    put_along,
-)
+from gradwire_engine.ops.extremes import Found, put_along
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
 from gradwire_engine.spec import COMPLEX, Spec, int64

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import REAL, elementwise, floating
+from gradwire_engine.families import in_real_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.choose import where
@@ -22,12 +22,9 @@ DENSITY = 2 / sqrt(pi)
 """Of the error function: its derivative is DENSITY exp(-x²)."""
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * exp(-(input * input)) * DENSITY),
+@in_real_floats(
+    vjp("g 2 exp(-input²) / √π", input=lambda g, input: g * exp(-(input * input)) * DENSITY),
     aliases=("special.erf",),
-    takes=REAL,
-    compute=floating,
-    formula="g 2 exp(-input²) / √π",
 )
 @swept
 def erf(xp: Any, input: Array) -> Array:
@@ -56,48 +53,37 @@ def error_function(xp: Any, x: Array) -> Array:
     return np.tanh(out, out=out)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * exp(-(input * input)) * -DENSITY),
+@in_real_floats(
+    vjp("-g 2 exp(-input²) / √π", input=lambda g, input: g * exp(-(input * input)) * -DENSITY),
     aliases=("special.erfc",),
-    takes=REAL,
-    compute=floating,
-    formula="-g 2 exp(-input²) / √π",
 )
 def erfc(xp: Any, input: Array) -> Array:
     """One less the error function, exact where that is small."""
     return xp.special.erfc(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * exp(out * out) * (1 / DENSITY)),
+@in_real_floats(
+    vjp("g √π exp(out²) / 2", input=lambda g, out: g * exp(out * out) * (1 / DENSITY)),
     aliases=("special.erfinv",),
-    takes=REAL,
-    compute=floating,
     domain=(-0.8, 0.8),
-    formula="g √π exp(out²) / 2",
 )
 def erfinv(xp: Any, input: Array) -> Array:
     """The number whose error function each element is."""
     return xp.special.erfinv(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input, out: g * (input * out * 2 - DENSITY)),
+@in_real_floats(
+    vjp("g (2 input out - 2 / √π)", input=lambda g, input, out: g * (input * out * 2 - DENSITY)),
     space=SPECIAL,
-    takes=REAL,
-    compute=floating,
-    formula="g (2 input out - 2 / √π)",
 )
 def erfcx(xp: Any, input: Array) -> Array:
     """exp(x²) times erfc(x), without overflow."""
     return xp.special.erfcx(input)
 
 
-@elementwise(
+@in_real_floats(
     vjp(input=lambda g, input: g * exp(input * input * -0.5) * (DENSITY * sqrt(0.125))),
     space=SPECIAL,
-    takes=REAL,
-    compute=floating,
     grad_name="MulBackward1",
     formula="g exp(-input² / 2) / √(2π)",
 )
@@ -106,24 +92,19 @@ def ndtr(xp: Any, input: Array) -> Array:
     return xp.special.ndtr(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * exp(out * out * 0.5) * sqrt(2 * pi)),
+@in_real_floats(
+    vjp("g √(2π) exp(out² / 2)", input=lambda g, out: g * exp(out * out * 0.5) * sqrt(2 * pi)),
     space=SPECIAL,
-    takes=REAL,
-    compute=floating,
     domain=(0.1, 0.9),
-    formula="g √(2π) exp(out² / 2)",
 )
 def ndtri(xp: Any, input: Array) -> Array:
     """The number below which a normal variable stays with each element's probability."""
     return xp.special.ndtri(input)
 
 
-@elementwise(
+@in_real_floats(
     vjp(input=lambda g, input: g / erfcx(input * -sqrt(0.5)) * sqrt(2 / pi)),
     space=SPECIAL,
-    takes=REAL,
-    compute=floating,
     formula="g √(2/π) / erfcx(-input / √2)",
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
@@ -131,13 +112,10 @@ def log_ndtr(xp: Any, input: Array) -> Array:
     return xp.special.log_ndtr(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * (-log(input) - 1)),
+@in_real_floats(
+    vjp("-g (1 + log(input))", input=lambda g, input: g * (-log(input) - 1)),
     space=SPECIAL,
-    takes=REAL,
-    compute=floating,
     domain=(0.2, 3.0),
-    formula="-g (1 + log(input))",
 )
 def entr(xp: Any, input: Array) -> Array:
     """The entropy -x log(x): 0 at 0, minus infinity below."""
@@ -150,17 +128,15 @@ def _xlog1py_name(named: dict[str, Any]) -> str:
     return f"SpecialXlog1PyBackward{int(isinstance(named['input'], Weak))}"
 
 
-@elementwise(
+@in_real_floats(
     vjp(
+        "input: g log1p(other); other: g input / (other + 1)",
         input=lambda g, input, other: g * where((input == 0) & (other <= -1), 0, log1p(other)),
         other=lambda g, input, other: g * (input / (other + 1)),
     ),
     space=SPECIAL,
-    takes=REAL,
-    compute=floating,
     domain=(-0.7, 3.0),
     grad_name=_xlog1py_name,
-    formula="input: g log1p(other); other: g input / (other + 1)",
 )
 def xlog1py(xp: Any, input: Array, other: Array) -> Array:
     """input log1p(other), which is 0 where input is 0, unless other is NaN."""

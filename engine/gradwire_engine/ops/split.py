@@ -65,10 +65,9 @@ def _even(asked: str, length: int, size: int) -> Ints:
 
 
 @view(
-    vjp(input=lambda g, dim: cat(g, dim)),
+    vjp("the pieces' gradients, joined", input=lambda g, dim: cat(g, dim)),
     many=True,
     grad_name="SplitBackward0",
-    formula="the pieces' gradients, joined",
 )
 def split(xp: Any, input: Array, split_size_or_sections: int, dim: Dim = 0) -> Any:
     """Cut an axis into pieces of one size, or of the sizes in a list."""
@@ -100,7 +99,7 @@ def _cut(input: Array, sizes: Ints, dim: int) -> list[Array]:
     return _pieces(input, sizes, place)
 
 
-@view(vjp(input=lambda g, dim: cat(g, dim)), many=True, formula="the pieces' gradients, joined")
+@view(vjp("the pieces' gradients, joined", input=lambda g, dim: cat(g, dim)), many=True)
 def split_with_sizes(xp: Any, input: Array, split_sizes: Ints, dim: Dim = 0) -> Any:
     """Cut an axis into pieces of these sizes."""
     return _cut(input, split_sizes, dim)
@@ -215,7 +214,7 @@ def _dsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
-@view(vjp(input=lambda g, dim: stack(g, dim)), many=True, formula="the slices' gradients, stacked")
+@view(vjp("the slices' gradients, stacked", input=lambda g, dim: stack(g, dim)), many=True)
 def unbind(xp: Any, input: Array, dim: Dim = 0) -> Any:
     """All slices along an axis, which is dropped."""
     place = _axis("unbind", dim, input.shape)

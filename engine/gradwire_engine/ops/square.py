@@ -21,15 +21,7 @@ from gradwire_engine.ops.exponential import log
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import (
-    Spec,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int32,
-    real_of,
-)
+from gradwire_engine.spec import Spec, complex64, complex128, float32, float64, int32, real_of
 
 EXACT = (float32, float64, complex64, complex128)
 """The dtypes of linear algebra, as in LAPACK."""
@@ -62,13 +54,12 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
 
 
 @primitive(
-    vjp(A=lambda g, out: neg(matmul(matmul(adjoint(out), g), adjoint(out)))),
+    vjp("-outᴴ g outᴴ", A=lambda g, out: neg(matmul(matmul(adjoint(out), g), adjoint(out)))),
     spec=lambda A: need_matrices("linalg.inv", A, square=True),
     name="linalg.inv",
     aliases=("inverse",),
     fallible=True,
     grad_name="LinalgInvExBackward0",
-    formula="-outᴴ g outᴴ",
     batch=leading,
 )
 def inv(xp: Any, A: Array) -> Array:
@@ -138,11 +129,10 @@ def det_gradient(xp: Any, g: Array, A: Array, out: Array) -> Array:
 
 
 @primitive(
-    vjp(A=lambda g, A, out: det_gradient(g, A, out)),
+    vjp("g conj(out) A⁻ᴴ", A=lambda g, A, out: det_gradient(g, A, out)),
     spec=lambda A: need_matrices("linalg.det", A, square=True).with_(shape=A.shape[:-2]),
     name="linalg.det",
     aliases=("det",),
-    formula="g conj(out) A⁻ᴴ",
     batch=leading,
 )
 def det(xp: Any, A: Array) -> Array:
@@ -164,12 +154,11 @@ def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
 
 
 @primitive(
-    vjp(A=lambda g_sign, g_logabsdet, A, sign: _slogdet_gradient(g_sign, g_logabsdet, A, sign)),
+    vjp("g A⁻ᴴ for the logarithm", A=_slogdet_gradient),
     spec=_slogdet_spec,
     name="linalg.slogdet",
     aliases=("slogdet",),
     outputs=("sign", "logabsdet"),
-    formula="g A⁻ᴴ for the logarithm",
     batch=leading,
 )
 def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
@@ -206,18 +195,13 @@ def _system_spec(A: Spec, B: Spec) -> Inferred:
     return Inferred(B.with_(shape=(*batch, *B.shape[-2:])))
 
 
-def _system_gradients(
-    g: Any,
-    A: Any,
-    out: Any,
-    needs: tuple[bool, ...],
-) -> tuple[Any, Any]:
+def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
     to_right = solve_system(adjoint(A), g)
     return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
 
 
 @primitive(
-    vjp(joint=lambda g, A, out, needs: _system_gradients(g, A, out, needs)),
+    vjp(joint=_system_gradients),
     spec=_system_spec,
     name="linalg.solve",
     public=False,

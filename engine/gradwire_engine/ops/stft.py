@@ -124,11 +124,7 @@ def stft(
 
 
 @primitive(
-    vjp(input=lambda g: g),
-    spec=lambda input: input,
-    public=False,
-    fallible=True,
-    batch=leading,
+    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
 )
 def weighty(xp: Any, input: Array) -> Array:
     """What windows weigh together, which must not be nothing anywhere."""

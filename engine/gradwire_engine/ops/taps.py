@@ -16,11 +16,7 @@ from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import Spec, int64
 
 
-@primitive(
-    spec=lambda input: input.with_(dtype=int64),
-    public=False,
-    batch=leading,
-)
+@primitive(spec=lambda input: input.with_(dtype=int64), public=False, batch=leading)
 def cells(xp: Any, input: Array, nearest: bool) -> Array:
     """The element before each place, or the nearest one; of two as near the even one."""
     found = xp.rint(input) if nearest else xp.floor(input)
@@ -77,12 +73,11 @@ def tapped(xp: Any, input: Array, places: Array) -> Array:
 
 
 @primitive(
-    vjp(input=lambda g, places: tapped(g, places)),
+    vjp("g at the places", input=lambda g, places: tapped(g, places)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
     linear=True,
     batch=as_samples("shape"),
-    formula="g at the places",
 )
 def untapped(xp: Any, input: Array, places: Array, shape: Ints) -> Array:
     """Elements added to images of zeros at flat places; those at -1 are left out."""
@@ -95,13 +90,7 @@ def untapped(xp: Any, input: Array, places: Array, shape: Ints) -> Array:
     return out.reshape(shape)
 
 
-@primitive(
-    vjp(input=lambda g: g * 0),
-    spec=lambda input: input,
-    public=False,
-    batch=leading,
-    formula="0",
-)
+@primitive(vjp("0", input=lambda g: g * 0), spec=lambda input: input, public=False, batch=leading)
 def level(xp: Any, input: Array) -> Array:
     """A 1 for each element, whatever it is: what depends on an input, with a slope of zero."""
     return xp.ones(input.shape, input.dtype)

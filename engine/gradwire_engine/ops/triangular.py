@@ -41,12 +41,7 @@ def _triangular_spec(A: Spec, B: Spec) -> Inferred:
 
 
 def _triangular_gradients(
-    g: Any,
-    A: Any,
-    out: Any,
-    upper: bool,
-    unitriangular: bool,
-    needs: tuple[bool, ...],
+    g: Any, A: Any, out: Any, upper: bool, unitriangular: bool, needs: tuple[bool, ...]
 ) -> tuple[Any, Any]:
     to_right = triangular_system(adjoint(A), g, not upper, unitriangular)
     if not needs[0]:
@@ -67,24 +62,14 @@ def _back_substituted(
 
 
 @primitive(
-    vjp(
-        joint=lambda g, A, out, upper, unitriangular, needs: _triangular_gradients(
-            g, A, out, upper, unitriangular, needs
-        )
-    ),
+    vjp(joint=_triangular_gradients),
     spec=_triangular_spec,
     name="linalg.solve_triangular",
     public=False,
     grad_name="LinalgSolveTriangularBackward0",
     batch=stacked(A=2, B=2),
 )
-def triangular_system(
-    xp: Any,
-    A: Array,
-    B: Array,
-    upper: bool,
-    unitriangular: bool,
-) -> Array:
+def triangular_system(xp: Any, A: Array, B: Array, upper: bool, unitriangular: bool) -> Array:
     """The X of each triangular system A X = B; the other triangle of A is not read."""
     batch = broadcast_shapes("linalg.solve_triangular", A.shape[:-2], B.shape[:-2])
     a = xp.broadcast_to(A, (*batch, *A.shape[-2:]))
@@ -96,12 +81,7 @@ def triangular_system(
 
 @composite(name="linalg.solve_triangular", grad_name="LinalgSolveTriangularBackward0")
 def solve_triangular(
-    A: Array,
-    B: Array,
-    *,
-    upper: bool,
-    left: bool = True,
-    unitriangular: bool = False,
+    A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
     """The X of each system A X = B (or X A = B) with a triangular A."""
     if left:
@@ -118,11 +98,7 @@ class Solved(NamedTuple):
 
 @composite()
 def triangular_solve(
-    input: Array,
-    A: Array,
-    upper: bool = True,
-    transpose: bool = False,
-    unitriangular: bool = False,
+    input: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Solved:
     """The X of each triangular system A X = input (Aᵀ X = input), and A."""
     matrix = mT(A) if transpose else A
@@ -138,7 +114,7 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
 
 
 @primitive(
-    vjp(A=lambda g, out: _cholesky_gradient(g, out)),
+    vjp(A=_cholesky_gradient),
     spec=lambda A: need_matrices("linalg.cholesky", A, square=True),
     name="linalg.cholesky",
     public=False,

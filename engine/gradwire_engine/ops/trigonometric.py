@@ -6,7 +6,7 @@ from math import pi
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import FLOAT_ONLY, REAL, elementwise, floating
+from gradwire_engine.families import FLOAT_ONLY, elementwise, in_floats, in_real_floats
 from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where
@@ -14,67 +14,50 @@ from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.rule import vjp
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * conj(cos(input))),
-    compute=floating,
-    formula="g conj(cos(input))",
-)
+@in_floats(vjp("g conj(cos(input))", input=lambda g, input: g * conj(cos(input))))
 def sin(xp: Any, input: Array) -> Array:
     """The sine of each element, in radians."""
     return xp.sin(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: -g * conj(sin(input))),
-    compute=floating,
-    formula="-g conj(sin(input))",
-)
+@in_floats(vjp("-g conj(sin(input))", input=lambda g, input: -g * conj(sin(input))))
 def cos(xp: Any, input: Array) -> Array:
     """The cosine of each element, in radians."""
     return xp.cos(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: g * conj(out * out + 1)),
-    compute=floating,
-    domain=(-1.0, 1.0),
-    formula="g conj(out² + 1)",
+@in_floats(
+    vjp("g conj(out² + 1)", input=lambda g, out: g * conj(out * out + 1)), domain=(-1.0, 1.0)
 )
 def tan(xp: Any, input: Array) -> Array:
     """The tangent of each element, in radians."""
     return xp.tan(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * conj(rsqrt(1 - input * input))),
+@in_floats(
+    vjp("g / conj(sqrt(1 - input²))", input=lambda g, input: g * conj(rsqrt(1 - input * input))),
     aliases=("arcsin",),
-    compute=floating,
     domain=(-0.8, 0.8),
-    formula="g / conj(sqrt(1 - input²))",
 )
 def asin(xp: Any, input: Array) -> Array:
     """The angle, from -π/2 to π/2, whose sine each element is."""
     return xp.arcsin(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: -g * conj(rsqrt(1 - input * input))),
+@in_floats(
+    vjp("-g / conj(sqrt(1 - input²))", input=lambda g, input: -g * conj(rsqrt(1 - input * input))),
     aliases=("arccos",),
-    compute=floating,
     domain=(-0.8, 0.8),
-    formula="-g / conj(sqrt(1 - input²))",
 )
 def acos(xp: Any, input: Array) -> Array:
     """The angle, from 0 to π, whose cosine each element is."""
     return xp.arccos(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g / conj(input * input + 1)),
+@in_floats(
+    vjp("g / conj(input² + 1)", input=lambda g, input: g / conj(input * input + 1)),
     aliases=("arctan",),
-    compute=floating,
     domain=(-0.8, 0.8),
-    formula="g / conj(input² + 1)",
 )
 def atan(xp: Any, input: Array) -> Array:
     """The angle, from -π/2 to π/2, whose tangent each element is."""
@@ -87,16 +70,14 @@ def _radius_squared(input: Any, other: Any) -> Any:
     return where(square == 0, float("inf"), square)
 
 
-@elementwise(
+@in_real_floats(
     vjp(
+        "input: g other / (input² + other²); other: -g input / (input² + other²)",
         input=lambda g, input, other: g * (other / _radius_squared(input, other)),
         other=lambda g, input, other: g * (-input / _radius_squared(input, other)),
     ),
     aliases=("arctan2",),
-    takes=REAL,
-    compute=floating,
     domain=(0.3, 3.0),
-    formula="input: g other / (input² + other²); other: -g input / (input² + other²)",
     numbers=(),
 )
 def atan2(xp: Any, input: Array, other: Array) -> Array:
@@ -106,11 +87,11 @@ def atan2(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(
+        "input: g input / out; other: g other / out",
         input=lambda g, input, out: g * (input / out),
         other=lambda g, other, out: g * (other / out),
     ),
     takes=FLOAT_ONLY,
-    formula="input: g input / out; other: g other / out",
     domain=(0.3, 3.0),
     numbers=(),
 )
@@ -119,32 +100,22 @@ def hypot(xp: Any, input: Array, other: Array) -> Array:
     return xp.hypot(input, other)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * conj(cosh(input))),
-    compute=floating,
-    formula="g conj(cosh(input))",
-)
+@in_floats(vjp("g conj(cosh(input))", input=lambda g, input: g * conj(cosh(input))))
 def sinh(xp: Any, input: Array) -> Array:
     """The hyperbolic sine of each element."""
     return xp.sinh(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * conj(sinh(input))),
-    compute=floating,
-    formula="g conj(sinh(input))",
-)
+@in_floats(vjp("g conj(sinh(input))", input=lambda g, input: g * conj(sinh(input))))
 def cosh(xp: Any, input: Array) -> Array:
     """The hyperbolic cosine of each element."""
     return xp.cosh(input)
 
 
-@elementwise(
-    vjp(input=lambda g, out: tanh_backward(g, out)),
+@in_floats(
+    vjp("g conj(1 - out²)", input=lambda g, out: tanh_backward(g, out)),
     aliases=("nn.functional.tanh",),
-    compute=floating,
     domain=(-1.2, 1.2),
-    formula="g conj(1 - out²)",
 )
 def tanh(xp: Any, input: Array) -> Array:
     """The hyperbolic tangent of each element."""
@@ -169,12 +140,10 @@ def tanh_backward(xp: Any, grad_output: Array, output: Array) -> Array:
     return multiplied(xp, out, grad_output)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g * conj(rsqrt(input * input + 1))),
+@in_floats(
+    vjp("g / conj(sqrt(input² + 1))", input=lambda g, input: g * conj(rsqrt(input * input + 1))),
     aliases=("arcsinh",),
-    compute=floating,
     domain=(-0.8, 0.8),
-    formula="g / conj(sqrt(input² + 1))",
 )
 def asinh(xp: Any, input: Array) -> Array:
     """The number whose hyperbolic sine each element is."""
@@ -187,24 +156,18 @@ def _by_cosh(g: Any, input: Any) -> Any:
     return g * rsqrt(input * input - 1)
 
 
-@elementwise(
-    vjp(input=lambda g, input: _by_cosh(g, input)),
-    aliases=("arccosh",),
-    compute=floating,
-    domain=(1.3, 3.0),
-    formula="g / conj(sqrt(input² - 1))",
+@in_floats(
+    vjp("g / conj(sqrt(input² - 1))", input=_by_cosh), aliases=("arccosh",), domain=(1.3, 3.0)
 )
 def acosh(xp: Any, input: Array) -> Array:
     """The number, 0 or more, whose hyperbolic cosine each element is."""
     return xp.arccosh(input)
 
 
-@elementwise(
-    vjp(input=lambda g, input: g / conj(1 - input * input)),
+@in_floats(
+    vjp("g / conj(1 - input²)", input=lambda g, input: g / conj(1 - input * input)),
     aliases=("arctanh",),
-    compute=floating,
     domain=(-0.8, 0.8),
-    formula="g / conj(1 - input²)",
 )
 def atanh(xp: Any, input: Array) -> Array:
     """The number whose hyperbolic tangent each element is."""
@@ -217,25 +180,23 @@ def _by_sinc(g: Any, input: Any) -> Any:
     return where(square == 0, 0, g * conj((x * cos(x) - sin(x)) / square))
 
 
-@elementwise(
-    vjp(input=lambda g, input: _by_sinc(g, input)),
+@in_floats(
+    vjp("g conj((cos(π input) - out) / input), 0 at 0", input=_by_sinc),
     aliases=("special.sinc",),
-    compute=floating,
     domain=(0.3, 2.0),
-    formula="g conj((cos(π input) - out) / input), 0 at 0",
 )
 def sinc(xp: Any, input: Array) -> Array:
     """sin(πx) / (πx), which is 1 at 0."""
     return xp.sinc(input)
 
 
-@elementwise(vjp(input=lambda g: g * (pi / 180)), takes=REAL, compute=floating, formula="g π / 180")
+@in_real_floats(vjp("g π / 180", input=lambda g: g * (pi / 180)))
 def deg2rad(xp: Any, input: Array) -> Array:
     """Degrees as radians."""
     return xp.multiply(input, pi / 180)
 
 
-@elementwise(vjp(input=lambda g: g * (180 / pi)), takes=REAL, compute=floating, formula="g 180 / π")
+@in_real_floats(vjp("g 180 / π", input=lambda g: g * (180 / pi)))
 def rad2deg(xp: Any, input: Array) -> Array:
     """Radians as degrees."""
     return xp.multiply(input, 180 / pi)

@@ -62,14 +62,7 @@ def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
 
 
 @reduction(
-    vjp(
-        input=lambda g, input, dim, correction, input_spec, out_spec: _var_gradient(
-            g, input, dim, correction, input_spec, out_spec
-        )
-    ),
-    takes=INEXACT,
-    result=real_of,
-    formula="2 g (input - mean) / (n - correction)",
+    vjp("2 g (input - mean) / (n - correction)", input=_var_gradient), takes=INEXACT, result=real_of
 )
 def var(
     xp: Any,
@@ -84,14 +77,9 @@ def var(
 
 
 @reduction(
-    vjp(
-        input=lambda g, input, out, dim, correction, input_spec, out_spec: _std_gradient(
-            g, input, out, dim, correction, input_spec, out_spec
-        )
-    ),
+    vjp("g (input - mean) / ((n - correction) out)", input=_std_gradient),
     takes=INEXACT,
     result=real_of,
-    formula="g (input - mean) / ((n - correction) out)",
 )
 def std(
     xp: Any,

@@ -40,10 +40,7 @@ def _written_in_each(b: Any) -> Any:
     return where(view_scatter(base, False, chain), b.front("input"), 0)
 
 
-_RULES = vjp(
-    input=lambda g, chain: view_scatter(contiguous(g), 0, chain),
-    src=lambda g, chain: seen_through(g, chain),
-)
+_RULES = vjp(input=lambda g, chain: view_scatter(contiguous(g), 0, chain), src=seen_through)
 
 
 @primitive(

@@ -56,11 +56,10 @@ def _zeros_in_each(b: Any) -> Any:
 
 
 @primitive(
-    vjp(input=lambda g, part, where: _seen(g, part, where)),
+    vjp("the part of g", input=_seen),
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
     public=False,
-    formula="the part of g",
     batch=_placed_in_each,
     linear=True,
 )
@@ -90,16 +89,16 @@ def _named(part: str, where: Data) -> dict[str, Any]:
 
 @primitive(
     vjp(
+        "input: g with the part set to 0; src: the part of g",
         input=lambda g, src_spec, part, where: replaced(
             g, zeros_of(g, src_spec.shape), part, where
         ),
-        src=lambda g, part, where: _seen(g, part, where),
+        src=_seen,
     ),
     spec=_replaceable,
     exact=True,
     public=False,
     grad_name=lambda named: f"{named['part'].title().replace('_', '')}ScatterBackward0",
-    formula="input: g with the part set to 0; src: the part of g",
     batch=_replaced_in_each,
     linear=True,
 )
@@ -240,7 +239,7 @@ def _linalg_diagonal(A: Array, *, offset: int = 0, dim1: int = -2, dim2: int = -
     return diagonal(A, offset, axis("diagonal", dim1, A.ndim), axis("diagonal", dim2, A.ndim))
 
 
-@view(vjp(input=lambda g: g), formula="g", public=False)
+@view(vjp("g", input=lambda g: g), public=False)
 def alias(xp: Any, input: Array) -> Array:
     """The tensor itself, as a view."""
     return input[...]
