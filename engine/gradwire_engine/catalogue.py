@@ -13,6 +13,9 @@ CATALOGUE: dict[str, Op] = {}
 ALIASES: dict[str, str] = {}
 """From another name of an op to its name."""
 
+ATTRIBUTES = ("T", "mT", "H", "mH", "real", "imag")
+"""Ops that torch has as attributes of a tensor, without brackets."""
+
 _BY_LAST_PART: dict[str, list[str]] = {}
 
 

@@ -6,11 +6,14 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 from inspect import unwrap
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 
 import gradwire_engine
-from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.catalogue import ALIASES, CATALOGUE
+from gradwire_engine.signature import KINDS
+from gradwire_engine.spec import DTYPES
 
 ENGINE = Path(gradwire_engine.__file__).parent
 MOST_LINES = 8
@@ -58,6 +61,57 @@ def test_no_file_of_ops_is_long() -> None:
     sizes = {path.name: len(path.read_text().splitlines()) for path in ENGINE.rglob("ops/*.py")}
     assert len(sizes) > 100
     assert {name: size for name, size in sizes.items() if size > LONGEST_FILE} == {}
+
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ("engine", "service", "clients", "docs")
+MEANINGS = {*KINDS.values(), *DTYPES, "float", "int", "half", "double", "short", "long"}
+"""Names of ops that mean something else as well: kinds of parameters, dtypes."""
+FEW = 3
+"""Names that two lists may have in common; more would be one list written twice."""
+
+
+def listed(node: ast.AST) -> set[str]:
+    """The ops that a collection in a program's text names."""
+    match node:
+        case ast.Dict(keys=items) | ast.Tuple(elts=items) | ast.List(elts=items):
+            found = {item.value for item in items if isinstance(item, ast.Constant)}
+        case ast.Set(elts=items):
+            found = {item.value for item in items if isinstance(item, ast.Constant)}
+        case _:
+            return set()
+    return (found & {*CATALOGUE, *ALIASES}) - MEANINGS
+
+
+def lists_of_ops(folder: Path) -> dict[str, set[str]]:
+    """Every collection of more than a few ops outside their declarations, by where it stands."""
+    return {
+        f"{path.relative_to(folder)}:{node.lineno}": listed(node)
+        for part in PRODUCT
+        for path in folder.joinpath(part).rglob("*.py")
+        if "ops" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.expr) and len(listed(node)) > FEW
+    }
+
+
+def twice(lists: dict[str, set[str]]) -> list[tuple[str, str]]:
+    pairs = combinations(lists, 2)
+    return [(a, b) for a, b in pairs if len(lists[a] & lists[b]) > FEW]
+
+
+def test_no_list_of_ops_stands_twice() -> None:
+    """What gives some ops a property (a count of flops) is no second list, and stays short."""
+    found = lists_of_ops(ROOT)
+    assert twice(found) == []
+    assert {where: names for where, names in found.items() if len(names) > 10} == {}
+
+
+def test_a_list_that_stands_twice_is_found(tmp_path: Path) -> None:
+    (tmp_path / "service").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / f"service/{name}.py").write_text("NAMES = ('sin', 'cos', 'tan', 'exp')")
+    assert len(twice(lists_of_ops(tmp_path))) == 1
 
 
 def test_the_lines_of_a_declaration_are_counted_whole() -> None:

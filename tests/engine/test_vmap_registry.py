@@ -27,7 +27,11 @@ BY_ELEMENTS = {
 }  # fmt: skip
 """Ops that for some operands look at elements, which vmap refuses by name as torch does."""
 
-IN_FORM = {"squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"}
+IN_FORM = {
+    name
+    for name, op in CATALOGUE.items()
+    if op.overloads[0].function.__module__ == "gradwire_engine.reform"
+}
 """Ops that change a tensor's form in place, which a transform's value doesn't do."""
 
 IN_ROWS = {"__setitem__"}

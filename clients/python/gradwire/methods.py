@@ -13,12 +13,9 @@ from gradwire.more import METHODS
 from gradwire.options import Options
 from gradwire.size import device
 from gradwire.tensor import Tensor
-from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin, resolve
+from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.op import Op
-
-PROPERTIES = ("T", "mT", "H", "mH", "real", "imag")
-"""Ops that torch has as attributes of a tensor."""
 
 
 def install() -> None:
@@ -27,7 +24,7 @@ def install() -> None:
     for name in (*CATALOGUE, *ALIASES):
         if name not in own and "." not in name and name not in ("__getitem__", "__setitem__"):
             _install(name, resolve(name))
-    for name in PROPERTIES:
+    for name in ATTRIBUTES:
         setattr(Tensor, name, _property(resolve(name)))
     for name, method in WRITTEN.items():
         setattr(Tensor, name, method)

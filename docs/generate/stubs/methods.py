@@ -11,9 +11,9 @@ from typing import Any
 from docs.generate.stubs.calls import Argument, Way, definition, ways
 from docs.generate.stubs.python import written_in_python
 
-from gradwire.methods import PROPERTIES, WRITTEN
+from gradwire.methods import WRITTEN
 from gradwire.tensor import Tensor
-from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin, resolve
+from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
 from gradwire_engine.op import Op
 
 _SELF = Argument("self", "")
@@ -41,7 +41,7 @@ def _properties() -> dict[str, str]:
     way = Way([_SELF], "Tensor")
     return {
         name: f"{_INDENT}@property\n{definition(name, [way], resolve(name).doc, _INDENT)}"
-        for name in PROPERTIES
+        for name in ATTRIBUTES
     }
 
 

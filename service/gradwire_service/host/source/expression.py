@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from gradwire_engine.catalogue import ATTRIBUTES
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host.protocol.names import NAME
 from gradwire_service.host.source import literal
@@ -12,7 +13,6 @@ from gradwire_service.host.source.operators import BINARY, COMPARE, UNARY
 from gradwire_service.host.source.writer import Writer
 
 NAMESPACES = frozenset({"torch", "nn", "linalg", "fft", "special"})
-ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 _TENSOR = (
     'a tensor may stand here: a name, t["a.b"], x.grad, an operation (+ - * / // % ** @ & | ^ << '
