@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
-from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, next_seq
+from gradwire_engine.tape import Edge, Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, Tensor, View
 
 
@@ -28,7 +29,11 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
         raise
     if state.meter is not None and call.nbytes:
         state.meter.charge(call.nbytes)
-    result = run(call, [t.array if type(t) is Tensor else t for t in flat])
+    try:
+        result = run(call, [t.array if type(t) is Tensor else t for t in flat])
+    except GradwireError:
+        _refuse_unusable(op, args, state)
+        raise
     if op.view:
         return _wrap_views(call, flat[0], result, state)
     return _wrap(call, flat, result, state)
@@ -37,9 +42,13 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
 def _refuse_unusable(op: Primitive, args: tuple[Any, ...], state: State) -> None:
     """Of several things wrong, torch names first that a view may not be used any more."""
     if state.grad and op.differentiable:
-        for item in args:
-            if type(item) is Tensor:
-                item.edge  # noqa: B018 (it raises that)
+        _look_back(args)
+
+
+def _look_back(items: Iterable[Any]) -> None:
+    for item in items:
+        if type(item) is Tensor:
+            item.edge  # noqa: B018 (it raises that a view may not be used any more)
 
 
 _PLAIN = frozenset({bool, int, str, type(None), DType})
@@ -155,6 +164,8 @@ def _device(op: Primitive, flat: list[Any], state: State) -> str:
 def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
     """Make the node of a call if a gradient can flow; also which outputs it has to save."""
     if not state.grad or not call.op.differentiable:
+        if state.grad and call.op.looks_back:
+            _look_back(flat)
         return None, ()
     if not call.differentiable and call.outputs:
         return None, ()
@@ -168,12 +179,10 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     needs = tuple([edge is not None for edge in edges])
     if not call.outputs:  # unbind of an axis of size 0
         return None, ()
-    if True not in needs:
-        nowhere = tuple(map(_nowhere, flat, ruled))
-        if not any(nowhere):
-            return None, ()
-        if sum(ruled) == 1:  # else it saves nothing, as torch has it
-            edges, needs = nowhere, tuple([edge is not None for edge in nowhere])
+    if True not in needs and not any(map(_leads_nowhere, flat, ruled)):
+        return None, ()
+    if all(map(_unknown_to_autograd, flat)):
+        return None, ()
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
@@ -188,11 +197,14 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     return node, tuple([~place for place in recipe.saved if place < 0])
 
 
-def _nowhere(operand: Any, wanted: bool) -> Edge | None:
-    """The edge of a view made in no_grad that requires grad: it is recorded, but to no end."""
-    if type(operand) is not Tensor or operand.view is None or not operand.requires_grad:
-        return None
-    return AccumulateGrad(operand.alias(None)) if wanted else None
+def _leads_nowhere(operand: Any, wanted: bool) -> bool:
+    """Whether it is a view made in no_grad that requires grad: it is recorded, but to no end."""
+    return type(operand) is Tensor and wanted and operand.view is not None and operand.requires_grad
+
+
+def _unknown_to_autograd(operand: Any) -> bool:
+    """Whether nothing is recorded for its sake, whatever it says to require."""
+    return type(operand) is not Tensor or bool(operand.flags & INFERENCE)
 
 
 def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:
@@ -238,7 +250,9 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
     node, _ = record(call, [source], state)
     old = source.view
     chain = () if old is None else old.chain
-    base = source if old is None or old.base is None else old.base
+    base: Tensor | None = source if old is None or old.base is None else old.base
+    if source.flags & INFERENCE:
+        base = None  # of which autograd tracks no views
     version = source.storage.version
     depth = None if old is None or old.base is None else old.depth
     creation = _creation(call, old, state)

@@ -70,6 +70,7 @@ def elementwise(
     check: Callable[[dict[str, Any]], None] | None = None,
     numbers: tuple[str, ...] | None = None,
     alone: bool = False,
+    as_given: tuple[str, ...] = (),
     public: bool = True,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
@@ -81,6 +82,7 @@ def elementwise(
     takes: categories that the promoted dtype may have; refusal: the class that others raise.
     check: raises when arguments don't fit.
     numbers: operands that may be Python numbers; None: all. alone: even all of them at once.
+    as_given: those of them that the kernel gets as they are, not wrapped around in ints' dtypes.
     domain: the real interval in which the op is smooth, for tests of its derivative.
     """
 
@@ -94,7 +96,8 @@ def elementwise(
         if check is not None:
             check(named)
         dtype = compute(promoted)
-        return Inferred(Spec(shape, result(dtype), ""), dtype, kept=unpromoted)
+        numbers_kept = tuple(n for n in as_given if isinstance(named[n], Weak))
+        return Inferred(Spec(shape, result(dtype), ""), dtype, kept=(*unpromoted, *numbers_kept))
 
     def declare(kernel: Kernel) -> Primitive:
         called = _name(kernel, name, space)

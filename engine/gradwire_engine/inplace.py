@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwire_engine.apply import save_outputs
+from gradwire_engine.apply import planned, save_outputs
 from gradwire_engine.arrays import backend
 from gradwire_engine.call import find_call, write_through
 from gradwire_engine.catalogue import inplace_twin, resolve
@@ -26,7 +26,15 @@ from gradwire_engine.overlap import overlaps, refuse_overlap, refuse_partial_ove
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, bare, next_seq
-from gradwire_engine.tensor import INFERENCE, Storage, Tensor, View, check_view, move_retained
+from gradwire_engine.tensor import (
+    COUNTED,
+    INFERENCE,
+    Storage,
+    Tensor,
+    View,
+    check_view,
+    move_retained,
+)
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
@@ -73,7 +81,9 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if isinstance(overload, Composite) and overload.name == name:
         return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
     if type(target) is Tensor:
-        check_writable(name, target, any(type(o) is Tensor and o.requires_grad for o in others))
+        by_tensor = name == "fill_" and type(others[0]) is Tensor
+        asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
+        check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
         if getattr(overload, "family", "") == "elementwise" or name == "copy_":
             refuse_partial_overlap(name, target, others)
         elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
@@ -85,10 +95,10 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
             f"abs_: the magnitudes of a {target.dtype.name} tensor are real",
             "use abs, which gives a real tensor",
         )
-    value = overload(held, *others)
     if name == "index_add_" and type(target) is Tensor:
+        planned(overload, (held, *others))  # what is wrong with shapes is said first
         refuse_overlap(name, target, others)
-    value = _own(name, value, held, others)
+    value = _own(name, overload(held, *others), held, others)
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
@@ -157,13 +167,13 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
     requires_grad: whether anything that is written does.
     """
     state = local.state
-    if tensor.is_inference and not state.inference:
+    if tensor.is_inference and not state.inference and not tensor.flags & COUNTED:
         raise error(
             "inference_tensor",
             f"{name}: in-place update of an inference tensor outside inference mode",
             "make a normal tensor of it with clone()",
         )
-    if state.grad and ((requires_grad and tensor.dtype.differentiable) or tensor.requires_grad):
+    if state.grad and ((requires_grad and _keeps_history(name, tensor)) or tensor.requires_grad):
         _check_history(name, tensor)
     if tensor.view is not None and name not in _SAME_EVERYWHERE and overlaps(tensor.array):
         raise error(
@@ -171,6 +181,11 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
             f"{name}: several elements of this expanded view share one place in memory",
             "clone() it first",
         )
+
+
+def _keeps_history(name: str, tensor: Tensor) -> bool:
+    """Whether a write of what requires grad concerns the history: copies to ints are let be."""
+    return tensor.dtype.differentiable or name not in ("copy_", "__setitem__")
 
 
 def _check_history(name: str, tensor: Tensor) -> None:

@@ -98,6 +98,7 @@ class Primitive(Overload):
     holomorphic: of an elementwise op, false where a complex operand is conjugated on the way.
     by_strides: what a view shows depends on how the tensor lies in memory.
     batch: the rule for operands with a batch axis, where the family's does not fit: batch/rules.py.
+    looks_back: torch writes it in differentiable ops, so a view that may not be used is refused.
     keeps_result: on which operands the result is saved though only another operand's rule has it.
     """
 
@@ -127,6 +128,7 @@ class Primitive(Overload):
         by_strides: bool = False,
         batch: Callable[[Any], Any] | None = None,
         keeps_result: Callable[[tuple[Any, ...]], bool] | None = None,
+        looks_back: bool = False,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.kernel = kernel
@@ -143,6 +145,7 @@ class Primitive(Overload):
         self.holomorphic = holomorphic
         self.batch = batch
         self.keeps_result = keeps_result
+        self.looks_back = looks_back
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places

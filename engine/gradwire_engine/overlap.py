@@ -19,10 +19,12 @@ def overlaps(array: Any) -> bool:
 
 def dense(array: Any) -> bool:
     """Whether an array fills its stretch of memory, each place once, its axes in any order."""
+    if 0 in array.shape and not any(array.strides):  # as NumPy lays out what has no elements
+        return True
     step = array.itemsize
     axes = sorted(zip(array.strides, array.shape, strict=True))
     for stride, size in axes:
-        if size == 1:
+        if size < 2:
             continue
         if stride != step:
             return False
@@ -61,8 +63,13 @@ def _shares(target: Tensor, other: Any) -> bool:
 
 def _partly(a: Any, b: Any) -> bool:
     """Whether two arrays have memory in common without being the same elements."""
-    same = (_start(a), a.nbytes) == (_start(b), b.nbytes)
-    return _touch(a, b) and not (same and a.strides == b.strides)
+    same = _start(a) == _start(b) and a.shape == b.shape and _steps(a) == _steps(b)
+    return _touch(a, b) and not same
+
+
+def _steps(array: Any) -> list[tuple[int, int]]:
+    """Size and stride of each axis that has steps: of others the stride means nothing."""
+    return [(n, s) for n, s in zip(array.shape, array.strides, strict=True) if n > 1]
 
 
 def _touch(a: Any, b: Any) -> bool:

@@ -58,10 +58,18 @@ def ones(spec: Spec) -> Tensor:
 
 def _filled(spec: Spec, value: int) -> Tensor:
     if spec.device == "meta":
-        return Tensor(phantom_of(spec), spec, None)
+        return _in_mode(Tensor(phantom_of(spec), spec, None))
     found = backend(spec.device)
     array = found.xp.full(spec.shape, value, spec.dtype.numpy)
-    return Tensor(found.from_numpy(array) if spec.device == SYMBOLIC else array, spec, None)
+    return _in_mode(
+        Tensor(found.from_numpy(array) if spec.device == SYMBOLIC else array, spec, None)
+    )
+
+
+def _in_mode(made: Tensor) -> Tensor:
+    if local.state.inference:
+        made.flags = INFERENCE
+    return made
 
 
 def add_pending(pending: Pending, edge: Edge, g: Any) -> None:

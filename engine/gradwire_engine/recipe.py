@@ -25,6 +25,9 @@ class Span:
 class Recipe:
     """How a node of this call is made and walked.
 
+    Where nothing needs a gradient, yet a node is there (of a view made in no_grad), it keeps what
+    torch keeps then.
+
     saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
     """
 
@@ -41,13 +44,13 @@ class Recipe:
             or any(needs[by_name[rule.operand].start : by_name[rule.operand].stop])
         ]
         places: dict[str, list[int]] = {}
-        for rule in wanted:
-            for name in rule.saved:
-                if name in by_name:
-                    places[name] = list(range(by_name[name].start, by_name[name].stop))
-                else:
-                    places[name] = [~call.op.outputs.index(name)]
-        if wanted and call.op.keeps_result is not None and call.op.keeps_result(call.inputs):
+        names = [n for rule in wanted for n in rule.saved] if wanted else rules.common
+        for name in names:
+            if name in by_name:
+                places[name] = list(range(by_name[name].start, by_name[name].stop))
+            else:
+                places[name] = [~call.op.outputs.index(name)]
+        if call.op.keeps_result is not None and call.op.keeps_result(call.inputs):
             places.setdefault("out", [~0])
         self.saved: tuple[int, ...] = tuple(p for found in places.values() for p in found)
         index = {place: i for i, place in enumerate(self.saved)}

@@ -27,7 +27,7 @@ class Rule(NamedTuple):
 class Rules:
     """All rules of an op by operand."""
 
-    __slots__ = ("by_operand", "joint", "saved_names")
+    __slots__ = ("by_operand", "common", "joint", "saved_names")
 
     def __init__(
         self,
@@ -48,6 +48,9 @@ class Rules:
             raise TypeError(f"op {op}: either one joint rule or a rule for each operand")
         names = [n for rule in self.all() for n in rule.saved]
         self.saved_names = tuple(dict.fromkeys(names))
+        several = len(self.by_operand) > 1
+        # what torch saves whichever of the rules is to run, even where none is
+        self.common = tuple(n for n in self.saved_names if names.count(n) > 1 or not several)
 
     def all(self) -> list[Rule]:
         return [self.joint] if self.joint else list(self.by_operand.values())

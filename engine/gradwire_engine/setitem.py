@@ -10,6 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.inplace import check_writable, content, write
 from gradwire_engine.journal import assign
+from gradwire_engine.mode import local
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
 from gradwire_engine.ops.creation import fits, full
@@ -41,12 +42,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if found.indices is None:
         if type(found.seen) is Tensor and getattr(value, "shape", None) == found.seen.shape:
             refuse_partial_overlap("__setitem__", found.seen, (value,))
-        filled = found.seen.shape and not getattr(value, "shape", ())
-        value = _fitting(value)
-        put_in = copy_ if getattr(value, "shape", ()) else fill
-        written = put_in(_overwritten(found.seen), value)
-        called("FillBackward3" if filled else "CopyBackwards", written)
-        write("__setitem__", found.seen, written)
+        _put(found.seen, value)
     else:
         values = _fitting(value)
         if type(values) not in VALUE_TYPES:
@@ -58,6 +54,20 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         put = index_put_at(content(found.seen), found.indices, values)
         write("index_put_", found.seen, put)
     return input
+
+
+def _put(seen: Any, value: Any) -> None:
+    """Copy a tensor of this shape as it is; fill with a lone element; copy what broadcasts."""
+    shape = getattr(value, "shape", ())
+    filled = bool(seen.shape) and not shape
+    name = "fill_.Tensor" if filled and type(value) in VALUE_TYPES else "__setitem__"
+    if type(seen) is Tensor:
+        check_writable(name, seen, getattr(value, "requires_grad", False))
+    if shape and shape != seen.shape:
+        value = _fitting(value)
+    put_in = copy_ if getattr(value, "shape", ()) else fill
+    written = put_in(_overwritten(seen), value)
+    write(name, seen, called("FillBackward3" if filled else "CopyBackwards", written))
 
 
 def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
@@ -77,6 +87,8 @@ def detach_(input: Array) -> Array:
     """Forget the tensor's history in place: it becomes a leaf that requires no grad."""
     if type(input) is not Tensor:
         return input.detach_()
+    if local.state.inference or input.is_inference:  # as in torch, where autograd is not there
+        return input
     if input.view is not None and input.view.base is not None:
         raise error(
             "view_in_place",

@@ -16,7 +16,7 @@ from gradwire_engine.call import Call, follow
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
-from gradwire_engine.op import APPLY
+from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Shape, Spec, dtype_of
 from gradwire_engine.tape import RETAIN, AccumulateGrad, Edge, Node, Output, place, target
@@ -27,6 +27,9 @@ RETAINS = 2
 """Flag of a non-leaf that keeps its gradient."""
 VIEW = 4
 """Flag of a tensor that sees a storage through views."""
+COUNTED = 8
+"""Flag of an inference tensor that was detached outside inference mode: its writes are counted
+from there, so torch lets it be written."""
 
 
 class Storage:
@@ -300,7 +303,8 @@ class Tensor:
         if view is not None:
             view = View(view.chain, None, "detached", self.storage.version)
         found = Tensor.sharing(self.storage, self.spec, None, view)
-        found.flags |= self.flags & INFERENCE
+        if self.flags & INFERENCE:
+            found.flags |= INFERENCE if local.state.inference else INFERENCE | COUNTED
         return found
 
     def alias(self, edge: Edge | None) -> Tensor:
@@ -402,6 +406,8 @@ def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:
             seen = seen if call.single else seen[index]
     finally:
         state.grad = grad
+    if 0 in seen.shape and all(call.outputs[i].dtype is base.dtype for call, i in way):
+        seen = apply(PRIMITIVES["none_of"][0], (base.alias(edge), seen.shape))
     if way and way[-1][0].outputs[way[-1][1]].dtype is way[-1][0].inputs[0].dtype:
         seen.rename_node("AsStridedBackward0")
     found: Edge | None = seen._edge

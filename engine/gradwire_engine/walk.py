@@ -92,8 +92,7 @@ def _walk(
         if g is None:
             continue
         if useful is not None and node not in useful:
-            if node is only and node is not None:  # its hooks see what comes
-                arrived(node, g, reading, retained)
+            _passed_by(node, only, g, reading, retained)
             continue
         if node in captured and _leads_on(node, useful or set()):
             _capture(node, g, found)  # before its hooks, as torch has it here
@@ -106,13 +105,19 @@ def _walk(
             if type(node) is AccumulateGrad:
                 _at_leaf(node, g, pending, reading, into_grad)
                 continue
-        recipe = node.recipe
-        charge(recipe.gradient_bytes)
-        take(node, recipe, g, pending, useful)
-        walked.append(node)
+        if not _idle(node, captured, useful):
+            charge(node.recipe.gradient_bytes)
+            take(node, node.recipe, g, pending, useful)
+            walked.append(node)
     for tensor, g in retained:
         _retain(tensor, g, reading)
     return found, pending, walked
+
+
+def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:
+    """A node that leads nowhere wanted is not run; the only root's hooks see what comes."""
+    if node is only and node is not None:
+        arrived(node, g, reading, retained)
 
 
 def _begun(roots: Sequence[tuple[Edge, Any]]) -> Pending:
@@ -125,6 +130,18 @@ def _begun(roots: Sequence[tuple[Edge, Any]]) -> Pending:
 
 def _nodes(ends: Iterable[Any]) -> set[Node]:
     return {end for end in ends if type(end) is Node}
+
+
+def _idle(node: Node, captured: set[Node], useful: Useful) -> bool:
+    """Whether torch has the work of this node further down, where the walk does not come.
+
+    By its name it is a view there, which can't fail.
+    """
+    call = node.recipe.call
+    named_as_view = not getattr(call.op, "view", False) and call.name.startswith(
+        ("Squeeze", "UnsafeView")
+    )
+    return named_as_view and node in captured and not _leads_on(node, useful or set())
 
 
 def edge_key(edge: Edge) -> Any:

@@ -34,6 +34,5 @@ def test_programs_do_the_same_over_http(part: int, server_url: str) -> None:
 def test_errors_are_a_tenth_and_every_kind_comes_up() -> None:
     """What programs hold is torch's affair alone: no run of ours is needed to count it."""
     found = counted(seeds_from(SEED, EMBEDDED), None)
-    assert found.errors >= found.steps / 10
     assert found.kinds.keys() == KINDS.keys()
-    assert min(found.kinds.values()) >= EMBEDDED / 10, found.summary()
+    assert not found.shortcomings(), found.summary()

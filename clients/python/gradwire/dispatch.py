@@ -42,6 +42,8 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
                 return _ask(session, op, args, kwargs, recording.mark)
             numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
             if numbers is None:
+                if _has_places(op, args, kwargs):
+                    _ask_why(session, step_of(op.name, args, kwargs), recording.mark)
                 raise
             found = call(op, *numbers)
         else:
@@ -73,12 +75,29 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
             run(name, overload, values)
         except GradwireError as problem:
             if problem.code != "data_dependent_shape":
+                if _has_places(overload, args, kwargs):
+                    _ask_why(session, step_of(name, args, kwargs), recording.mark)
                 raise
             write(name, values[0], asked(values, target.shape, target.dtype, _WRITTEN))
         session.record(step_of(name, args, kwargs), mark=recording.mark)
         if local.state.grad or recording.fallible:
             session.flush()
     return target
+
+
+def _has_places(op: Op, args: Args, kwargs: Kwargs) -> bool:
+    """Whether tensors of ints say places, which may be out of range: only the host can know."""
+    if innermost() is not None or not (op.name in _INDEXED or getattr(op, "fallible", False)):
+        return False
+    others = tensors_in((*args[1:], *kwargs.values()))
+    return any(t.dtype.category == INTEGER for t in others)
+
+
+def _ask_why(session: Session, step: dict[str, Any], mark: int) -> None:
+    """Let the host raise what it finds wrong first, which need not be what was found here."""
+    session.journal.rollback(mark)
+    session.record(step, mark=mark)
+    session.flush()
 
 
 _WRITTEN = "IndexPutBackward0"

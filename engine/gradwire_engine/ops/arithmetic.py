@@ -236,6 +236,30 @@ def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     return xp.add(input, quotient if value == 1 else xp.multiply(quotient, value))
 
 
+def refuse_bools(asked: str, *specs: Any) -> None:
+    """A derivative that subtracts has none where an operand is a bool tensor, as in torch."""
+    for spec in specs:
+        if isinstance(spec, Spec) and spec.dtype.category == BOOL:
+            raise error(
+                "dtype_mismatch",
+                f"{asked}: its derivative subtracts, which a bool tensor does not do",
+                "convert the bool tensor to floats first",
+            )
+
+
+def _one_dtype(named: dict[str, Any]) -> None:
+    """Lerp converts nothing but a weight without axes."""
+    wanted = named["input"].dtype
+    for name in ("end", "weight"):
+        spec = named[name]
+        if isinstance(spec, Spec) and spec.dtype is not wanted and (name == "end" or spec.shape):
+            raise error(
+                "dtype_mismatch",
+                f"lerp: input is {wanted.name}, {name} is {spec.dtype.name}",
+                "convert one of them",
+            )
+
+
 def nearer_end(weight: Any) -> Any:
     """Whether lerp is better counted from `end`: it is exact at both ends then."""
     return abs(weight) >= 0.5
@@ -248,6 +272,7 @@ def nearer_end(weight: Any) -> Any:
         end=lambda g, weight: g * conj(weight),
     ),
     takes=INEXACT,
+    check=_one_dtype,
     grad_name="LerpBackward0",
     numbers=(),
 )
@@ -268,6 +293,7 @@ def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
     ),
     name="lerp",
     takes=INEXACT,
+    check=_one_dtype,
     grad_name="LerpBackward1",
     numbers=(),
 )

@@ -64,7 +64,7 @@ def _rolls(input: Spec, shifts: Ints, dims: Ints | None) -> Spec:
             f"roll: {len(shifts)} shifts for {len(dims or ())} dims",
             "give one shift for each dim; without dims one shift for all elements in a row",
         )
-    for dim in dims or ():
+    for dim in dims or () if input.size else ():
         axis("roll", dim, len(input.shape))
     if dims and not input.shape:
         raise error("invalid_argument", f"roll: dims {list(dims)} of a scalar", raised=IndexError)
@@ -84,7 +84,7 @@ def _rolled(b: Any) -> Any:
 )
 def roll(xp: Any, input: Array, shifts: Ints, dims: Ints | None = None) -> Array:
     """Shift elements along axes; those that leave at one end come in at the other."""
-    if not input.ndim:
+    if not input.ndim or not input.size:
         return input
     return xp.roll(input, shifts, dims) if dims else xp.roll(input, shifts[0])
 

@@ -17,12 +17,12 @@ from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import BOOL, COMPLEX, INTEGER, Spec, dtype_of
+from gradwire_engine.spec import BOOL, COMPLEX, INTEGER, Spec, bool_, dtype_of, uint8
 
 
 def _needs_condition(named: dict[str, Any]) -> None:
     spec = named["condition"]
-    if spec.dtype.category != BOOL:
+    if spec.dtype not in (bool_, uint8):
         raise error(
             "dtype_mismatch",
             f"where: the condition must be bool, it is {spec}",

@@ -63,7 +63,7 @@ def isinf(xp: Any, input: Array) -> Array:
     return xp.isinf(input)
 
 
-@elementwise(result=to_bool, inplace=False)
+@elementwise(result=to_bool, inplace=False, looks_back=True)
 def isfinite(xp: Any, input: Array) -> Array:
     """Whether an element is finite, both parts of a complex one."""
     return xp.isfinite(input)

@@ -78,7 +78,8 @@ def view_as_complex(xp: Any, input: Array) -> Array:
             "and stride 1",
             "make it so with stack((real, imag), -1)",
         )
-    if input.dtype.kind != "f" or step < 4 or any(s % (2 * step) for s in input.strides[:-1]):
+    steps = [s for n, s in zip(input.shape[:-1], input.strides[:-1], strict=True) if n > 1]
+    if input.dtype.kind != "f" or step < 4 or any(s % (2 * step) for s in steps):
         raise error(
             "dtype_mismatch",
             "view_as_complex: the tensor must be float32 or float64, with even strides",

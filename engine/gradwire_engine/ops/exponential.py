@@ -9,7 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, elementwise, in_floats, in_real_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
-from gradwire_engine.ops.arithmetic import conj, is_complex
+from gradwire_engine.ops.arithmetic import conj, is_complex, refuse_bools
 from gradwire_engine.ops.choose import where
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -86,11 +86,20 @@ def rsqrt(xp: Any, input: Array) -> Array:
     return xp.divide(1, xp.sqrt(input))
 
 
+def _away(one: Any, two: Any, *specs: Any) -> Any:
+    refuse_bools("logaddexp", *specs)
+    return two - one
+
+
 @elementwise(
     vjp(
         "input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
-        input=lambda g, input, other: g / conj(exp(other - input) + 1),
-        other=lambda g, input, other: g / conj(exp(input - other) + 1),
+        input=lambda g, input, other, input_spec, other_spec: (
+            g / conj(exp(_away(input, other, input_spec, other_spec)) + 1)
+        ),
+        other=lambda g, input, other, input_spec, other_spec: (
+            g / conj(exp(_away(other, input, input_spec, other_spec)) + 1)
+        ),
     ),
     takes=INEXACT,
     inplace=False,
@@ -107,8 +116,12 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     vjp(
         "input: g / (1 + 2^(other - input)); other: g / (1 + 2^(input - other))",
-        input=lambda g, input, other: g / (exp2(other - input) + 1),
-        other=lambda g, input, other: g / (exp2(input - other) + 1),
+        input=lambda g, input, other, input_spec, other_spec: (
+            g / (exp2(_away(input, other, input_spec, other_spec)) + 1)
+        ),
+        other=lambda g, input, other, input_spec, other_spec: (
+            g / (exp2(_away(other, input, input_spec, other_spec)) + 1)
+        ),
     ),
     takes=FLOAT_ONLY,
     inplace=False,

@@ -74,7 +74,8 @@ def widened(index: Any, dim: int, shape: Shape) -> Any:
 def index_select(xp: Any, input: Array, dim: Dim, index: Array) -> Array:
     """The slices of an axis that a vector of indices names."""
     seen = input if input.ndim else input.reshape(1)
-    in_range("index_select", index, seen.shape[dim], dim=dim, negative=False)
+    raised = RuntimeError if seen.ndim > 1 and (dim == 1 or not seen.size) else IndexError
+    in_range("index_select", index, seen.shape[dim], dim=dim, negative=False, raised=raised)
     found = xp.take(seen, index.reshape(-1), axis=dim)
     return found if input.ndim else found.reshape(())
 
@@ -136,7 +137,7 @@ def corner(shape: Shape, *, without: int | None = None) -> tuple[slice, ...]:
 
 
 @primitive(
-    vjp(input=lambda g, index, dim, input_spec: gather_sum(g, index, dim, input_spec.shape)),
+    vjp(input=lambda g, input, index, dim: gather_sum(g, index, dim, tuple(input.shape))),
     spec=_gathered,
     fallible=True,
     exact=True,
@@ -210,7 +211,7 @@ def _summed_one_by_one(input: Any, index: Any, shape: Shape) -> Any:
 
 
 @primitive(
-    vjp(input=lambda g, index, input_spec: take_sum(g, index, input_spec.shape)),
+    vjp(input=lambda g, input, index: take_sum(g, index, tuple(input.shape))),
     spec=_taken,
     fallible=True,
     exact=True,

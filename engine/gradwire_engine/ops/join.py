@@ -109,6 +109,7 @@ def cat(xp: Any, tensors: Arrays, dim: int = 0) -> Array:
 def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:
     specs = _some("stack", tensors)
     shape = specs[0].shape
+    place = axis("stack", dim, len(shape) + 1)
     for i, spec in enumerate(specs):
         if spec.shape != shape:
             raise error(
@@ -117,7 +118,6 @@ def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:
                 "they must be equal",
                 "use cat to join along an axis they have",
             )
-    place = axis("stack", dim, len(shape) + 1)
     dtype = result_type(specs)
     return Inferred(Spec((*shape[:place], len(specs), *shape[place:]), dtype, ""), dtype)
 

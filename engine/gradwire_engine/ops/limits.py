@@ -12,8 +12,10 @@ from gradwire_engine.families import REAL, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.creation import fits
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
+from gradwire_engine.spec import dtype_of
 
 
 def _needs_limit(named: dict[str, Any]) -> None:
@@ -48,6 +50,13 @@ def _limit_name(kind: str) -> Any:
     return name
 
 
+def _limit(limit: Any, input: Array) -> Any:
+    """A number that limits a tensor of ints must be one that fits into them."""
+    if type(limit) in (int, float) and input.dtype.kind in "iu":
+        return fits("clamp", limit, dtype_of(input.dtype))
+    return limit
+
+
 @elementwise(
     vjp(
         "input: g where min <= input <= max; min, max: g where the limit is taken",
@@ -60,9 +69,11 @@ def _limit_name(kind: str) -> Any:
     check=_needs_limit,
     grad_name=_limit_name("Clamp"),
     numbers=("min", "max"),
+    as_given=("min", "max"),
 )
 def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = None) -> Array:
     """Limit each element to between min and max; max wins where they cross."""
+    min, max = _limit(min, input), _limit(max, input)
     if max is None:
         return xp.maximum(input, min)
     return xp.minimum(input if min is None else xp.maximum(input, min), max)
@@ -77,10 +88,11 @@ def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = N
     takes=REAL,
     grad_name=_limit_name("ClampMin"),
     numbers=("min",),
+    as_given=("min",),
 )
 def clamp_min(xp: Any, input: Array, min: Array) -> Array:
     """Limit each element from below."""
-    return xp.maximum(input, min)
+    return xp.maximum(input, _limit(min, input))
 
 
 @elementwise(
@@ -92,10 +104,11 @@ def clamp_min(xp: Any, input: Array, min: Array) -> Array:
     takes=REAL,
     grad_name=_limit_name("ClampMax"),
     numbers=("max",),
+    as_given=("max",),
 )
 def clamp_max(xp: Any, input: Array, max: Array) -> Array:
     """Limit each element from above."""
-    return xp.minimum(input, max)
+    return xp.minimum(input, _limit(max, input))
 
 
 def _halved(g: Any, a: Any, b: Any) -> Any:

@@ -227,6 +227,8 @@ def same_stack(asked: str, a: Any, b: Any) -> None:
 @composite()
 def mv(input: Array, vec: Array) -> Array:
     """Product of a matrix and a vector."""
+    if not input.shape:
+        raise error("invalid_argument", "mv: input has no axes", "give a matrix", raised=IndexError)
     need_axes("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
 

@@ -9,22 +9,24 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import NUMERIC, composite, elementwise
-from gradwire_engine.ops.arithmetic import conj, is_complex
+from gradwire_engine.ops.arithmetic import conj, is_complex, refuse_bools
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.complex import real
+from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.exponential import log
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import INTEGER, Spec, complex128, float64
+from gradwire_engine.spec import INTEGER, Spec, complex128, dtype_of, float64
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex)
 
 
-def _by_base(g: Any, input: Any, exponent: Any) -> Any:
+def _by_base(g: Any, input: Any, exponent: Any, exponent_spec: Spec | Weak) -> Any:
     """The gradient for the base: nothing where the exponent is zero."""
+    refuse_bools("pow", exponent_spec)
     if not _is_number(exponent):
         return where(exponent == 0, 0, g * conj(exponent * pow(input, exponent - 1)))
     if exponent == 0:
@@ -62,23 +64,32 @@ def _name(named: dict[str, Any]) -> str:
     takes=NUMERIC,
     grad_name=_name,
     fallible=lambda operands: _of_integers(*operands),
+    as_given=("exponent",),
     keeps_result=lambda operands: not any(isinstance(o, Weak) for o in operands),
     domain=(0.3, 2.5),
 )
 def pow(xp: Any, input: Array, exponent: Array) -> Array:
     """Raise input to the power of exponent."""
-    if type(exponent) in (int, float, complex):
+    if type(exponent) in (bool, int, float, complex):
+        if input.dtype.kind in "iu":
+            exponent = _no_fraction(exponent, input)
         shortcut = _SHORTCUTS.get(exponent)
         return xp.power(input, exponent) if shortcut is None else shortcut(xp, input)
-    if isinstance(exponent, np.signedinteger) and exponent < 0:
+    whole = exponent.dtype.kind in "iu" and input.dtype.kind in "iu"
+    if whole and not isinstance(exponent, np.generic):
+        return _whole_power(xp, input, exponent)
+    return xp.power(input, exponent)
+
+
+def _no_fraction(exponent: Any, input: Array) -> Any:
+    """The exponent for a tensor of ints: refused where it is negative or too large for them."""
+    if exponent < 0:
         raise error(
             "numerical_error",
             f"pow: integers to the power {exponent} are no integers",
             "convert the tensor to a floating dtype",
         )
-    if exponent.dtype.kind in "iu" and not isinstance(exponent, np.generic):
-        return _whole_power(xp, input, exponent)
-    return xp.power(input, exponent)
+    return fits("pow", exponent, dtype_of(input.dtype))
 
 
 _SHORTCUTS = {

@@ -12,6 +12,7 @@ from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import isnan
+from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.limits import clamp_min
@@ -59,7 +60,10 @@ def _ranks(ordered: Any, q: Any, skip_nan: bool) -> Any:
         count = to_dtype(sum(logical_not(missing), (last,), True), ordered.dtype)
         return clamp_min(mul(q, sub(count, 1)), 0)
     broken = sum(missing, (last,), True) > 0
-    return where(broken, size - 1, mul(q, size - 1))
+    top = mul(q, size - 1)
+    if isinstance(top, int | float):  # two numbers to choose from would make a float32
+        top = full((), top, dtype=ordered.dtype, device=ordered.device)
+    return where(broken, size - 1, top)
 
 
 def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:

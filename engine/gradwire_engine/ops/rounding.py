@@ -137,7 +137,10 @@ def _by_kind(name: str) -> Any:
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The rest of a division, with the sign of the divisor."""
     _refuse_zero(xp, "remainder", input, other)
-    return xp.remainder(input, other)
+    rest = xp.remainder(input, other)
+    if rest.dtype.kind != "f":
+        return rest
+    return xp.where(xp.equal(rest, 0), xp.copysign(0.0, input), rest).astype(rest.dtype, copy=False)
 
 
 @elementwise(

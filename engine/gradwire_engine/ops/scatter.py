@@ -84,7 +84,7 @@ def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Arr
     if index.size:
         seen, places = out.reshape(raised(out.shape)), index.reshape(raised(index.shape))
         in_range("scatter", places, seen.shape[dim], dim=dim, negative=False, raised=RuntimeError)
-        values = src
+        values = fits("scatter", src, dtype_of(out.dtype)) if type(src) in (int, float) else src
         if getattr(src, "shape", ()):
             values = src[corner(places.shape)]
         part = seen[corner(places.shape, without=dim)]
@@ -148,11 +148,32 @@ def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> S
             f"what is written {list(source.shape)}",
             f"the index is a vector, what is written has shape {list(wanted.shape)}",
         )
-    if not input.shape and (index.size != 1 or source.size != 1):
+    if not input.shape and index.size != source.size:
         raise error(
-            "shape_mismatch", f"{asked}: a scalar takes one index and one element", "give one"
+            "shape_mismatch",
+            f"{asked}: {index.size} indices for {source.size} elements",
+            "give an index for each element",
         )
     return input
+
+
+def _added_rows_fit(input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
+    """As torch has it here: a source without axes goes to a tensor without axes only."""
+    same_dtype("index_add", input, source)
+    if not source.shape and index.size != 1:
+        raise error(
+            "invalid_argument",
+            f"index_add: {index.size} indices for a source without axes",
+            "give a source with a slice for each index",
+            raised=IndexError,
+        )
+    if (not source.shape or not input.shape) and source.shape != input.shape:
+        raise error(
+            "shape_mismatch",
+            f"index_add: the tensor is {list(input.shape)}, the source {list(source.shape)}",
+            "they must have the same shape but for the axis indexed",
+        )
+    return _rows_fit("index_add", input, dim, index, source)
 
 
 def _rows_put(write: Any, input: Any, dim: int, index: Any, source: Any) -> Any:
@@ -181,11 +202,11 @@ def _put_one_by_one(input: Any, index: Any, source: Any, accumulate: bool) -> An
     vjp(
         "input: g; source: alpha g at the indexed slices",
         input=lambda g: g,
-        source=lambda g, index, dim, alpha, source_spec: reshape(
-            _times(index_select(g, dim, index), alpha), source_spec.shape
+        source=lambda g, source, index, dim, alpha: reshape(
+            _times(index_select(g, dim, index), alpha), tuple(source.shape)
         ),
     ),
-    spec=lambda input, dim, index, source: _rows_fit("index_add", input, dim, index, source),
+    spec=_added_rows_fit,
     inplace=True,
     fallible=True,
     batch=by_vector(
@@ -215,8 +236,8 @@ def _times(g: Any, alpha: Number) -> Any:
     vjp(
         "input: g with zeros at the indexed slices; source: g there",
         input=lambda g, index, dim: index_fill(g, dim, index, 0),
-        source=lambda g, index, dim, source_spec: reshape(
-            index_select(g, dim, index), source_spec.shape
+        source=lambda g, source, index, dim: reshape(
+            index_select(g, dim, index), tuple(source.shape)
         ),
     ),
     spec=_copied_rows_fit,
@@ -273,7 +294,10 @@ def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> A
     """Fill the slices of an axis that a vector of indices names."""
     out = xp.array(input, order="C")
     seen = out.reshape(raised(out.shape))
-    in_range("index_fill", index, seen.shape[dim], dim=dim, negative=True)
+    size = seen.shape[dim]
+    if size and not out.size:  # each slice is empty, so torch never looks at the places
+        return out
+    in_range("index_fill", index, size, dim=dim, negative=True)
     whole = out.dtype.kind in "iu" and type(value) in (int, float)
     seen[at(dim, index.reshape(-1))] = (
         fits("index_fill", value, dtype_of(out.dtype)) if whole else value
@@ -300,7 +324,7 @@ def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
     vjp(
         "input: g with zeros at the places written (g where added); source: g there",
         input=lambda g, index, accumulate: g if accumulate else put(g, index, take(g, index) * 0),
-        source=lambda g, index, source_spec: reshape(take(g, index), source_spec.shape),
+        source=lambda g, source, index: reshape(take(g, index), tuple(source.shape)),
     ),
     spec=_put_fits,
     inplace=True,

@@ -12,7 +12,7 @@ from gradwire_engine.families import primitive, view
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.expand import sum as summed_over
-from gradwire_engine.ops.views import shows_part
+from gradwire_engine.ops.views import shows_part, zeros_of
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints
 from gradwire_engine.spec import Shape
@@ -106,10 +106,16 @@ def _seen_in_each(b: Any) -> Any:
     return b.again(input=contiguous(b.front("input")), **_strided(b))
 
 
+def _seen_back(g: Any, shape: Shape, size: Ints, stride: Ints, offset: int | None) -> Any:
+    if 0 in size or 0 in shape:
+        return zeros_of(g, shape)
+    return strided_sum(g, shape, size, stride, offset)
+
+
 @shows_part
 @view(
     vjp(
-        input=lambda g, size, stride, storage_offset, input_spec: strided_sum(
+        input=lambda g, size, stride, storage_offset, input_spec: _seen_back(
             g, input_spec.shape, size, stride, storage_offset
         )
     ),

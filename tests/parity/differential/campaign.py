@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from tests.parity.differential.generate import LENGTH, program
+from tests.parity.differential.kinds import KINDS
 from tests.parity.differential.report import script
 from tests.parity.differential.rounding import ill_conditioned
 from tests.parity.differential.run import Found, compare
@@ -17,6 +18,11 @@ from tests.parity.differential.shrink import shrunk
 from tests.parity.differential.step import Program
 
 import gradwire
+
+ENOUGH = 1 / 15
+"""The share of programs in which each kind of step has to come up: of 3,000 two hundred."""
+MANY = 100
+"""Programs from which on counts say something."""
 
 
 @dataclass
@@ -39,6 +45,24 @@ class Tally:
         self.ends += other.ends
         self.failures += other.failures
 
+    def shortcomings(self) -> list[str]:
+        """What the programs had too little of: errors, or kinds of steps."""
+        found = []
+        if self.errors * 10 < self.steps:
+            found.append(f"fewer than a tenth of the steps were errors: {self.errors}")
+        least = self.programs * ENOUGH
+        rare = [f"{kind} in {self.kinds[kind]}" for kind in KINDS if self.kinds[kind] < least]
+        if rare:
+            found.append(f"kinds of steps in fewer than {least:.0f} programs: {', '.join(rare)}")
+        return found
+
+    def holds(self) -> bool:
+        """Whether no program differed, in programs that held enough to say so.
+
+        Of a handful of programs it can't be asked that everything came up.
+        """
+        return not self.failures and (self.programs < MANY or not self.shortcomings())
+
     def summary(self) -> str:
         """All counts, a line each."""
         share = self.errors / max(self.steps, 1)
@@ -48,6 +72,7 @@ class Tally:
             "programs with each kind of step:",
         ]
         lines += [f"  {n:6} {kind}" for kind, n in self.kinds.most_common()]
+        lines += self.shortcomings() if self.programs >= MANY else []
         return "\n".join([*lines, f"{len(self.failures)} programs differed"])
 
 

@@ -190,6 +190,8 @@ def _received(reply: Any, grad: Seen | None = None) -> Seen:
 
 
 def _mirrored(x: Any) -> dict[str, Any]:
+    if x._meta.grad is not None:
+        x._meta.grad.is_leaf  # noqa: B018 (a gradient may be a view that may not be used)
     return {
         "dtype": x.dtype.name,
         "shape": tuple(x.shape),

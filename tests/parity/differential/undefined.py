@@ -31,9 +31,11 @@ def undefined(variables: Mapping[str, Any], step: Step) -> bool:
 def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     """Whether torch allows or refuses a step by what means nothing.
 
-    An operand that is one element of the target: by strides of axes of size 1. zero_ of an
-    inference tensor: by whether a view of it was taken. Which of equal elements topk finds. A hook
-    of a view that may not be used any more: by whether there was another one before.
+    An operand that is one element of the target, or the target with other strides of axes of size
+    1, which lead nowhere: torch compares them too, and they depend on how a view was written.
+    zero_ of an inference tensor: by whether a view of it was taken. Which of equal elements topk
+    finds. index_fill_ along an axis without places: by how much memory lies behind the tensor. A
+    hook of a view that may not be used any more: by whether there was another one before.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
@@ -41,11 +43,30 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
         return True
     if "hook" in step.kind and step.form == "method" and _unusable(target):
         return True
+    if step.name == "index_fill_" and not target.numel():
+        return True
     if step.name == "topk" and target.detach().unique().numel() < target.numel():
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True
-    return _writes(step) and any(_one_place(target, other) for other in others)
+    if not _writes(step):
+        return False
+    written = _written(target, variables, step)
+    return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
+
+
+def _written(target: Any, variables: Mapping[str, Any], step: Step) -> Any:
+    """What a step writes to: of an item assignment the part, if a basic index names it."""
+    if step.form != "set" or any(isinstance(v, Ref) for v in _items(step.args[1])):
+        return target
+    try:
+        return target.detach()[step.args[1]]
+    except (RuntimeError, IndexError, ValueError):
+        return target
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
 
 
 def _unusable(x: Any) -> bool:
@@ -93,6 +114,14 @@ def _shifted(a: Any, b: Any) -> bool:
 def _one_place(a: Any, b: Any) -> bool:
     """Whether b is one element of a."""
     return b.numel() == 1 and b is not a and _share(a, b)
+
+
+def _same_but_strides(a: Any, b: Any) -> bool:
+    """Whether both show the same elements in the same order, told apart by empty steps alone."""
+    if (a.data_ptr(), a.shape) != (b.data_ptr(), b.shape) or a.stride() == b.stride():
+        return False
+    steps = zip(a.shape, a.stride(), b.stride(), strict=True)
+    return bool(a.numel()) and all(n == 1 or one == two for n, one, two in steps)
 
 
 def _share(a: Any, b: Any) -> bool:

@@ -1,0 +1,165 @@
+"""Corners that random programs came upon: which error is raised first, what is empty, bools."""
+
+from tests.parity.data import draw
+
+
+def indices_out_of_range(torch, see):
+    far, wide, flat = torch.tensor([5]), torch.zeros(2, 3), torch.zeros(3)
+    see.error(
+        rows=lambda: wide.index_select(0, far),
+        columns=lambda: wide.index_select(1, far),
+        vector=lambda: flat.index_select(0, far),
+        of_empty_rows=lambda: torch.zeros(3, 0).index_select(0, far),
+        of_no_rows=lambda: torch.zeros(0, 3).index_select(0, far),
+        filled=lambda: wide.index_fill_(1, far, 2.0),
+        to_itself=lambda: flat.index_add_(0, torch.tensor([5, 0, 0]), flat),
+        misshapen=lambda: flat.index_add_(0, torch.tensor([5]), torch.zeros(4)),
+        scalars=lambda: torch.tensor(1.0).index_add_(0, torch.tensor([0, 0]), torch.tensor(2.0)),
+        scalar_and_vector=lambda: torch.tensor(1.0).index_add_(0, torch.tensor([0]), flat[:1]),
+        vector_and_scalar=lambda: flat.index_add_(0, torch.tensor([0]), torch.tensor(2.0)),
+    )
+    see(nowhere=torch.zeros(2, 0).index_fill_(0, far, 2.0))
+    see(last=torch.tensor(1.0).index_copy_(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0])))
+
+
+def elements_decide_which_error(torch, see):
+    leaf = draw(torch, 1, 2, requires_grad=True)
+    parts = (leaf * 2).split(1, 1)
+    base = leaf * 2
+    view = base.split(1, 1)[0]
+    base.mul_(2)
+    see.error(
+        out_of_range=lambda: leaf.__setitem__((slice(None), torch.tensor(2)), 1.0),
+        in_range=lambda: leaf.__setitem__((slice(None), torch.tensor(1)), 1.0),
+        view_out_of_range=lambda: view[torch.tensor(-2)],
+        view_in_range=lambda: view[torch.tensor(0)],
+        dim_before_sizes=lambda: torch.stack([torch.zeros(1, 1), torch.zeros(1)], 3),
+    )
+    see(parts=parts)
+
+
+def nothing_to_roll(torch, see):
+    see(rolled=torch.zeros(2, 0).roll(1, 5))
+    see.error(roll=lambda: torch.zeros(2, 1).roll(1, 5))
+
+
+def dtypes_that_do_not_fit(torch, see):
+    x, wide = draw(torch, 2, dtype="float32"), draw(torch, 2)
+    small, mask = torch.tensor([2, 3], dtype=torch.uint8), torch.tensor([2, 0], dtype=torch.uint8)
+    see.error(
+        end=lambda: x.lerp(wide, 0.25),
+        weights=lambda: x.lerp(x, wide),
+        negative=lambda: small**-1,
+        negative_of_nothing=lambda: small[:0].pow_(-2),
+        too_large=lambda: small**300,
+        limit=lambda: small.clamp_(-1, 300),
+        condition=lambda: torch.where(torch.tensor([1, 0]), 1.0, 2.0),
+        scattered=lambda: small.scatter_(0, torch.tensor([0]), -0.25),
+    )
+    see(weight=x.lerp(x, torch.tensor(0.5, dtype=torch.float64)))
+    see(where=torch.where(mask, x, 3.0), limited=small.clamp(-1, 2), squares=small**2)
+    see(scattered=small.scatter(0, torch.tensor([0]), -1))
+
+
+def bools_in_derivatives(torch, see):
+    x, flag = draw(torch, 2, requires_grad=True), torch.tensor([True, False])
+    see.error(
+        power=lambda: x.pow(flag).sum().backward(),
+        logaddexp=lambda: torch.logaddexp(x, flag).sum().backward(),
+        logaddexp2=lambda: torch.logaddexp2(flag, x).sum().backward(),
+    )
+    torch.pow(flag + 1, x).sum().backward()
+    x.pow(torch.tensor([-1, -2])).sum().backward()
+    torch.remainder(torch.tensor([0.0, -6.0, 6.0]), torch.tensor([-3.0, 3.0, -3.0])).reciprocal()
+    see(x=x)
+
+
+def norms_of_zeros(torch, see):
+    for order in (0.5, 1, 1.5, 2, 3, float("inf")):
+        for g in (1.0, float("nan"), float("inf")):
+            x = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+            x.norm(order).backward(torch.tensor(g, dtype=torch.float64))
+            see(x=x)
+
+
+def histories_of_nothing(torch, see):
+    def graph(made):
+        x = torch.ones(0, 2, dtype=torch.float64, requires_grad=True)
+        y = made(x * 2)
+        y.backward(y.clone(), create_graph=True)
+        see(requires_grad=x.grad.requires_grad, shape=tuple(x.grad.shape))
+
+    def after_a_write(x):
+        view = x[:, 0]
+        x.mul_(2)
+        return view
+
+    graph(lambda x: torch.cat([x.flatten(), x.flatten()]))
+    graph(lambda x: x.as_strided((0,), (1,)))
+    graph(lambda x: x[:, 0])
+    graph(after_a_write)
+
+
+def inference_tensors_detached(torch, see):
+    with torch.inference_mode():
+        x = draw(torch, 3)
+        inside = x.detach()
+    y, part = x.detach(), x[:1]
+    y.mul_(2)
+    see(x=x, y=y, inference=(y.is_inference(), inside.is_inference()))
+    see.error(
+        kept=lambda: draw(torch, 3, requires_grad=True) * y,
+        leaf=lambda: y.requires_grad_(),
+    )
+    part.detach_()
+    see(part=part)
+
+
+def detached_in_place_in_inference_mode(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    y = x * 2
+    view = y[:1]
+    with torch.inference_mode():
+        y.detach_()
+        view.detach_()
+    see(y=y.requires_grad, view=view.requires_grad)
+    see.error(view=lambda: view.detach_())
+
+
+def views_that_may_not_be_used(torch, see):
+    base = draw(torch, 2, requires_grad=True) * 2
+    view = base.split(1)[0]
+    base.mul_(2)
+    ints = torch.zeros(1, dtype=torch.int64)
+    see.error(finite=lambda: view.isfinite(), add=lambda: view + 1)
+    see(infinite=view.isinf(), nan=view.isnan())
+    ints[:] = view
+    see(ints=ints)
+
+
+def what_requires_grad_written_into_ints(torch, see):
+    one = torch.ones((), dtype=torch.float64, requires_grad=True)
+    with torch.no_grad():
+        view = torch.zeros(2, 3, dtype=torch.int64).view(6)
+    flags = torch.tensor([True, True]).split(1)[0]
+    see.error(
+        filled=lambda: view.__setitem__(slice(1), one),
+        flag=lambda: flags.__setitem__(slice(0), one),
+    )
+    view[:1] = one.reshape(1)
+    see(view=view)
+
+
+def operands_in_the_same_memory(torch, see):
+    x = draw(torch, 1, 3, 2)
+    wide = torch.ones(1).expand(2)
+    see.error(
+        one_tensor=lambda: wide.fill_(torch.tensor(2.0)),
+        item=lambda: wide.__setitem__(..., torch.tensor(2.0)),
+        more_axes=lambda: x.unflatten(0, (1, -1)).mul_(x),
+        part=lambda: x[:, 1:].add_(x[:, :2]),
+    )
+    see(one_number=wide.fill_(2.0))
+    whole = x.view(1, 3, 2)
+    x.add_(whole)
+    see(x=x)
