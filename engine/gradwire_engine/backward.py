@@ -68,9 +68,12 @@ def grad(
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     rows = _rows(outputs, grad_outputs) if is_grads_batched else None
     keep = create_graph if retain_graph is None else retain_graph
-    level = local.state.level + 1  # a transform in progress: see levels.py
-    with using(level=level, grad=create_graph):
-        reading = _reading(outputs, create_graph, rows, level)
+    state = local.state
+    before = state.level, state.grad
+    state.level += 1  # a transform in progress: see levels.py
+    state.grad = create_graph and not state.inference
+    try:
+        reading = _reading(outputs, create_graph, rows, state.level)
         roots = _roots("grad", outputs, grad_outputs, reading, batched=is_grads_batched)
         found = walk(roots, reading, keep, wanted=wanted, into_grad=False)
         results: list[Tensor | None] = []
@@ -82,7 +85,9 @@ def grad(
                 results.append(reading.tensor(value, x.spec))
             else:
                 results.append(_nothing(x, create_graph) if materialize_grads else None)
-    return results
+        return results
+    finally:
+        state.level, state.grad = before
 
 
 def _nothing(x: Place, create_graph: bool) -> Tensor:
@@ -160,8 +165,9 @@ def _reading(
 
     rows: of batched cotangents, which are those of a transform of this level.
     """
-    create_graph = create_graph or any(t.spec.device == SYMBOLIC for t in tensors)  # to be traced
-    meta = not create_graph and any(t.spec.device == "meta" for t in tensors)
+    devices = {t.spec.device for t in tensors}
+    create_graph = create_graph or SYMBOLIC in devices  # to be traced
+    meta = not create_graph and "meta" in devices
     if rows is not None:
         return batched_dry(rows) if meta else batched_reading(level, rows, create_graph)
     if create_graph:

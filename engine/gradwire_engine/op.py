@@ -192,12 +192,14 @@ class Primitive(Overload):
         """
         if kwargs or len(args) != self.signature.arity:
             args = self.signature.complete(args, kwargs)
-        apply = value_apply(args, self.places) if self.places else next(iter(APPLY.values()))
-        if self.random and local.state.vmap is not None:
-            return local.state.vmap.draw(self, args)
-        if apply is not None:
-            return apply(self, args)
-        xp = _namespace(self, args)
+        xp = _numpy(self.places, args)
+        if xp is None or self.random:
+            apply = value_apply(args, self.places) if self.places else next(iter(APPLY.values()))
+            if self.random and local.state.vmap is not None:
+                return local.state.vmap.draw(self, args)
+            if apply is not None:
+                return apply(self, args)
+            xp = _namespace(self, args)
         if xp is None:  # numbers alone, as in a rule's log(2): a number again
             return self.function(NAMESPACE_OF[np.ndarray], *map(np.asarray, args)).item()
         if self.keywords:
@@ -287,6 +289,19 @@ def value_level(args: Sequence[Any], places: tuple[int, ...]) -> int:
             if type(item) in APPLY and item.level > highest:
                 highest = item.level
     return highest
+
+
+_RAW = frozenset({np.ndarray, bool, int, float, complex, type(None)})
+
+
+def _numpy(places: tuple[int, ...], args: Sequence[Any]) -> Any:
+    """NumPy's namespace where the operands are its arrays, the first one too, or numbers."""
+    if not places or type(args[places[0]]) is not np.ndarray:
+        return None
+    for place in places:
+        if type(args[place]) not in _RAW:
+            return None
+    return NAMESPACE_OF[np.ndarray]
 
 
 def _namespace(op: Primitive, args: Sequence[Any]) -> Any:

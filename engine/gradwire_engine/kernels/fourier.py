@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,10 @@ from gradwire_engine.arrays import Array
 
 LARGE = 1 << 17
 """Elements from which on a transform is worth two threads: they cost some ten microseconds."""
+
+
+WORTH = 1 << 13
+"""Elements from which on half of a transform saved is worth some more passes."""
 
 
 def _threads(array: Array) -> dict[str, int]:
@@ -42,3 +47,28 @@ def to_real(xp: Any, array: Array, dims: tuple[int, ...], norm: str, size: int) 
         return xp.empty(shape, array.real.dtype)
     sizes = [*(array.shape[dim] for dim in dims[:-1]), size]
     return xp.scipy_fft.irfftn(array, s=sizes, axes=dims, norm=norm, **_threads(array))
+
+
+def real_part_back(xp: Any, array: Array, dims: tuple[int, ...], norm: str) -> Array:
+    """The real part of an inverse transform, by way of the frequencies that alone have one.
+
+    Those are the mean of each frequency and the conjugate of the opposite one, of which half
+    determine the rest.
+    """
+    if array.size < WORTH or len(set(dims)) < len(dims):
+        return transform(xp, array, dims, norm, True).real
+    size = array.shape[dims[-1]]
+    ways = []
+    for dim in dims:
+        count = array.shape[dim] if dim != dims[-1] else size // 2 + 1
+        ways.append(((slice(0, 1), slice(0, 1)), (slice(1, count), slice(-1, -count, -1))))
+    front = [slice(None)] * array.ndim
+    front[dims[-1]] = slice(0, size // 2 + 1)
+    half = array[tuple(front)].copy()
+    for way in product(*ways):
+        to, source = [slice(None)] * array.ndim, [slice(None)] * array.ndim
+        for dim, (here, there) in zip(dims, way, strict=True):
+            to[dim], source[dim] = here, there
+        half[tuple(to)] += array[tuple(source)].conj()
+    half *= 0.5
+    return to_real(xp, half, dims, norm, size)

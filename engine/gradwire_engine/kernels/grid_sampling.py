@@ -7,15 +7,20 @@ all places and taps at once; the sums, and their transposed, are products with a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from operator import add, mul, or_
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.row_blocks import each_block
 
 SHARPNESS = -0.75
 """The free parameter of cubic convolution."""
+SMALL = 1 << 14
+"""Elements read up to which making a sparse matrix would take longer than the sums themselves."""
 FAR = 2.0**31
 """What is no number or further away than this lies outside any image."""
 
@@ -32,19 +37,20 @@ class Taps(NamedTuple):
     """Of each place the elements around it.
 
     flat: (places, taps) rows of `_rows`; the last of those stands for what is outside. shares,
-    slopes: for each axis (taps of the axis, places) what it contributes to the weights, and the
+    slopes: (axes, taps of an axis, places) what an axis contributes to the weights, and the
     derivative of that by the grid.
     """
 
     flat: Array
-    shares: list[Array]
-    slopes: list[Array]
+    shares: Array
+    slopes: Array
 
-    def weights(self, xp: Any, by: int | None = None) -> Array:
-        """(places, taps): the weights, or their derivative by one axis of the grid."""
-        pairs = enumerate(zip(self.shares, self.slopes, strict=True))
-        parts = [slope if axis == by else share for axis, (share, slope) in pairs]
-        return xp.ascontiguousarray(_outer(parts, mul).T)
+    def weights(self, by: int | None = None) -> Array:
+        """(taps, places): the weights, or their derivative by one axis of the grid."""
+        parts = list(self.shares)
+        if by is not None:
+            parts[by] = self.slopes[by]
+        return _outer(parts, mul)
 
 
 def _outer(parts: Sequence[Array], join: Callable[[Array, Array], Array]) -> Array:
@@ -59,7 +65,12 @@ def _outer(parts: Sequence[Array], join: Callable[[Array, Array], Array]) -> Arr
 def sampled(xp: Any, input: Array, grid: Array, how: Sampling) -> Array:
     """(N, C, ...) of images (N, C, ...) and places (N, ..., axes)."""
     taps = _taps(xp, grid, input.shape, how)
-    found = _matrix(xp, taps, _rows_of(input), False) @ _rows(xp, input)
+    rows = _rows(xp, input)
+    if taps.flat.size * rows.shape[1] <= SMALL or getattr(xp, "sparse", None) is None:
+        near = xp.take(rows, taps.flat, axis=0)
+        found = xp.einsum("mk,mkc->mc", xp.ascontiguousarray(taps.weights().T), near)
+    else:
+        found = _matrix(xp, taps, rows.shape[0], False) @ rows
     shape = (input.shape[0], prod(grid.shape[1:-1]), input.shape[1])
     return found.reshape(shape).swapaxes(1, 2).reshape(*input.shape[:2], *grid.shape[1:-1])
 
@@ -90,8 +101,12 @@ def _to_grid(xp: Any, taps: Taps, given: Array, rows: Array, grid: Array, how: S
         xp.einsum("mkc,mc->mk", xp.take(rows, flat, axis=0), g, out=out)
 
     each_block(work, given, taps.flat, along)
-    parts = [(along * taps.weights(xp, a)).sum(1) for a in reversed(range(grid.shape[-1]))]
-    return xp.stack(parts, axis=-1).reshape(grid.shape)
+    out = xp.empty(grid.shape, grid.dtype)
+    columns = out.reshape(along.shape[0], grid.shape[-1]).T[::-1]
+    along = xp.ascontiguousarray(along.T)
+    for axis in range(grid.shape[-1]):
+        columns[axis] = (along * taps.weights(axis)).sum(0)
+    return out
 
 
 def _rows_of(input: Array) -> int:
@@ -114,7 +129,7 @@ def _matrix(xp: Any, taps: Taps, count: int, turned: bool) -> Any:
     turned: its transposed.
     """
     places, each = taps.flat.shape
-    weights, sparse = taps.weights(xp), getattr(xp, "sparse", None)
+    weights, sparse = xp.ascontiguousarray(taps.weights().T), getattr(xp, "sparse", None)
     if sparse is not None:
         starts = xp.arange(0, places * each + 1, each, dtype=taps.flat.dtype)
         parts = (weights.reshape(-1), taps.flat.reshape(-1), starts)
@@ -127,61 +142,68 @@ def _matrix(xp: Any, taps: Taps, count: int, turned: bool) -> Any:
 
 
 def _taps(xp: Any, grid: Array, shape: tuple[int, ...], how: Sampling) -> Taps:
-    size, axes = shape[2:], len(shape) - 2
-    every = grid.reshape(prod(grid.shape[:-1]), axes)
-    at, shares, slopes = [], [], []
-    for axis, length in enumerate(size):
-        scale = (length - 1) / 2 if how.corners else length / 2
-        x = every[:, axes - 1 - axis] + 1
-        x *= scale
-        if not how.corners:
-            x -= 0.5
-        move: Any = scale
-        if how.padding != "zeros" and how.mode != "bicubic":
-            x, move = _inside(xp, x, length, how)
-            move = move * scale
-        cell = xp.rint(x) if how.mode == "nearest" else xp.floor(x)
-        cell = xp.where(xp.abs(cell) < FAR, cell, -FAR)
-        x -= cell
-        offsets, share, slope = _shares(xp, x, how.mode)
-        slope *= move
-        at.append(cell.astype(xp.int64) + xp.asarray(offsets)[:, None])
-        shares.append(share)
-        slopes.append(slope)
-    return Taps(_flat(xp, at, size, shape[0], how), shares, slopes)
+    axes = len(shape) - 2
+    sizes = xp.asarray(_column(shape[2:], grid.dtype))
+    scale = sizes - 1 if how.corners else sizes
+    scale = scale * 0.5
+    x = grid.reshape(prod(grid.shape[:-1]), axes).T[::-1] + 1  # (axes, places)
+    x *= scale
+    if not how.corners:
+        x -= 0.5
+    move = scale
+    if how.padding != "zeros" and how.mode != "bicubic":
+        x, move = _inside(xp, x, sizes, how)
+        move *= scale
+    cell = xp.rint(x) if how.mode == "nearest" else xp.floor(x)
+    cell[~(xp.abs(cell) < FAR)] = -FAR
+    x -= cell
+    offsets, shares, slopes = _shares(xp, x, how.mode)
+    slopes *= move[:, None]
+    at = cell.astype(xp.int64)[:, None] + xp.asarray(offsets)[:, None]
+    return Taps(_flat(xp, at, shape[2:], shape[0], how), shares, slopes)
 
 
-def _inside(xp: Any, x: Array, length: int, how: Sampling) -> tuple[Array, Array]:
+@lru_cache(maxsize=256)
+def _column(size: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The sizes of the axes, one below the other."""
+    return np.array(size, dtype)[:, None]
+
+
+def _inside(xp: Any, x: Array, sizes: Array, how: Sampling) -> tuple[Array, Array]:
     """Places beyond the edges brought into the image, and how they move when these do."""
     slope = xp.ones_like(x)
     if how.padding == "reflection":
-        low, span = (0.0, length - 1.0) if how.corners else (-0.5, float(length))
-        if not span:
-            return xp.zeros_like(x), xp.zeros_like(x)
+        low, span = (0.0, sizes - 1) if how.corners else (-0.5, sizes)
+        whole = xp.maximum(span, 1)
         away = xp.abs(x - low)
-        back = xp.floor(away / span) % 2 != 0
+        back = xp.floor(away / whole) % 2 != 0
         slope[(x < low) != back] = -1
-        away = xp.fmod(away, span)
-        x = xp.where(back, span - away, away) + low
-    slope *= (x > 0) & (x < length - 1)
+        away = xp.fmod(away, whole)
+        x = (xp.where(back, whole - away, away) + low) * (span > 0)
+    slope *= (x > 0) & (x < sizes - 1)
     x = xp.where(x > 0, x, 0)
-    return xp.where(x < length - 1, x, length - 1).astype(slope.dtype, copy=False), slope
+    return xp.where(x < sizes - 1, x, sizes - 1).astype(slope.dtype, copy=False), slope
 
 
 def _shares(xp: Any, t: Array, mode: str) -> tuple[tuple[int, ...], Array, Array]:
-    """Of an axis the taps, by their distance from the cell, their weights and those' slopes."""
+    """The taps of an axis by their distance from the cell; their weights and those' slopes.
+
+    t: (axes, places) how far behind the cell a place lies; weights: (axes, taps, places).
+    """
+    axes, places = t.shape
     if mode == "nearest":
-        return (0,), xp.ones((1, *t.shape), t.dtype), xp.zeros((1, *t.shape), t.dtype)
+        return (0,), xp.ones((axes, 1, places), t.dtype), xp.zeros((axes, 1, places), t.dtype)
     if mode == "bilinear":
-        weights, slopes = xp.empty((2, *t.shape), t.dtype), xp.empty((2, *t.shape), t.dtype)
-        xp.subtract(1, t, out=weights[0])
-        weights[1], slopes[0], slopes[1] = t, -1, 1
+        weights, slopes = (xp.empty((axes, 2, places), t.dtype) for _ in range(2))
+        xp.subtract(1, t, out=weights[:, 0])
+        weights[:, 1] = t
+        slopes[:, 0], slopes[:, 1] = -1, 1
         return (0, 1), weights, slopes
     a = SHARPNESS
     each = (_far(a, t + 1), _near(a, t), _near(a, 1 - t), _far(a, 2 - t))
-    weights = xp.stack([weight for weight, _ in each])
-    slopes = xp.stack([slope for _, slope in each])
-    slopes[2:] *= -1
+    weights = xp.stack([weight for weight, _ in each], axis=1)
+    slopes = xp.stack([slope for _, slope in each], axis=1)
+    slopes[:, 2:] *= -1
     return (-1, 0, 1, 2), weights, slopes
 
 
@@ -193,21 +215,22 @@ def _far(a: float, x: Array) -> tuple[Array, Array]:
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
 
 
-def _flat(xp: Any, at: list[Array], size: tuple[int, ...], samples: int, how: Sampling) -> Array:
-    """(places, taps): the rows that places (taps, places) along the axes name together."""
-    places, each = at[0].shape[1] // max(samples, 1), prod(size)
-    flat = xp.arange(samples).repeat(places)[None]
-    outside: list[Array] = []
-    for place, length in zip(at, size, strict=True):
-        if how.padding == "zeros" or how.mode != "bicubic":
-            outside.append((place < 0) | (place >= length))
-        elif how.padding == "border":
+def _flat(xp: Any, at: Array, size: tuple[int, ...], samples: int, how: Sampling) -> Array:
+    """(places, taps): the rows that places (axes, taps, places) name together."""
+    places, each = at.shape[2] // max(samples, 1), prod(size)
+    flat: Any = xp.arange(samples).repeat(places)[None] if samples > 1 else None
+    outside: Any = None
+    if how.padding == "zeros" or how.mode != "bicubic":
+        outside = (at < 0) | (at >= xp.asarray(_column(size, at.dtype))[:, None])
+    for axis, length in enumerate(size):
+        place = at[axis]
+        if outside is None and how.padding == "border":
             place = xp.clip(place, 0, length - 1)
-        else:
+        elif outside is None:
             place = reflected(xp, place, length, how.corners)
-        flat = _outer([flat * length, place], add)
-    if outside:
-        flat[_outer(outside, or_)] = samples * each
+        flat = place if flat is None else _outer([flat * length, place], add)
+    if outside is not None:
+        flat[_outer(list(outside), or_)] = samples * each
     return xp.ascontiguousarray(flat.T, xp.int32 if samples * each < FAR - 1 else xp.int64)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.signature import Arrays, Data, Ints, axes
+from gradwire_engine.spec import Shape
 
 DOTS = "…"
 """Stands for the axes of an ellipsis, each with a number behind it."""
@@ -41,17 +43,15 @@ def _letters(text: str, equation: str) -> list[str]:
     return list(text)
 
 
-def _named(value: Any, letters: list[str], equation: str) -> Term:
-    """An operand with every axis named, axes of the ellipsis counted from the last."""
-    hidden = value.ndim - len(letters) + (DOTS in letters)
+def _named(letters: list[str], shape: Shape, equation: str) -> tuple[str, ...]:
+    """A name for every axis of an operand, axes of the ellipsis counted from the last."""
+    hidden = len(shape) - len(letters) + (DOTS in letters)
     if hidden < 0 or (hidden and DOTS not in letters):
-        raise _refuse(
-            equation, f"{''.join(letters)!r} does not name the axes of {list(value.shape)}"
-        )
+        raise _refuse(equation, f"{''.join(letters)!r} does not name the axes of {list(shape)}")
     names: list[str] = []
     for letter in letters:
         names += [f"{DOTS}{hidden - i}" for i in range(hidden)] if letter == DOTS else [letter]
-    return _without_repeats(Term(value, tuple(names)))
+    return tuple(names)
 
 
 def _without_repeats(term: Term) -> Term:
@@ -65,14 +65,23 @@ def _without_repeats(term: Term) -> Term:
     return term
 
 
-def _parsed(equation: str, operands: Any) -> tuple[list[Term], tuple[str, ...]]:
+class Plan(NamedTuple):
+    """What an equation says of operands of certain shapes: names of axes and the names' sizes."""
+
+    terms: tuple[tuple[str, ...], ...]
+    out: tuple[str, ...]
+    sizes: dict[str, int]
+
+
+@lru_cache(maxsize=512)
+def _planned(equation: str, shapes: tuple[Shape, ...]) -> Plan:
     left, arrow, right = equation.partition("->")
     texts = left.split(",")
-    if len(texts) != len(operands):
-        raise _refuse(equation, f"it has {len(texts)} terms for {len(operands)} operands")
+    if len(texts) != len(shapes):
+        raise _refuse(equation, f"it has {len(texts)} terms for {len(shapes)} operands")
     letters = [_letters(text, equation) for text in texts]
-    terms = [_named(v, ls, equation) for v, ls in zip(operands, letters, strict=True)]
-    names = [name for term in terms for name in dict.fromkeys(term.names)]
+    terms = tuple(_named(ls, shape, equation) for ls, shape in zip(letters, shapes, strict=True))
+    names = [name for term in terms for name in dict.fromkeys(term)]
     dots = sorted({n for n in names if n[0] == DOTS}, key=lambda n: -int(n[1:]))
     if arrow:
         wanted = _letters(right, equation)
@@ -82,13 +91,15 @@ def _parsed(equation: str, operands: Any) -> tuple[list[Term], tuple[str, ...]]:
         out = [*dots, *sorted(n for n in set(names) if n[0] != DOTS and every.count(n) == 1)]
     if len(set(out)) != len(out) or any(n not in names for n in out):
         raise _refuse(equation, "the result's letters must be distinct and among the operands'")
-    return terms, tuple(out)
+    return Plan(terms, tuple(out), _sizes(terms, shapes, equation))
 
 
-def _sizes(terms: list[Term], equation: str) -> dict[str, int]:
+def _sizes(
+    terms: tuple[tuple[str, ...], ...], shapes: tuple[Shape, ...], equation: str
+) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for value, names in terms:
-        for name, size in zip(names, value.shape, strict=True):
+    for names, shape in zip(terms, shapes, strict=True):
+        for name, size in zip(names, shape, strict=True):
             have = sizes.setdefault(name, size)
             if have != size and 1 not in (have, size):
                 raise error(
@@ -128,18 +139,24 @@ def _contracted(a: Term, b: Term, kept: set[str], sizes: dict[str, int]) -> Term
     rows = tuple(n for n in a.names if n not in shared)
     columns = tuple(n for n in b.names if n not in shared)
     count = [prod(sizes[n] for n in names) for names in (stack, rows, inner, columns)]
-    left = reshape(_arranged(a, stack + rows + inner, sizes), (count[0], count[1], count[2]))
-    right = reshape(_arranged(b, stack + inner + columns, sizes), (count[0], count[2], count[3]))
+    left = _shaped(_arranged(a, stack + rows + inner, sizes), (count[0], count[1], count[2]))
+    right = _shaped(_arranged(b, stack + inner + columns, sizes), (count[0], count[2], count[3]))
     found = matmul(left, right) if inner else mul(left, right)
     names = stack + rows + columns
-    return Term(reshape(found, tuple(sizes[n] for n in names)), names)
+    return Term(_shaped(found, tuple(sizes[n] for n in names)), names)
+
+
+def _shaped(value: Any, shape: Shape) -> Any:
+    return value if value.shape == shape else reshape(value, shape)
 
 
 @composite()
 def einsum(equation: str, operands: Arrays) -> Array:
     """Multiply tensors and sum over axes, each named by a letter: 'ij,jk->ik' is a product."""
-    terms, out = _parsed(equation, operands)
-    sizes = _sizes(terms, equation)
+    plan = _planned(equation, tuple([tuple(value.shape) for value in operands]))
+    named = zip(operands, plan.terms, strict=True)
+    terms = [_without_repeats(Term(value, names)) for value, names in named]
+    out, sizes = plan.out, plan.sizes
     first, *rest = terms
     for i, term in enumerate(rest):
         later = {n for t in rest[i + 1 :] for n in t.names}

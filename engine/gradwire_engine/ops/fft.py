@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.cast import clone
+from gradwire_engine.ops.expand import called
 from gradwire_engine.ops.fft_sizes import (
     LAST_TWO,
     as_complex,
@@ -43,6 +44,9 @@ def _all_axes(
     asked: str, input: Any, s: Ints | None, dim: Dims | None, norm: str | None, inverse: bool
 ) -> Any:
     where, (dims, sizes) = norm_of(asked, norm), several_axes(asked, input, s, dim)
+    if dims and not inverse and not is_complex(input):  # the same, without a complex copy
+        real = resized(asked, inexact(asked, input), dims, sizes)
+        return called("FftC2CBackward0", real_to_all(real, dims, where))
     input = resized(asked, as_complex(asked, input), dims, sizes)
     return complex_to_complex(input, dims, where, inverse) if dims else clone(input)
 

@@ -13,6 +13,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.kernels import large_matrices
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import unsqueeze
@@ -176,8 +177,7 @@ def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
 ) -> Triple:
     """Singular values, falling, and vectors of each matrix: A = U diag(S) Vh."""
-    u, s, vh = xp.linalg.svd(A, full_matrices)
-    return u, s, vh
+    return large_matrices.singular(xp, A, full_matrices)
 
 
 @composite(name="linalg.svdvals")

@@ -9,11 +9,12 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
 from gradwire_engine.ops.axes import mH as adjoint
-from gradwire_engine.ops.axes import mT, unsqueeze
+from gradwire_engine.ops.axes import mT, squeeze, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.complex import imag
 from gradwire_engine.ops.expand import reshape
@@ -211,7 +212,7 @@ def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
 )
 def solve_system(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B."""
-    return xp.linalg.solve(A, B)
+    return large_matrices.solved(xp, A, B)
 
 
 def is_vector(A: Any, B: Any) -> bool:
@@ -226,7 +227,7 @@ def solved(A: Any, B: Any, left: bool) -> Any:
     if not left:
         return mT(solve_system(mT(A), mT(right)))
     found = solve_system(A, right)
-    return reshape(found, found.shape[:-1]) if vector else found
+    return squeeze(found, found.ndim - 1) if vector else found
 
 
 @composite(name="linalg.solve", grad_name="LinalgSolveExBackward0")
