@@ -50,7 +50,7 @@ EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
     CMD ["python3", "/opt/gradwire/healthcheck.py"]
-# Keys decide who gets in: `-e GRADWIRE_KEYS=…`, or `-e GRADWIRE_WITHOUT_KEYS=true` where the port is
+# Keys decide who gets in: `-e GRADWIRE_KEYS=…`, or `-e GRADWIRE_INSECURE=true` where the port is
 # published to this machine only. With neither the server refuses to start, and says so.
 ENTRYPOINT ["gradwire"]
 CMD ["serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -80,6 +80,8 @@ class GradwireError(Exception):
     step: int | None = None
     op: str | None = None
     request_id: str | None = None
+    retry_after: float | None = None
+    """Seconds after which the same may go well, where that is known."""
 
     def __init__(self, code: str, detail: str, hint: str | None = None) -> None:
         super().__init__(detail if hint is None else f"{detail}\n  hint: {hint}")

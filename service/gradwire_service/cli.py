@@ -1,4 +1,4 @@
-"""The command line: `gradwire serve`, `ops`, `run`, `graph`. What a command needs, it imports."""
+"""The command line. What a command needs, it imports: `gradwire ops` needs no server."""
 
 from __future__ import annotations
 
@@ -47,8 +47,11 @@ def serve(
     session_bytes: Annotated[int | None, typer.Option(help="What a session may hold.")] = None,
     server_bytes: Annotated[int | None, typer.Option(help="What all of them may hold.")] = None,
     seconds: Annotated[float | None, typer.Option(help="How long a request may compute.")] = None,
-    without_keys: Annotated[
-        bool | None, typer.Option("--without-keys", help="Let other machines in without keys.")
+    keys_file: Annotated[
+        Path | None, typer.Option("--keys-file", help="The file of gradwire keys.")
+    ] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure", help="Let other machines in without keys.")
     ] = None,
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C. Everything else is set by GRADWIRE_* variables."""
@@ -60,7 +63,7 @@ def serve(
     given = {
         "host": host, "port": port, "uds": uds, "log": log, "workers": workers,
         "body_bytes": body_bytes, "session_bytes": session_bytes, "server_bytes": server_bytes,
-        "seconds": seconds, "without_keys": without_keys,
+        "seconds": seconds, "keys_file": keys_file, "insecure": insecure,
     }  # fmt: skip
     _settled(lambda: run_server({k: v for k, v in given.items() if v is not None}))
 
@@ -96,6 +99,45 @@ def graph(
     from gradwire_service.commands.run import draw
 
     _settled(lambda: draw(file, out, server))
+
+
+keys = typer.Typer(help="API keys: make, list and revoke them.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
+KeysFile = Annotated[
+    Path,
+    typer.Option("--file", envvar="GRADWIRE_KEYS_FILE", help="The file that has their hashes."),
+]
+
+
+@keys.command("create")
+def create_key(
+    tenant: Annotated[str, typer.Argument(help="Whose it is; all of a tenant's keys are equal.")],
+    file: KeysFile,
+    note: Annotated[str, typer.Option(help="What it is for, to be listed.")] = "",
+) -> None:
+    """Make a key and print it: it can't be shown again."""
+    from gradwire_service.commands.keys import create
+
+    _settled(lambda: create(file, tenant, note))
+
+
+@keys.command("list")
+def list_keys(file: KeysFile) -> None:
+    """List the keys: id, tenant, when it was made, note."""
+    from gradwire_service.commands.keys import show
+
+    _settled(lambda: show(file))
+
+
+@keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The id that list shows.")],
+    file: KeysFile,
+) -> None:
+    """Take a key back; servers that run refuse it at once."""
+    from gradwire_service.commands.keys import revoke
+
+    _settled(lambda: revoke(file, key_id))
 
 
 def _settled(work: Callable[[], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -26,9 +27,13 @@ class Settings(BaseSettings, Limits):
     )
     workers: int = Field(4, gt=0, le=256, description="Threads that compute.")
     keys: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Keys that clients must have, separated by commas."
+        (),
+        description="Keys that clients must have, separated by commas; TENANT:KEY says whose.",
     )
-    without_keys: bool = Field(
+    keys_file: Path | None = Field(
+        None, description="The file of `gradwire keys`; changes in it count at once."
+    )
+    insecure: bool = Field(
         False, description="Let other machines in without keys, where the network keeps them out."
     )
     shutdown_seconds: float = Field(
@@ -49,13 +54,18 @@ class Settings(BaseSettings, Limits):
 
     def check_address(self) -> None:
         """Refuse to listen where other machines can reach it and nobody asks for a key."""
-        if self.uds or self.keys or self.without_keys or _is_loopback(self.host):
+        if self.keys_file is not None and not self.keys_file.exists():
+            raise error(
+                "invalid_argument", f"keys_file: there is no {self.keys_file}",
+                "gradwire keys create makes it", raised=FileNotFoundError,
+            )  # fmt: skip
+        if self.uds or self.keys or self.keys_file or self.insecure or _is_loopback(self.host):
             return
         raise error(
             "forbidden",
             f"{self.host} can be reached from other machines, and no keys are configured",
-            "set GRADWIRE_KEYS; or listen on 127.0.0.1; or, where the network keeps strangers "
-            "out, pass --without-keys",
+            "make keys with gradwire keys create and pass --keys-file, or set GRADWIRE_KEYS; or "
+            "listen on 127.0.0.1; or, where the network keeps strangers out, pass --insecure",
         )
 
 

@@ -14,6 +14,7 @@ import uvicorn
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.app import create_app
+from gradwire_service.http.serve import configured
 from gradwire_service.http.service import Service
 
 
@@ -71,8 +72,7 @@ def running(limits: Limits | None = None, **fields: object) -> Iterator[Running]
     """A server while the block runs."""
     service = create_app(limits, **fields)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(service, lifespan="on", log_config=None, access_log=False)
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(configured(service))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         while not server.started:

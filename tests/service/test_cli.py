@@ -150,7 +150,7 @@ def test_other_machines_need_keys(host: str) -> None:
 def test_other_machines_with_keys() -> None:
     for more, headers in (
         ({"GRADWIRE_KEYS": "a, b"}, {"authorization": "Bearer b"}),
-        ({"GRADWIRE_WITHOUT_KEYS": "1"}, {}),
+        ({"GRADWIRE_INSECURE": "1"}, {}),
     ):
         with serving("--host", "0.0.0.0", "--port", 0, **more) as (_, url):
             url = url.replace("0.0.0.0", "127.0.0.1")

@@ -14,8 +14,8 @@ from tests.service.conftest import Running, running
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host import safetensors
-from gradwire_service.host.host import Host
 from gradwire_service.host.deadline import Deadline
+from gradwire_service.host.host import Host
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Meter, TooMuchHere

@@ -1,20 +1,27 @@
-"""Where work runs: one lane per session, in order of arrival; small work here, the rest in threads.
+"""Where a tenant's work runs: one lane per session, in order of arrival; small work here, the rest
+in threads.
 
-Requests to different sessions run side by side. Nothing but this module knows of threads.
+Requests to different sessions run side by side. Nothing but this module and the pool knows of
+threads. How many may wait is bounded, for a session, for the tenant and for the server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import TooMuchHere
+from gradwire_service.host.pool import Pool
+from gradwire_service.host.rates import Bucket
 from gradwire_service.host.sessions import Session
 
 T = TypeVar("T")
+_MINUTE = 60.0
 
 
 class Lane:
@@ -25,6 +32,9 @@ class Lane:
     def __init__(self) -> None:
         self.busy = False
         self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting) + self.busy
 
     async def enter(self) -> None:
         """Wait for all who came before."""
@@ -38,6 +48,8 @@ class Lane:
         except asyncio.CancelledError:
             if not turn.cancelled():  # its turn had come already
                 self.leave()
+            else:
+                self._waiting.remove(turn)
             raise
 
     def leave(self) -> None:
@@ -51,10 +63,12 @@ class Lane:
 
 
 class Executor:
-    """Runs work on sessions for an event loop."""
+    """Runs a tenant's work for an event loop. waiting: requests that run or wait."""
 
-    def __init__(self, workers: int) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="gradwire")
+    def __init__(self, pool: Pool, limits: Limits) -> None:
+        self._pool, self._limits = pool, limits
+        self._share = pool.share()
+        self.compute = Bucket(limits.tenant_seconds / _MINUTE, limits.tenant_seconds)
         self.waiting = 0
 
     async def run(
@@ -71,8 +85,10 @@ class Executor:
         lane = session.lane
         if lane is None:
             lane = session.lane = Lane()
+        elif lane.busy and len(lane) >= self._limits.session_requests:
+            raise self._crowded("the session", len(lane))
+        self._enter()
         session.users += 1
-        self.waiting += 1
         try:
             await lane.enter()
         except BaseException:
@@ -81,7 +97,7 @@ class Executor:
         if small is not None:
             here = True
             try:
-                return small()
+                return self._here(small)
             except TooMuchHere:
                 here = False
             finally:
@@ -91,7 +107,7 @@ class Executor:
 
     async def _in_thread(self, session: Session, lane: Lane, work: Callable[[], T]) -> T:
         """The lane is free again when the thread is done, also if nobody waits for it any more."""
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        future = self._submit(work)
         future.add_done_callback(lambda _: self._done(session, lane))
         return await asyncio.shield(future)
 
@@ -99,10 +115,54 @@ class Executor:
         """The same for work that belongs to no session."""
         if small is not None:
             try:
-                return small()
+                return self._here(small)
             except TooMuchHere:
                 pass
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        self._enter()
+        future = self._submit(work)
+        future.add_done_callback(lambda _: self._leave())
+        return await asyncio.shield(future)
+
+    def _here(self, small: Callable[[], T]) -> T:
+        """Do it on the event loop, and note how long that took."""
+        began = time.perf_counter()
+        try:
+            return small()
+        finally:
+            self._used(time.perf_counter() - began)
+
+    def _submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        return self._pool.submit(self._share, work, self._used)
+
+    def _used(self, seconds: float) -> None:
+        self.compute.use(seconds)
+        self._share.spent += seconds
+
+    def _enter(self) -> None:
+        if self.waiting >= self._limits.tenant_requests:
+            raised = error(
+                "rate_limited",
+                f"{self.waiting} requests of yours run or wait, and the limit is "
+                f"{self._limits.tenant_requests}",
+                "wait for replies before you send more",
+            )
+            raised.retry_after = self._pool.patience(self.waiting)
+            raise raised
+        if self._pool.waiting >= self._limits.requests:
+            raise self._crowded("the server", self._pool.waiting)
+        self.waiting += 1
+        self._pool.waiting += 1
+
+    def _crowded(self, whom: str, waiting: int) -> GradwireError:
+        raised = error(
+            "overloaded", f"too many requests wait for {whom}", "send it again a little later"
+        )
+        raised.retry_after = self._pool.patience(waiting)
+        return raised
+
+    def _leave(self) -> None:
+        self.waiting -= 1
+        self._pool.waiting -= 1
 
     def _done(self, session: Session, lane: Lane) -> None:
         lane.leave()
@@ -110,9 +170,5 @@ class Executor:
 
     def _left(self, session: Session) -> None:
         session.users -= 1
-        self.waiting -= 1
         session.touch()
-
-    def close(self) -> None:
-        """Wait for what runs, and end the threads."""
-        self._pool.shutdown()
+        self._leave()

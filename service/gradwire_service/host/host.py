@@ -20,6 +20,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host import snapshot
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
@@ -77,13 +78,13 @@ class Host:
         request: RunRequest,
         arrays: Mapping[str, Array] = _NONE,
         allowance: int | None = None,
-        seconds: float | None = None,
+        until: Deadline | None = None,
     ) -> Reply:
-        """The same for a session at hand; `allowance` and `seconds` as for `run.run`."""
+        """The same for a session at hand; `allowance` and `until` as for `run.run`."""
         session.hold()
         try:
             self.check_open(session)
-            return run(session, request, arrays, seconds or self.limits.seconds, allowance)
+            return run(session, request, arrays, until or Deadline(self.limits.seconds), allowance)
         finally:
             session.release()
 
@@ -98,13 +99,13 @@ class Host:
         arrays: Mapping[str, Array] = _NONE,
         fetch: Fetch | None = None,
         allowance: int | None = None,
-        seconds: float | None = None,
+        until: Deadline | None = None,
     ) -> Reply:
         """Run a program in one call, and differentiate it where the request asks for that.
 
         `fetch` gives the arrays of tensors that lie in sessions; by default it reads them here.
         """
-        found = self.once.run(request, arrays, fetch, allowance, seconds)
+        found = self.once.run(request, arrays, fetch, allowance, until)
         return found.reply() if type(found) is Filled else found
 
     def fetch(self, wanted: Reference) -> Array:

@@ -16,6 +16,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.pullback import tensors_of
 from gradwire_engine.tape import Node, Output
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.origins import Origins
 
@@ -25,6 +26,9 @@ _OPS_WORTH = 12
 INLINE_SECONDS = 4e-3
 """Seconds of its own that work on the event loop may take, looked at between steps."""
 _INF = float("inf")
+_NEVER = Deadline(_INF)
+_OFTEN = 64
+"""Charges after which the clock is looked at, within a walk or a loop of small ops."""
 NODE_BYTES = 480
 """What a node takes beside what it saved, with its edges and its mark; measured."""
 TENSOR_BYTES = 448
@@ -55,9 +59,27 @@ class Meter:
     """Charged before each allocation of a session; raises memory_limit or deadline_exceeded."""
 
     __slots__ = (
-        "_bound", "_busy_until", "_ledger", "_limit", "_nodes", "_ops", "_overhead", "_posted",
-        "_room", "_roots", "_since", "_unposted", "allowance", "asked", "deadline", "frames",
-        "inline_until", "origins", "peak", "stopped",
+        "_bound",
+        "_busy_until",
+        "_charges",
+        "_ledger",
+        "_limit",
+        "_nodes",
+        "_ops",
+        "_overhead",
+        "_posted",
+        "_room",
+        "_roots",
+        "_since",
+        "_unposted",
+        "allowance",
+        "asked",
+        "frames",
+        "inline_until",
+        "origins",
+        "peak",
+        "stopped",
+        "until",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +95,9 @@ class Meter:
         self._limit = self._room = limit
         self.frames: list[dict[str, Any]] = []  # the names of programs that run now
         self.peak = self.asked = 0
-        self.deadline = self.inline_until = self._busy_until = _INF
+        self.until = _NEVER
+        self.inline_until = self._busy_until = _INF
+        self._charges = 0
         self.allowance: int | None = None
         self.stopped = False
         self._bound = self._since = self._unposted = self._posted = 0
@@ -99,15 +123,15 @@ class Meter:
         """At most so many nodes are in the graph."""
         return self._nodes + self._ops
 
-    def begin(self, seconds: float, allowance: int | None) -> None:
-        """A request begins: how long it may compute, and what it may use on the event loop."""
-        now = time.monotonic()
-        self.deadline = now + seconds
+    def begin(self, until: Deadline, allowance: int | None) -> None:
+        """A request begins: until when it may compute, and what it may use on the event loop."""
+        until.begin()
+        self.until = until
         self.allowance = allowance
         self.asked = 0  # bytes, by this request
         self.inline_until = _INF
         if allowance is not None:
-            self.inline_until = now + INLINE_SECONDS
+            self.inline_until = time.monotonic() + INLINE_SECONDS
             self._busy_until = time.thread_time() + INLINE_SECONDS
 
     def stop(self) -> None:
@@ -122,7 +146,7 @@ class Meter:
         now = time.monotonic()
         if now > self.inline_until:
             self._look_longer(now)
-        if now > self.deadline or self.stopped:
+        if now > self.until.at or self.stopped:
             raise self._over()
         if self._bound > self._room:
             self._make_room(0)
@@ -137,6 +161,12 @@ class Meter:
     def _over(self) -> GradwireError:
         if self.stopped:
             return error("shutting_down", "the server is shutting down", "try again soon")
+        if self.until.given_up:
+            return error(
+                "deadline_exceeded",
+                "whoever asked went away while the request computed; the session is as before",
+                "stay connected until the reply comes",
+            )
         return error(
             "deadline_exceeded",
             "the request computed longer than it may; the session is as before",
@@ -147,7 +177,10 @@ class Meter:
         """Ask for bytes that are about to be allocated."""
         if self.allowance is not None:
             self._use_allowance(nbytes)
-        if nbytes >= _WORTH and (self.stopped or time.monotonic() > self.deadline):
+        self._charges += 1
+        if (nbytes >= _WORTH or not self._charges % _OFTEN) and (
+            self.stopped or time.monotonic() > self.until.at
+        ):
             raise self._over()  # within one step, which may be a loop of ops or a whole jacobian
         self._unposted += nbytes
         if self._bound + nbytes > self._room:
@@ -193,10 +226,16 @@ class Meter:
 
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""
-        held, nodes = measure(chain(self._roots(), *map(_tensors, self.frames), _tensors_before()))
+        current = [*chain(self._roots(), *map(_tensors, self.frames))]
+        held, nodes = measure(current)
+        undo = 0
+        before = _tensors_before()
+        if before:
+            whole, nodes = measure([*current, *before])
+            undo = whole.total + whole.overhead - held.total - held.overhead
         self.origins.keep([node.seq for node in nodes])
         self._nodes, self._ops = held.nodes, 0
-        self._set_bound(held.total + _journalled(), held.overhead)
+        self._set_bound(held.total + _journalled(), held.overhead, undo)
         return held
 
     def settle(self) -> None:
@@ -208,13 +247,18 @@ class Meter:
 
     def forget(self) -> None:
         """The session is gone: what it held is given back."""
-        self._set_bound(0, 0)
+        self._set_bound(0, 0, 0)
 
-    def _set_bound(self, nbytes: int, overhead: int) -> None:
-        self._ledger.add(nbytes + overhead - self._posted)
-        self._posted, self._unposted = nbytes + overhead, 0
+    def _set_bound(self, nbytes: int, overhead: int, undo: int) -> None:
+        """undo: bytes kept for the case that the request fails.
+
+        As many as the session may hold are not its own: what is freed makes room within a request.
+        """
+        total = nbytes + overhead + undo
+        self._ledger.add(total - self._posted)
+        self._posted, self._unposted = total, 0
         self._bound, self._overhead = nbytes, overhead
-        self._room = self._limit - overhead
+        self._room = self._limit - overhead - max(0, undo - self._limit)
         self._since = 0
         self.peak = max(self.peak, nbytes)
 
@@ -231,11 +275,11 @@ def _tensors(frame: Mapping[str, Any]) -> Iterator[Tensor]:
     return (tensor for value in frame.values() for tensor in tensors_of(value))
 
 
-def _tensors_before() -> Iterator[Tensor]:
+def _tensors_before() -> list[Tensor]:
     """Tensors whose names the running transaction has written to since, and may give back."""
     journal = local.state.journal
     entries = () if journal is None else journal.entries
-    return (old for _, _, old in entries if type(old) is Tensor)
+    return [old for _, _, old in entries if type(old) is Tensor]
 
 
 def _journalled() -> int:

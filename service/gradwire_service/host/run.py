@@ -11,6 +11,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import transaction
 from gradwire_engine.mode import GRAD_MODES, local
 from gradwire_service.host import running, source
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
     BackwardRequest,
@@ -82,16 +83,16 @@ def run(
     session: Session,
     request: RunRequest,
     arrays: Mapping[str, Array],
-    seconds: float,
+    until: Deadline,
     allowance: int | None = None,
 ) -> Reply:
     """Run a request in a session that the caller holds, and answer it.
 
-    `seconds` is how long it may compute. With an `allowance` of bytes it raises TooMuchHere when it
+    `until` says how long it may compute. With an `allowance` of bytes it raises TooMuchHere when it
     would need more, and nothing has happened.
     """
     meter = session.meter
-    meter.begin(seconds, allowance)
+    meter.begin(until, allowance)
     try:
         with modes(session, request.grad_mode, request.anomaly):
             return _answer(Steps(session, arrays), request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
     FreeStep,
@@ -86,7 +87,7 @@ def _do(
 ) -> None:
     request = StepsRequest.model_construct(steps=[step], returns=[])
     try:
-        run(session, request, arrays, session.limits.seconds, allowance)
+        run(session, request, arrays, Deadline(session.limits.seconds), allowance)
     except GradwireError as problem:
         problem.step = None
         raise

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fastapi import FastAPI
 
-from gradwire_service.host.executor import Executor
-from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
+from gradwire_service.host.pool import Pool
 from gradwire_service.http.log import Log
 from gradwire_service.http.service import Service
 from gradwire_service.http.table import routes
+from gradwire_service.http.tenant import Tenants
+from gradwire_service.keys import KeyFile, Ring
 from gradwire_service.version import VERSION
 
 ABOUT = """Autograd as a service: sessions, graphs and exact gradients, with PyTorch's semantics."""
@@ -26,6 +28,7 @@ def create_app(
     log: str = "none",
     workers: int = 4,
     keys: Collection[str] = (),
+    keys_file: Path | None = None,
 ) -> Service:
     """A service of its own: its sessions, its threads, its counts."""
     api = FastAPI(
@@ -37,23 +40,26 @@ def create_app(
         lifespan=lambda app: lifespan(app.state.service),
     )
     api.router.routes.extend(routes())
-    service = api.state.service = Service(Host(limits), Executor(workers), Log(log), api, keys)
+    written = Log(log)
+    ring = Ring(keys, None if keys_file is None else KeyFile(keys_file), written.complaint)
+    tenants = Tenants(limits or Limits(), Pool(workers))
+    service = api.state.service = Service(tenants, written, api, ring)
     return service
 
 
 @asynccontextmanager
 async def lifespan(service: Service) -> AsyncIterator[None]:
     """While the service runs, sessions that nobody uses expire; at its end, its threads end."""
-    sweeper = asyncio.create_task(_sweep(service))
+    watchers = [asyncio.create_task(_sweep(service)), asyncio.create_task(service.patience.look())]
     try:
         yield
     finally:
-        sweeper.cancel()
-        service.host.stop()
-        service.executor.close()
+        for watcher in watchers:
+            watcher.cancel()
+        service.tenants.close()
 
 
 async def _sweep(service: Service) -> None:
     while True:
         await asyncio.sleep(_SWEEP)
-        service.host.expire()
+        service.tenants.expire()

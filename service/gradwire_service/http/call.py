@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import Model, read
 from gradwire_service.host.reply import Filled, Reply, TensorReply
@@ -29,11 +31,15 @@ from gradwire_service.http.codec import (
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
+    from gradwire_service.http.idempotency import Place
     from gradwire_service.http.route import Route
     from gradwire_service.http.service import Service
+    from gradwire_service.http.tenant import Tenant
 
 SMALL = 2**15
 """Bytes that are read from a body, or written to a reply, on the event loop."""
+_SMALL_PACKED = 2**10
+"""Bytes of a compressed body that is opened on the event loop: they may be 30,000 times as many."""
 DATA = ("nested", "none", "base64")
 _TOKEN = 200
 _WORTH_COMPRESSING = 2**14
@@ -59,6 +65,11 @@ def weight(reply: Reply) -> int:
     return sum(map(weight, reply)) if type(reply) is list else 0
 
 
+_NEVER = float("inf")
+_GRACE = 10.0
+"""Seconds in which a client that lost its connection may ask again with its Idempotency-Key."""
+
+
 class Hangup(Exception):
     """The client went away while its request was read."""
 
@@ -67,8 +78,9 @@ class Call:
     """A request: path parameters, query, headers, body."""
 
     __slots__ = (
-        "_form", "_headers", "_query", "closing", "found", "path", "receive", "request_id",
-        "route", "scope", "service", "session_id",
+        "_body", "_due", "_form", "_headers", "_late", "_query", "_until", "closing", "executor",
+        "found", "gone", "host", "lent", "path", "place", "receive", "request_id", "route", "scope",
+        "service", "session_id", "task", "tenant",
     )  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
@@ -84,6 +96,29 @@ class Call:
         self._query: dict[str, str] | None = None
         self._form: tuple[str | None, Data] | None = None
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._body: Buffer | None = None
+        self._until: Deadline | None = None
+        self._late = self.gone = False
+        self._due = _NEVER
+        self.place: Place | None = None
+        self.belongs(service.everybody)
+        self.task = cast("asyncio.Task[None]", asyncio.current_task())
+        self.lent = 0  # bytes of the ledger's, until the request is answered
+
+    def belongs(self, tenant: Tenant) -> None:
+        """From here on it is known whose it is."""
+        self.tenant, self.host, self.executor = tenant, tenant.host, tenant.executor
+
+    def lend(self, nbytes: int) -> None:
+        """Bytes that are this request's until its answer; memory_limit if they don't fit."""
+        if not self.host.ledger.take(nbytes):
+            raise self.host.ledger.refusal(nbytes)
+        self.lent += nbytes
+
+    @property
+    def header_names(self) -> Container[bytes]:
+        """The names of the headers, in small letters."""
+        return self._headers
 
     def header(self, name: bytes) -> str | None:
         """A header by its lower-case name."""
@@ -126,29 +161,33 @@ class Call:
     def session(self) -> Session:
         """The session that the path names."""
         self.session_id = self.path["id"]
-        return self.service.host.session(self.session_id)
+        return self.host.session(self.session_id)
 
     def read(self, kind: type[Model], body: Buffer) -> tuple[Model, Mapping[str, Array]]:
         """The body as a request of this kind, and the arrays that came with it."""
-        seen = self.service.seen
+        seen = self.tenant.seen
         opening, arrays = opened(self.header(b"content-type"), body)
         text = bytes(opening)
         request = seen.get(kind, text)
         if request is not None:
             return request, arrays
-        value = parsed(text, self.service.host.limits.depth)
+        value = parsed(text, self.host.limits.depth)
         request = seen.like(kind, value)
         if request is None:
             request = read(kind, value)
             seen.put(kind, text, value, request)
         return request, arrays
 
-    def seconds(self) -> float:
-        """How long the request may compute: the server's limit, or less if the caller says so."""
-        limit = self.service.host.limits.seconds
+    def until(self) -> Deadline:
+        """How long the request may compute, and until when if the caller says so."""
+        if self._until is None:
+            self._until = Deadline(self.host.limits.seconds, self._timeout())
+        return self._until
+
+    def _timeout(self) -> float:
         text = self.header(b"gradwire-timeout")
         if text is None:
-            return limit
+            return _NEVER
         try:
             asked = float(text)
         except ValueError:
@@ -159,13 +198,13 @@ class Call:
                 f"the header Gradwire-Timeout is {text[:_TOKEN]!r}",
                 "seconds, as a number above 0",
             )
-        return min(asked, limit)
+        return asked
 
     async def replied(self, reply: Reply, status: int = 200, tiny: bool = False) -> Answer:
         """The answer that a reply makes, written in a thread where it is large."""
         if tiny or weight(reply) <= SMALL:
             return self.answer(reply, status)
-        return await self.service.executor.apart(lambda: self.answer(reply, status))
+        return await self.executor.apart(lambda: self.answer(reply, status))
 
     def answer(
         self, reply: Reply, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
@@ -196,52 +235,101 @@ class Call:
 
     async def body(self) -> Buffer:
         """The whole body, without its Content-Encoding; refused as soon as it passes the limit."""
-        limit = self.service.host.limits.body_bytes
+        if self._body is None:
+            self._body = await self._whole()
+        return self._body
+
+    async def _whole(self) -> Buffer:
+        limit = self.host.limits.body_bytes
         if (self._length() or 0) > limit:
             raise self._too_large(limit)
-        message = await self.receive()
-        if message["type"] == "http.disconnect":
-            raise Hangup
-        data: Buffer = message.get("body", b"")
+        data, more = await self._piece(0)
         if len(data) > limit:
             raise self._too_large(limit)
-        if message.get("more_body"):
+        if more:
             data = await self._rest(data, limit)
         encoding = self._headers.get(b"content-encoding")
         if encoding is None:
             return data
-        return decompress(data, encoding.decode("latin-1"), limit)
+        name = encoding.decode("latin-1")
+        if len(data) <= _SMALL_PACKED:
+            return decompress(data, name, limit)
+        found = await self.executor.apart(lambda: decompress(data, name, limit))
+        self.lend(len(found))
+        return found
 
     async def _rest(self, first: Buffer, limit: int) -> Buffer:
         """All pieces in one buffer, allocated once where the length is known."""
         buffer = bytearray(self._length() or 0)
         position = len(first)
         buffer[:position] = first
-        more = True
+        more, began = True, time.monotonic()
+        self.lend(position)
         while more:
-            piece, more = await self._piece()
+            piece, more = await self._piece(position, began)
             end = position + len(piece)
             if end > limit:
                 raise self._too_large(limit)
+            self.lend(len(piece))
             buffer[position:end] = piece
             position = end
         return buffer
 
-    async def _piece(self) -> tuple[bytes, bool]:
+    async def _piece(self, position: int, began: float | None = None) -> tuple[Buffer, bool]:
+        """The next piece of the body, and whether more will come.
+
+        Who sends nothing for long is cut off, and who sends too little: the average counts from
+        the first piece on.
+        """
+        limits, now = self.host.limits, time.monotonic()
+        self._due = now + limits.body_seconds
+        if began is not None:
+            slowest = began + limits.body_seconds + position / limits.body_rate
+            self._due = min(self._due, slowest)
+        self.service.patience.watch(self)
         try:
-            async with asyncio.timeout(self.service.host.limits.body_seconds):
-                message = await self.receive()
-        except TimeoutError:
-            self.closing = True
-            raise error(
-                "request_timeout",
-                "the body stopped: nothing came for "
-                f"{self.service.host.limits.body_seconds:g} seconds",
-                "send the whole body at once",
-            ) from None
+            message = await self.receive()
+        except asyncio.CancelledError:
+            raise self._cut_off() from None
+        finally:
+            self.service.patience.leave(self)
         if message["type"] == "http.disconnect":
             raise Hangup
         return message.get("body", b""), message.get("more_body", False)
+
+    def _cut_off(self) -> BaseException:
+        if not self._late:
+            return asyncio.CancelledError()
+        self.task.uncancel()
+        self.closing = True
+        limits = self.host.limits
+        return error(
+            "request_timeout",
+            f"the body came too slowly: nothing for {limits.body_seconds:g} seconds, or less than "
+            f"{limits.body_rate} bytes a second",
+            "send the whole body at once",
+        )
+
+    def look(self, now: float) -> None:
+        """End the wait for the client if it has taken too long."""
+        if now > self._due:
+            self._late, self._due = True, _NEVER
+            self.task.cancel()
+
+    def hang_up(self) -> None:
+        """The client went away: end the work, unless it may come back for the reply."""
+        if self.place is None:
+            self._give_up()
+        else:
+            asyncio.get_running_loop().call_later(_GRACE, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.place is not None and self.tenant.replies.waiting.get(self.place):
+            return
+        if self._until is not None:
+            self._until.give_up()
+        self.gone = True
+        self.task.cancel()
 
     def _length(self) -> int | None:
         text = self._headers.get(b"content-length", b"")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
+from gradwire_engine.errors import GradwireError
+
 if TYPE_CHECKING:
     from gradwire_service.http.call import Call
 
@@ -41,6 +43,7 @@ class Log:
             "method": method,
             "route": path,
             "session": call.session_id,
+            "tenant": call.tenant.name,
             "status": status,
             "ms": round(seconds * 1e3, 3),
         }
@@ -55,6 +58,10 @@ class Log:
             self._stream.write("".join(self._lines))
             self._stream.flush()
             self._lines.clear()
+
+    def complaint(self, problem: GradwireError) -> None:
+        """Something outside of any request is not as it should be."""
+        self._open().error("complaint", code=problem.code, detail=problem.detail)
 
     def failure(self, request_id: str, path: str, raised: BaseException) -> None:
         """A request failed by our fault: with the traceback, which the client never sees."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradwire_service.http.service import Service
+    from gradwire_service.http.tenant import Tenant
 
+EVERYBODY, OPERATOR = "*", "operator"
+"""Who asks where no keys are configured, and the tenant whose keys show the whole server."""
 BUCKETS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """Upper bounds of the histogram of durations, in seconds."""
 
@@ -30,43 +33,77 @@ class Metrics:
         found[0][bisect_left(BUCKETS, seconds)] += 1
         found[1][0] += seconds
 
-    def families(self, service: Service) -> Iterator[Any]:
-        """All metrics of the service, as prometheus_client's families."""
+
+class Exposition:
+    """What is shown to Prometheus: of these tenants, and of these counts."""
+
+    def __init__(self, tenants: Sequence[Tenant], counted: Sequence[Metrics]) -> None:
+        self._tenants, self._counted = tenants, counted
+
+    def collect(self) -> Iterator[Any]:
+        """All metrics, as prometheus_client's families."""
         from prometheus_client.core import (
             CounterMetricFamily,
             GaugeMetricFamily,
             HistogramMetricFamily,
         )
 
+        tenants, counted = self._tenants, self._counted
+
         requests = CounterMetricFamily(
             "gradwire_requests", "Requests answered.", labels=["method", "route", "status"]
         )
-        for (method, route, status), count in list(self._requests.items()):
+        for (method, route, status), count in _requests(counted).items():
             requests.add_metric([method, route, str(status)], count)
         yield requests
         durations = HistogramMetricFamily(
             "gradwire_request_seconds", "Seconds from request to reply.", labels=["method", "route"]
         )
-        for key, (counts, total) in list(self._seconds.items()):
-            durations.add_metric(list(key), _cumulative(counts), total[0])
+        for key, (counts, total) in _seconds(counted).items():
+            durations.add_metric(list(key), _cumulative(counts), total)
         yield durations
-        host = service.host
-        plans = host.once.plans
-        yield CounterMetricFamily("gradwire_plans", "Plans made of programs.", value=plans.made)
+        plans = [tenant.host.once.plans for tenant in tenants]
         yield CounterMetricFamily(
-            "gradwire_planned", "Programs answered by a plan.", value=plans.answered
+            "gradwire_plans", "Plans made of programs.", value=sum(p.made for p in plans)
+        )
+        yield CounterMetricFamily(
+            "gradwire_planned", "Programs answered by a plan.", value=sum(p.answered for p in plans)
         )
         yield GaugeMetricFamily(
-            "gradwire_sessions", "Sessions that live.", value=len(host.sessions())
+            "gradwire_sessions",
+            "Sessions that live.",
+            value=sum(len(tenant.host.sessions()) for tenant in tenants),
         )
         yield GaugeMetricFamily(
-            "gradwire_bytes", "Bytes held by all sessions, at most.", value=host.ledger.held
+            "gradwire_bytes",
+            "Bytes held by all sessions, at most.",
+            value=sum(tenant.host.ledger.held for tenant in tenants),
         )
         yield GaugeMetricFamily(
             "gradwire_requests_waiting",
             "Requests that run or wait for their session.",
-            value=service.executor.waiting,
+            value=sum(tenant.executor.waiting for tenant in tenants),
         )
+
+
+def _requests(counted: Sequence[Metrics]) -> dict[tuple[str, str, int], int]:
+    """The counts of all of them together."""
+    found: dict[tuple[str, str, int], int] = {}
+    for one in counted:
+        for key, count in list(one._requests.items()):
+            found[key] = found.get(key, 0) + count
+    return found
+
+
+def _seconds(counted: Sequence[Metrics]) -> dict[tuple[str, str], tuple[list[int], float]]:
+    """The histograms of all of them together."""
+    found: dict[tuple[str, str], tuple[list[int], float]] = {}
+    for one in counted:
+        for key, (counts, total) in list(one._seconds.items()):
+            before = found.get(key, ([0] * len(counts), 0.0))
+            sums = [a + b for a, b in zip(before[0], counts, strict=True)]
+            found[key] = sums, before[1] + total[0]
+    return found
 
 
 def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
@@ -77,14 +114,21 @@ def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
     return found
 
 
-def exposition(service: Service) -> tuple[bytes, str]:
-    """The text that Prometheus scrapes, and its media type."""
+def exposition(service: Service, tenant: Tenant) -> tuple[bytes, str]:
+    """The text that Prometheus scrapes, and its media type: the tenant's own counts.
+
+    Everybody's and the operator's are those of the whole server.
+    """
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
     from prometheus_client.registry import Collector
 
+    whole = tenant.name in (EVERYBODY, OPERATOR)
+    tenants = list(service.tenants) if whole else [tenant]
+    shown = Exposition(tenants, [tenant.metrics for tenant in tenants])
+
     class Now(Collector):
         def collect(self) -> Iterator[Any]:
-            return service.metrics.families(service)
+            return shown.collect()
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Now())

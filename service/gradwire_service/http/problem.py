@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import ceil
 from typing import Any
 
 import orjson
@@ -10,8 +11,17 @@ import orjson
 from gradwire_engine.errors import GradwireError, error
 
 PROBLEM_JSON = "application/problem+json"
-RETRY = {"rate_limited": 1, "overloaded": 1, "shutting_down": 5}
-"""Seconds after which a client may try again, for the codes that say so."""
+_RETRY = {"rate_limited": 1, "overloaded": 1, "shutting_down": 5}
+"""Seconds after which a client may try again, for codes that say so, where nothing is known."""
+
+
+def retry_after(raised: GradwireError) -> int | None:
+    """Whole seconds after which the same may go well; None where waiting doesn't help."""
+    if raised.code not in _RETRY:
+        return None
+    if raised.retry_after is None:
+        return _RETRY[raised.code]
+    return max(1, ceil(raised.retry_after))
 
 
 def problem(raised: GradwireError, request_id: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import socket
 import sys
 from collections.abc import Iterator
@@ -17,11 +18,15 @@ from pydantic import ValidationError
 
 from gradwire_engine.errors import error
 from gradwire_service.http.app import create_app
+from gradwire_service.http.connection import Connection
 from gradwire_service.http.service import Service
 from gradwire_service.settings import Settings, misspelt
 
 _BACKLOG = 2048
 _OWNER_ONLY = 0o177
+_OTHER_FILES = 256
+_SWITCH = 1e-3
+"""Seconds after which a thread that computes lets the event loop have the interpreter."""
 
 
 def serve(given: dict[str, Any]) -> None:
@@ -31,21 +36,43 @@ def serve(given: dict[str, Any]) -> None:
         print(f"gradwire: {name} is no setting and means nothing here", file=sys.stderr)  # noqa: T201
     settings.check_address()
     listener, url = _listener(settings)
-    app = create_app(settings.limits, settings.log, settings.workers, settings.keys)
-    config = uvicorn.Config(
-        app,
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1,
-        backlog=_BACKLOG,
+    app = create_app(
+        settings.limits, settings.log, settings.workers, settings.keys, settings.keys_file
     )
+    config = configured(
+        app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG
+    )
+    _allow_connections(settings.connections)
+    sys.setswitchinterval(_SWITCH)
     try:
         Server(config, app, url).run(sockets=[listener])
     finally:
         if settings.uds:
             Path(settings.uds).unlink(missing_ok=True)
+
+
+def configured(app: Service, **more: Any) -> uvicorn.Config:
+    """How uvicorn serves the app, wherever it listens."""
+    return uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        proxy_headers=False,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        **more,
+    )
+
+
+def _allow_connections(count: int) -> None:
+    """Let the process have as many open files as that takes, where the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + _OTHER_FILES
+    if soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 class Server(uvicorn.Server):

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import sha256
 from random import getrandbits
 from typing import TYPE_CHECKING
 
@@ -23,18 +22,24 @@ from starlette.routing import Match
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.executor import Executor
 from gradwire_service.host.host import Host
+from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
+from gradwire_service.http.again import HEADER, answered_once
 from gradwire_service.http.call import Answer, Call, Hangup
 from gradwire_service.http.log import Log
-from gradwire_service.http.metrics import Metrics
+from gradwire_service.http.metrics import EVERYBODY
+from gradwire_service.http.patience import Patience
 from gradwire_service.http.route import Route
-from gradwire_service.http.seen import Seen
+from gradwire_service.http.tenant import Tenant, Tenants
+from gradwire_service.http.turns import Turns
+from gradwire_service.keys import Ring
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
 _SESSIONS = "/v1/sessions/"
+METRICS = "/metrics"
 _UNDER = _SESSIONS + "{id}/"
 
 
@@ -44,16 +49,14 @@ class Service:
     underway: requests that have come and are not answered.
     """
 
-    def __init__(
-        self, host: Host, executor: Executor, log: Log, api: FastAPI, keys: Collection[str] = ()
-    ) -> None:
-        self.host = host
-        self.executor = executor
+    def __init__(self, tenants: Tenants, log: Log, api: FastAPI, ring: Ring) -> None:
+        self.tenants, self.ring = tenants, ring
         self.log = log
         self.api = api
-        self.keys = frozenset(map(_digest, keys))
-        self.metrics = Metrics()
-        self.seen = Seen()
+        self._locked = bool(ring)
+        self.everybody = tenants[EVERYBODY]
+        self.patience = Patience()
+        self._turns = Turns()
         posted = [r for r in api.router.routes if isinstance(r, Route) and r.method == "POST"]
         self._fixed = {route.path: route for route in posted if "{" not in route.path}
         self._quick = {
@@ -65,35 +68,59 @@ class Service:
         self.underway = 0
         self.draining = False
 
+    @property
+    def limits(self) -> Limits:
+        """Every limit."""
+        return self.tenants.limits
+
+    @property
+    def host(self) -> Host:
+        """The host of those who come where no keys are configured."""
+        return self.everybody.host
+
+    @property
+    def executor(self) -> Executor:
+        """What runs their work."""
+        return self.everybody.executor
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or hand lifespan events to FastAPI."""
         if scope["type"] != "http":
             await self.api(scope, receive, send)
             return
-        began = time.perf_counter()
-        call = Call(scope, receive, self, _request_id(scope))
+        began = time.monotonic()
+        call = Call(scope, receive, self, request_id(scope["headers"]))
         scope["app"], scope["gradwire.call"] = self.api, call
         self.underway += 1
         try:
-            found = await self._answer(call, send)
+            found = await self._answer(call, send, began)
         except Hangup:
             return
+        except asyncio.CancelledError:
+            if call.gone:
+                return
+            raise
         finally:
             self.underway -= 1
+            if call.lent:
+                call.host.ledger.add(-call.lent)
             # uvicorn keeps the scope until the connection's next request, and with it an array.
             del scope["gradwire.call"]
         await _send(found, call, send)
-        self._note(call, found.status, time.perf_counter() - began)
+        self._note(call, found.status, time.monotonic() - began)
 
-    async def _answer(self, call: Call, send: Send) -> Answer:
+    async def _answer(self, call: Call, send: Send, began: float) -> Answer:
         """What the route answers, or the problem."""
         scope = call.scope
         try:
-            if self.draining or self.keys:
-                self._admit(call)
-            if not await self._answer_quickly(call):
-                await self.api.router.app(scope, call.receive, send)
-            assert call.found is not None
+            tenant = self._admit(call)
+            if tenant is not None:
+                if not self._turns.now(tenant, began):
+                    await self._turns.wait(tenant)
+                tenant.admit()
+                if HEADER in call.header_names:
+                    return await answered_once(call, lambda: self._found(call, send))
+            return await self._found(call, send)
         except GradwireError as raised:
             if raised.code == "internal" and isinstance(raised.__cause__, Exception):
                 self.log.failure(call.request_id, scope["path"], raised.__cause__)
@@ -105,6 +132,12 @@ class Service:
         except Exception as raised:
             self.log.failure(call.request_id, scope["path"], raised)
             return _problem(problem.internal(call.request_id), call)
+
+    async def _found(self, call: Call, send: Send) -> Answer:
+        """What the route answers."""
+        if not await self._answer_quickly(call):
+            await self.api.router.app(call.scope, call.receive, send)
+        assert call.found is not None
         return call.found
 
     async def _answer_quickly(self, call: Call) -> bool:
@@ -123,20 +156,31 @@ class Service:
         call.found = await route.handler(call)
         return True
 
-    def _admit(self, call: Call) -> None:
-        """Refuse work while the server ends, and strangers where keys are configured."""
+    def _admit(self, call: Call) -> Tenant | None:
+        """Whose request this is; None for what everybody may see.
+
+        Refused: work while the server ends, and strangers where keys are configured.
+        """
         path = call.scope["path"]
-        if not path.startswith("/v1/"):
-            return
-        if self.draining:
+        work = path.startswith("/v1/")
+        if not work and (path != METRICS or not self._locked):
+            return None
+        if work and self.draining:
             raise error("shutting_down", "the server is shutting down", "try again soon")
+        tenant = self._caller(call) if self._locked else self.everybody
+        call.belongs(tenant)
+        return tenant if work else None
+
+    def _caller(self, call: Call) -> Tenant:
         scheme, _, key = (call.header(b"authorization") or "").partition(" ")
-        if self.keys and (scheme.lower() != "bearer" or _digest(key) not in self.keys):
+        name = self.ring.tenant(key.strip()) if scheme.lower() == "bearer" else None
+        if name is None:
             raise error(
                 "unauthorized",
                 "the request has no key that this server knows",
                 "send the header Authorization: Bearer KEY",
             )
+        return self.tenants[name]
 
     def _no_route(self, call: Call) -> Answer:
         scope = call.scope
@@ -161,19 +205,14 @@ class Service:
         for call, status, seconds in notes:
             path = "(none)" if call.route is None else call.route.path
             method = call.scope["method"]
-            self.metrics.request(method, path, status, seconds)
+            call.tenant.metrics.request(method, path, status, seconds)
             self.log.request(call, method, path, status, seconds)
         self.log.flush()
 
 
-def _digest(key: str) -> bytes:
-    """Keys are compared by hash, so that how long it takes says nothing of them."""
-    return sha256(key.encode("utf-8", "surrogateescape")).digest()
-
-
-def _request_id(scope: Scope) -> str:
+def request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """The caller's id if it has one that is fit for a log, else a new one."""
-    for name, value in scope["headers"]:
+    for name, value in headers:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return str(value.decode("ascii"))
     return f"r_{getrandbits(64):016x}"
@@ -182,8 +221,9 @@ def _request_id(scope: Scope) -> str:
 def _problem(
     raised: GradwireError, call: Call, headers: tuple[tuple[bytes, bytes], ...] = ()
 ) -> Answer:
-    if raised.code in problem.RETRY:
-        headers = (*headers, (b"retry-after", b"%d" % problem.RETRY[raised.code]))
+    seconds = problem.retry_after(raised)
+    if seconds is not None:
+        headers = (*headers, (b"retry-after", b"%d" % seconds))
     body = problem.encoded(raised, call.request_id)
     return Answer(CODES[raised.code].status, problem.PROBLEM_JSON, [body], headers)
 

@@ -13,6 +13,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Reader
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.derivatives import Ask, Wanted, check, derive, listed
 from gradwire_service.host.elements import Array
 from gradwire_service.host.forecast import forecast
@@ -63,9 +64,9 @@ class Applied:
         self.dtypes: dict[tuple[str, str], DType] = {}
         self.given: list[Array] = []  # the inputs' elements, before the program may write to them
 
-    def run(self, transform: str, seconds: float, allowance: int | None = None) -> Reply:
-        """Do it; `seconds` and `allowance` as for `run.run`."""
-        self.session.meter.begin(seconds, allowance)
+    def run(self, transform: str, until: Deadline, allowance: int | None = None) -> Reply:
+        """Do it; `until` and `allowance` as for `run.run`."""
+        self.session.meter.begin(until, allowance)
         with modes(self.session):
             if transform == "plan":
                 self._check_names()

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradwire_engine.spec import float32, float64
 from gradwire_engine.symbol import SYMBOLIC
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
@@ -32,7 +33,7 @@ _BUILT = 64
 class Once:
     """Runs them. Where there is a plan, the reply is a template and what fills it.
 
-    `allowance` and `seconds` are as for `run.run`; `fetch` gives the arrays of tensors that lie in
+    `allowance` and `until` are as for `run.run`; `fetch` gives the arrays of tensors that lie in
     sessions.
     """
 
@@ -48,11 +49,11 @@ class Once:
         arrays: Mapping[str, Array] = _NONE,
         fetch: Fetch | None = None,
         allowance: int | None = None,
-        seconds: float | None = None,
+        until: Deadline | None = None,
     ) -> Reply | Filled:
         """Run a program of the body, and differentiate it where the request asks for that."""
         transform = "value_and_grad" if isinstance(request, ValueAndGradRequest) else "evaluate"
-        return self.apply(transform, request.program, request, arrays, fetch, allowance, seconds)
+        return self.apply(transform, request.program, request, arrays, fetch, allowance, until)
 
     def apply(
         self,
@@ -62,12 +63,12 @@ class Once:
         arrays: Mapping[str, Array] = _NONE,
         fetch: Fetch | None = None,
         allowance: int | None = None,
-        seconds: float | None = None,
+        until: Deadline | None = None,
     ) -> Reply | Filled:
         """A transform of a stored program or of an inline one."""
-        fetch, seconds = fetch or self.fetch, seconds or self.limits.seconds
+        fetch, until = fetch or self.fetch, until or Deadline(self.limits.seconds)
         again = Repeated(self.plans, asked(transform, program, request), arrays, fetch)
-        found = again.answer(self.limits, self.ledger, seconds, allowance)
+        found = again.answer(self.limits, self.ledger, until, allowance)
         if found is not None:
             return found
         if not isinstance(program, Program):
@@ -77,7 +78,7 @@ class Once:
             session.dtype = float64
         try:
             way = Applied(session, program, request, arrays, fetch)
-            answer = way.run(transform, seconds, allowance)
+            answer = way.run(transform, until, allowance)
             again.learn(way.done(transform, answer, self._tracing))
             return answer
         finally:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwire_engine.spec import DType, float32
 from gradwire_service.host import literals
+from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
@@ -39,7 +40,7 @@ class Repeated:
         self._binaries, self._fetch = binaries, fetch
 
     def answer(
-        self, limits: Limits, ledger: Ledger, seconds: float, allowance: int | None
+        self, limits: Limits, ledger: Ledger, until: Deadline, allowance: int | None
     ) -> Filled | None:
         """What a plan gives; None where there is none, or where anything is odd."""
         asked = self._asked
@@ -47,7 +48,7 @@ class Repeated:
         if known is None or asked is None:
             return None
         meter = Meter(tuple, min(limits.session_bytes, LARGEST_INPUTS), ledger, _NOWHERE)
-        meter.begin(seconds, allowance)
+        meter.begin(until, allowance)
         try:
             return self._answer(asked, known, meter)
         finally:

@@ -34,7 +34,7 @@ def stored(transform: str) -> Handler:
     """The handler of a transform of the program that the path names."""
 
     async def handler(call: Call) -> Answer:
-        program = call.service.host.programs.find(call.path["id"])
+        program = call.host.programs.find(call.path["id"])
         return await _answer(call, transform, TRANSFORMS[transform].stored, program)
 
     return _named(handler, f"program_{transform}", f"{ABOUT[transform]} A stored program.")
@@ -60,13 +60,13 @@ async def _answer(
 ) -> Answer:
     body = await call.body()
     call.form()
-    executor = call.service.executor
+    executor = call.executor
     if len(body) > SMALL:
         request, arrays = await executor.apart(lambda: call.read(kind, body))
     else:
         request, arrays = call.read(kind, body)
     found = {r: await fetched(call, r) for r in dict.fromkeys(references(request))}
-    host, seconds = call.service.host, call.seconds()
+    host, until = call.host, call.until()
 
     def work(allowance: int | None = None) -> Any:
         return host.once.apply(
@@ -76,7 +76,7 @@ async def _answer(
             arrays,
             found.__getitem__,
             allowance,
-            seconds,
+            until,
         )
 
     small = partial(work, ALLOWANCE) if len(body) <= SMALL and not found else None

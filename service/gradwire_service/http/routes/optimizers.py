@@ -12,7 +12,7 @@ async def list_optimizers(call: Call) -> Answer:
     call.form()
 
     def listed() -> Answer:
-        with call.service.host.using(call.path["id"]) as held:
+        with call.host.using(call.path["id"]) as held:
             return call.answer(optimizers.listed(held))
 
-    return await call.service.executor.run(session, listed)
+    return await call.executor.run(session, listed)

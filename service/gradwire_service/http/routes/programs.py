@@ -16,12 +16,12 @@ async def create_program(call: Call) -> Answer:
     body = await call.body()
     call.form()
     work = partial(_created, call, body)
-    return work() if len(body) <= SMALL else await call.service.executor.apart(work)
+    return work() if len(body) <= SMALL else await call.executor.apart(work)
 
 
 def _created(call: Call, body: Buffer) -> Answer:
     model, arrays = call.read(Program, body)
-    stored, new = call.service.host.programs.put(model, arrays)
+    stored, new = call.host.programs.put(model, arrays)
     location = (b"location", f"/v1/programs/{stored.program.id}".encode())
     return call.answer(stored.describe(), 201 if new else 200, (location,))
 
@@ -30,7 +30,7 @@ async def list_programs(call: Call) -> Answer:
     """Programs, oldest first; `next` is the cursor of what follows, or null."""
     limit = call.number("limit", _PAGE, 1, _LONGEST_PAGE)
     after = call.number("cursor", 0, 0, 2**63)
-    found = [s for s in call.service.host.programs.all() if s.serial > after]
+    found = [s for s in call.host.programs.all() if s.serial > after]
     more = found[limit - 1].serial if len(found) > limit else None
     return call.answer(
         {
@@ -42,10 +42,10 @@ async def list_programs(call: Call) -> Answer:
 
 async def read_program(call: Call) -> Answer:
     """One program: what it takes, does and gives."""
-    return call.answer(call.service.host.programs.stored(call.path["id"]).describe())
+    return call.answer(call.host.programs.stored(call.path["id"]).describe())
 
 
 async def delete_program(call: Call) -> Answer:
     """Forget a program; programs that call it, and what runs, keep it."""
-    call.service.host.programs.delete(call.path["id"])
+    call.host.programs.delete(call.path["id"])
     return Answer(204)

@@ -46,7 +46,7 @@ async def welcome(call: Call) -> Answer:
 
 async def info(call: Call) -> Answer:
     """Version, catalogue, devices, dtypes, and every limit."""
-    return call.answer(call.service.host.info())
+    return call.answer(call.host.info())
 
 
 async def live(_: Call) -> Answer:
@@ -63,5 +63,5 @@ async def ready(call: Call) -> Answer:
 
 async def metrics(call: Call) -> Answer:
     """Counts and durations, as Prometheus reads them."""
-    text, media_type = exposition(call.service)
+    text, media_type = exposition(call.service, call.tenant)
     return Answer(200, media_type, [text])

@@ -24,10 +24,10 @@ async def create_session(call: Call) -> Answer:
     """Make a new, empty session; without a body, with every default. Of a snapshot: restore it."""
     body = await call.body()
     if body and sent(call.header(b"content-type")) == SAFETENSORS:
-        session = await call.service.executor.apart(partial(_restored, call, body))
+        session = await call.executor.apart(partial(_restored, call, body))
     else:
         asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
-        session = call.service.host.create(asked)
+        session = call.host.create(asked)
     call.session_id = session.id
     location = (b"location", f"/v1/sessions/{session.id}".encode())
     return call.answer(session.describe(), 201, (location,))
@@ -36,16 +36,16 @@ async def create_session(call: Call) -> Answer:
 def _restored(call: Call, body: Buffer) -> Session:
     metadata, arrays = safetensors.read(body)
     if version_of(metadata) is None:  # a request like any other, in binary
-        return call.service.host.create(call.read(SessionCreate, body)[0])
-    return call.service.host.restore(metadata, arrays)
+        return call.host.create(call.read(SessionCreate, body)[0])
+    return call.host.restore(metadata, arrays)
 
 
 async def snapshot_session(call: Call) -> Answer:
     """The whole session as one safetensors file; posted to /v1/sessions it is one again."""
     need_taken(call.header(b"accept"), SAFETENSORS)
     session = call.session()
-    host = call.service.host
-    buffers = await call.service.executor.run(session, partial(host.snapshot, session))
+    host = call.host
+    buffers = await call.executor.run(session, partial(host.snapshot, session))
     return Answer(200, SAFETENSORS, buffers)
 
 
@@ -53,7 +53,7 @@ async def list_sessions(call: Call) -> Answer:
     """Sessions, oldest first; `next` is the cursor of what follows, or null."""
     limit = call.number("limit", _PAGE, 1, _LONGEST_PAGE)
     after = call.number("cursor", 0, 0, 2**63)
-    found = [s for s in call.service.host.sessions() if s.serial > after]
+    found = [s for s in call.host.sessions() if s.serial > after]
     items = [session.brief() for session in found[:limit]]
     more = found[limit - 1].serial if len(found) > limit else None
     return call.answer({"items": items, "next": None if more is None else str(more)})
@@ -62,30 +62,30 @@ async def list_sessions(call: Call) -> Answer:
 async def read_session(call: Call) -> Answer:
     """One session: what it holds, counted exactly, and until when it lives."""
     session = call.session()
-    return call.answer(await call.service.executor.run(session, session.describe))
+    return call.answer(await call.executor.run(session, session.describe))
 
 
 async def change_session(call: Call) -> Answer:
     """Change label, time to live or memory limit."""
     asked, _ = call.read(SessionPatch, await call.body())
     session = call.session()
-    host = call.service.host
+    host = call.host
     host.patch(session, asked)
-    return call.answer(await call.service.executor.run(session, session.describe))
+    return call.answer(await call.executor.run(session, session.describe))
 
 
 async def close_session(call: Call) -> Answer:
     """Close a session and free what it held; later calls get 410."""
     session = call.session()
-    await call.service.executor.run(session, partial(call.service.host.delete, session))
+    await call.executor.run(session, partial(call.host.delete, session))
     return Answer(204)
 
 
 async def fork_session(call: Call) -> Answer:
     """Make a second session with the same tensors and graph; neither sees what the other does."""
-    host = call.service.host
+    host = call.host
     session = call.session()
-    fork = await call.service.executor.run(session, partial(host.fork, session))
+    fork = await call.executor.run(session, partial(host.fork, session))
     location = (b"location", f"/v1/sessions/{fork.id}".encode())
     return call.answer(fork.describe(), 201, (location,))
 
@@ -94,16 +94,14 @@ async def session_graph(call: Call) -> Answer:
     """The graph as data or as a picture; with `tensor` only what leads to it."""
     form = call.option("format", tuple(FORMATS), "json")
     session = call.session()
-    return await call.service.executor.run(
-        session, partial(_drawn, call, form, call.query.get("tensor"))
-    )
+    return await call.executor.run(session, partial(_drawn, call, form, call.query.get("tensor")))
 
 
 def _drawn(call: Call, form: str, tensor: str | None) -> Answer:
     # Imported by the first picture: it would be a twentieth of the server's start.
     from gradwire_service.host import graph, picture
 
-    with call.service.host.using(call.path["id"]) as held:
+    with call.host.using(call.path["id"]) as held:
         data = graph.graph(held, tensor)
     if form == "json":
         return call.answer(data)

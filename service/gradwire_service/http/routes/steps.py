@@ -60,7 +60,7 @@ async def _run(call: Call, kind: type[Any]) -> Answer:
     body = await call.body()
     session = call.session()
     call.form()
-    executor = call.service.executor
+    executor = call.executor
     if len(body) > SMALL:
         here = partial(_again, call, session, kind, body) if _brief(call, session, body) else None
         return await executor.run(session, partial(_large, call, session, kind, body), here)
@@ -110,4 +110,4 @@ def _work(
     arrays: Mapping[str, Array],
     allowance: int | None = None,
 ) -> Reply:
-    return call.service.host.run(session, request, arrays, allowance, call.seconds())
+    return call.host.run(session, request, arrays, allowance, call.until())

@@ -40,16 +40,16 @@ async def write_tensor(call: Call) -> Answer:
 
     def work(allowance: int | None = None) -> Reply:
         asked, arrays = _tensor_body(call, body)
-        with call.service.host.using(session.id) as held:
+        with call.host.using(session.id) as held:
             return tensors.put(held, call.path["name"], asked, arrays, allowance)
 
     small = (lambda: work(SMALL * 8)) if len(body) <= SMALL else None
-    return call.answer(await call.service.executor.run(session, work, small))
+    return call.answer(await call.executor.run(session, work, small))
 
 
 def _tensor_body(call: Call, body: Buffer) -> tuple[TensorBody, Any]:
     """The request of a body; where that is one array, the query says the rest."""
-    limits = call.service.host.limits
+    limits = call.host.limits
     value, arrays = read_request(call.header(b"content-type"), body, depth=limits.depth, lone=True)
     query = call.query
     if "dtype" in query:
@@ -87,8 +87,8 @@ async def _done(call: Call, work: Callable[[Session], Any]) -> Any:
     call.form()
 
     def held() -> Any:
-        with call.service.host.using(session.id) as found:
+        with call.host.using(session.id) as found:
             return work(found)
 
     few = len(session.tensors) <= _FEW
-    return await call.service.executor.run(session, held, held if few else None)
+    return await call.executor.run(session, held, held if few else None)

@@ -26,7 +26,7 @@ async def value_and_grad(call: Call) -> Answer:
 async def _run(call: Call, kind: type[EvaluateRequest]) -> Answer:
     body = await call.body()
     call.form()
-    executor = call.service.executor
+    executor = call.executor
     if len(body) > SMALL:
         request, arrays = await executor.apart(lambda: call.read(kind, body))
     else:
@@ -39,10 +39,10 @@ async def _run(call: Call, kind: type[EvaluateRequest]) -> Answer:
 
 async def fetched(call: Call, wanted: Reference) -> Array:
     """The elements of a tensor of a session, after all that came before in it."""
-    host = call.service.host
+    host = call.host
     session = host.session(wanted.session)
     fetch = partial(host.fetch, wanted)
-    return await call.service.executor.run(session, fetch, fetch)
+    return await call.executor.run(session, fetch, fetch)
 
 
 def _work(
@@ -52,4 +52,4 @@ def _work(
     found: Mapping[Reference, Array],
     allowance: int | None = None,
 ) -> Reply:
-    return call.service.host.once.run(request, arrays, found.__getitem__, allowance, call.seconds())
+    return call.host.once.run(request, arrays, found.__getitem__, allowance, call.until())

@@ -1,0 +1,126 @@
+"""The threads that compute, shared fairly: among those who wait, who used them least goes first.
+
+One share alone may have all threads. Where there are more, one thread is never given to a share
+that has others already: who comes next finds it free, or gets the first that falls free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+_SMOOTH = 16
+"""Tasks over which the usual duration is taken, about."""
+
+
+class Task(NamedTuple):
+    """Work that waits for a thread, the future of its result, and who is told what it took."""
+
+    work: Callable[[], Any]
+    future: asyncio.Future[Any]
+    used: Callable[[float], None]
+
+
+class Share:
+    """What one tenant has of the threads. spent: seconds it computed, never far behind others."""
+
+    __slots__ = ("running", "spent", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: deque[Task] = deque()
+        self.running = 0
+        self.spent = 0.0
+
+
+class Pool:
+    """Threads for an event loop, and the shares of those who use them.
+
+    waiting: requests that run or wait, of whatever share; for those who count them.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="gradwire")
+        self._shares: list[Share] = []
+        self._running = 0
+        self.waiting = 0
+        self._usual = 0.0
+
+    def share(self) -> Share:
+        """A share for another tenant."""
+        made = Share()
+        self._shares.append(made)
+        return made
+
+    def patience(self, waiting: int) -> float:
+        """Seconds after which so many that wait now will be done, as far as can be known."""
+        return waiting * self._usual / self.workers
+
+    def submit(
+        self, share: Share, work: Callable[[], Any], used: Callable[[float], None]
+    ) -> asyncio.Future[Any]:
+        """Do the work in a thread as soon as it is this share's turn."""
+        if not share.running and not share.waiting:
+            others = [s.spent for s in self._shares if s.running or s.waiting]
+            share.spent = max(share.spent, min(others, default=share.spent))
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        share.waiting.append(Task(work, future, used))
+        self._start()
+        return future
+
+    def _start(self) -> None:
+        """Start what may start now."""
+        while self._running < self.workers:
+            ready = [s for s in self._shares if s.waiting and self._may_start(s)]
+            if not ready:
+                return
+            share = min(ready, key=lambda s: (s.running, s.spent))
+            task = share.waiting.popleft()
+            if task.future.done():  # nobody waits for it any more
+                continue
+            share.running += 1
+            self._running += 1
+            self._threads.submit(self._do, share, task, asyncio.get_running_loop())
+
+    def _may_start(self, share: Share) -> bool:
+        alone = len(self._shares) == 1
+        return alone or not share.running or self._running < self.workers - 1
+
+    def _do(self, share: Share, task: Task, loop: asyncio.AbstractEventLoop) -> None:
+        """In a thread."""
+        began, arrived = time.thread_time(), time.monotonic()
+        result, raised = None, None
+        try:
+            result = task.work()
+        except BaseException as problem:
+            raised = problem
+        took = time.thread_time() - began, time.monotonic() - arrived
+        loop.call_soon_threadsafe(self._done, share, task, took, result, raised)
+
+    def _done(
+        self,
+        share: Share,
+        task: Task,
+        took: tuple[float, float],
+        result: Any,
+        raised: BaseException | None,
+    ) -> None:
+        share.running -= 1
+        self._running -= 1
+        seconds, wall = took
+        task.used(seconds)
+        self._usual += (wall - self._usual) / _SMOOTH
+        if not task.future.done():
+            if raised is None:
+                task.future.set_result(result)
+            else:
+                task.future.set_exception(raised)
+        self._start()
+
+    def close(self) -> None:
+        """Wait for what runs, and end the threads."""
+        self._threads.shutdown()

@@ -1,0 +1,87 @@
+"""A request with an Idempotency-Key: run once, answered as often as it comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from gradwire_engine.errors import CODES, GradwireError, error
+from gradwire_service.http import problem
+from gradwire_service.http.call import SMALL, Answer
+from gradwire_service.http.idempotency import LONGEST_KEY, UNTOUCHED, Kept, Place, too_large
+
+if TYPE_CHECKING:
+    from gradwire_service.http.call import Call
+
+HEADER = b"idempotency-key"
+_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_PART = 4
+"""One reply may be that part of all that are kept."""
+_REPLAYED = (b"idempotency-replayed", b"true")
+
+
+async def answered_once(call: Call, run: Callable[[], Awaitable[Answer]]) -> Answer:
+    """What `run` answers or raises, or what it did when the same request came first."""
+    place = Place(call.scope["method"], call.scope["path"], _key(call))
+    if place.method not in _METHODS:
+        return await run()
+    fingerprint = await _fingerprint(call)
+    fresh: list[Answer] = []
+
+    async def first() -> Kept | None:
+        try:
+            found = await run()
+        except GradwireError as raised:
+            if raised.code in UNTOUCHED:
+                raise
+            found = told(raised, call)
+        fresh.append(found)
+        return _kept(found, fingerprint, call.host.limits.idempotency_bytes // _PART)
+
+    call.place = place
+    kept = await call.tenant.replies.once(place, fingerprint, first)
+    if fresh:
+        return fresh[0]
+    assert kept is not None
+    if kept.body is None:
+        raise too_large()
+    body = (kept.body,) if kept.body else ()
+    return Answer(kept.status, kept.media_type, body, (*kept.headers, _REPLAYED))
+
+
+def told(raised: GradwireError, call: Call) -> Answer:
+    """The problem document of an error."""
+    body = problem.encoded(raised, call.request_id)
+    return Answer(CODES[raised.code].status, problem.PROBLEM_JSON, [body])
+
+
+def _key(call: Call) -> str:
+    key = call.header(HEADER) or ""
+    if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+        raise error(
+            "invalid_request",
+            f"the header Idempotency-Key has {len(key)} characters, or odd ones",
+            f"1 to {LONGEST_KEY} printable characters of ASCII, new for each request",
+        )
+    return key
+
+
+async def _fingerprint(call: Call) -> bytes:
+    """What tells a request from another at the same place."""
+    body = await call.body()
+    about = (call.scope["query_string"], call.header(b"content-type") or "")
+    start = sha256(repr(about).encode())
+
+    def whole() -> bytes:
+        start.update(body)
+        return start.digest()
+
+    return whole() if len(body) <= SMALL else await call.executor.apart(whole)
+
+
+def _kept(found: Answer, fingerprint: bytes, most: int) -> Kept:
+    small = sum(map(len, found.buffers)) <= most
+    body = b"".join([bytes(buffer) for buffer in found.buffers]) if small else None
+    return Kept(fingerprint, found.status, found.media_type, body, found.headers, time.time())

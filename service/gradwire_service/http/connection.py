@@ -1,0 +1,132 @@
+"""A connection, with bounds on what comes before a request is one: its head's size and time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from gradwire_engine.errors import CODES, GradwireError, error
+from gradwire_service.host.limits import Limits
+from gradwire_service.http import problem
+from gradwire_service.http.service import Service, request_id
+
+_PER_HEADER = 4
+"""Bytes of a header beside its name and value."""
+
+
+class Refused(Exception):
+    """Ends the parser's work on a connection."""
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's, made by it for each connection."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits: Limits = cast(Service, config.app).limits
+        self._refusal: GradwireError | None = None
+        self._clock: asyncio.TimerHandle | None = None
+        self._head = 0  # bytes received of a head that isn't complete; -1 between requests
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock: a request has to come."""
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connections:
+            self._refuse(error(
+                "overloaded", "there are too many connections", "connect again a little later"
+            ))  # fmt: skip
+        else:
+            self._clock = self.loop.call_later(self._limits.header_seconds, self._late)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless the connection is given up."""
+        if self._refusal is not None:
+            return
+        self._head += len(data)
+        super().data_received(data)
+        if self._head > self._limits.header_bytes and self._refusal is None:
+            self._refuse(self._too_long())
+        elif self._head > 0 and self._clock is None:
+            self._clock = self.loop.call_later(self._limits.header_seconds, self._late)
+
+    def on_message_begin(self) -> None:
+        """A head begins, perhaps behind another request's body in the same data."""
+        super().on_message_begin()
+        self._head = max(self._head, 1)
+
+    def on_headers_complete(self) -> None:
+        """The head is there: it may be too long even so, where all of it came at once."""
+        if self._head > self._limits.header_bytes:
+            sizes = [len(name) + len(value) + _PER_HEADER for name, value in self.headers]
+            if len(self.url) + sum(sizes) > self._limits.header_bytes:
+                self._refusal = self._too_long()
+                raise Refused
+        self._head = _NO_HEAD
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """What the parser refused, as a problem document."""
+        raised = self._refusal or error(
+            "invalid_body", "what came is no HTTP request", "is the client meant for this port?"
+        )
+        self._refuse(raised)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone: nobody waits for its request's work any more."""
+        if self._clock is not None:
+            self._clock.cancel()
+        if self.cycle is not None and not self.cycle.response_complete:
+            call = cast(Any, self.cycle.scope).get("gradwire.call")
+            if call is not None:
+                call.hang_up()
+        super().connection_lost(exc)
+
+    def _late(self) -> None:
+        self._clock = None
+        self._refuse(error(
+            "request_timeout",
+            f"no request came within {self._limits.header_seconds:g} seconds",
+            "send the whole head at once",
+        ))  # fmt: skip
+
+    def _too_long(self) -> GradwireError:
+        return error(
+            "limit_exceeded",
+            f"the request's head has more than {self._limits.header_bytes} bytes",
+            "send fewer and shorter headers, and a shorter path",
+        )
+
+    def _refuse(self, raised: GradwireError) -> None:
+        """Say why, and close."""
+        self._refusal = raised
+        if self.transport.is_closing():
+            return
+        body = problem.encoded(raised, request_id(()))
+        seconds = problem.retry_after(raised)
+        lines = [
+            b"content-type: " + problem.PROBLEM_JSON.encode(),
+            b"content-length: %d" % len(body),
+            b"connection: close",
+        ]
+        if seconds is not None:
+            lines.append(b"retry-after: %d" % seconds)
+        head = STATUS_LINE[CODES[raised.code].status] + b"\r\n".join(lines)
+        self.transport.write(head + b"\r\n\r\n" + body)
+        self.transport.close()
+
+
+_NO_HEAD = -(2**62)
+"""So that a body's bytes don't count as a head's."""
