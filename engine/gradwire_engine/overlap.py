@@ -63,7 +63,7 @@ def _shares(target: Tensor, other: Any) -> bool:
 
 def _partly(a: Any, b: Any) -> bool:
     """Whether two arrays have memory in common without being the same elements."""
-    same = _start(a) == _start(b) and a.shape == b.shape and _steps(a) == _steps(b)
+    same = start(a) == start(b) and a.shape == b.shape and _steps(a) == _steps(b)
     return _touch(a, b) and not same
 
 
@@ -75,11 +75,11 @@ def _steps(array: Any) -> list[tuple[int, int]]:
 def _touch(a: Any, b: Any) -> bool:
     if 0 in a.shape or 0 in b.shape or not dense(a) or not dense(b):
         return False
-    first, second = _start(a), _start(b)
+    first, second = start(a), start(b)
     return bool(first < second + b.nbytes and second < first + a.nbytes)
 
 
-def _start(array: Any) -> int:
+def start(array: Any) -> int:
     """The address of the first element."""
     if isinstance(array, np.ndarray):
         return int(array.__array_interface__["data"][0])

@@ -172,11 +172,25 @@ def test_what_does_not_fit_is_refused_with_or_without_elements(
         assert problem.value.detail
 
 
-def test_as_strided_sees_its_own_elements_only() -> None:
-    part = op("slice", plain(np.arange(10.0)), 0, 4, 8)
-    assert numbers(op("as_strided", part, (2,), (2,), 1)) == [5, 7]
-    with pytest.raises(GradwireError, match="own elements"):
-        op("as_strided", part, (2,), (4,))
+def test_as_strided_counts_in_the_storage_and_sees_no_more_than_that() -> None:
+    whole = plain(np.arange(10.0))
+    part = op("slice", whole, 0, 4, 8)
+    assert numbers(op("as_strided", part, (2,), (2,))) == [4, 6]
+    assert numbers(op("as_strided", part, (2,), (2,), 1)) == [1, 3]
+    assert numbers(op("as_strided", part, (2,), (5,))) == [4, 9]
+    for wrong in (((2,), (6,)), ((1,), (1,), 10), ((1,), (1,), -1), ((11,), (1,), 0)):
+        with pytest.raises(GradwireError, match="as_strided"):
+            op("as_strided", part, *wrong)
+
+
+def test_as_strided_beside_a_view_shares_its_memory_and_has_its_gradient() -> None:
+    whole = plain(np.arange(10.0))
+    part = op("slice", whole, 0, 4, 8).requires_grad_()
+    beside = op("as_strided", part, (4,), (1,), 2)
+    assert beside.grad_fn.name() == "AsStridedBackward0"
+    assert slopes(beside, part) == [[1, 1, 0, 0]]
+    write("add_", whole, 10)
+    assert numbers(beside) == [12, 13, 14, 15]
 
 
 def test_elements_seen_twice_add_up() -> None:

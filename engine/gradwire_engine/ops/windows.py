@@ -122,13 +122,15 @@ def _seen_back(g: Any, shape: Shape, size: Ints, stride: Ints, offset: int | Non
     batch=_seen_in_each,
     formula="g summed where elements are seen more than once",
     by_strides=True,
+    public=False,
 )
 def as_strided(
     xp: Any, input: Array, size: Ints, stride: Ints, storage_offset: int | None = None
 ) -> Array:
     """See a row-major tensor's elements, in their order in memory, by size and stride.
 
-    Offsets count from the tensor's first element: what lies outside it is never seen.
+    Offsets count from the tensor's first element: what lies outside it is never seen, but by the
+    op of that name in memory.py.
     """
     offset = storage_offset or 0
     _reach("as_strided", input.shape, size, stride, offset)

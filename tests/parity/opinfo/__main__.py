@@ -11,8 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 import torch
 from rich.console import Console
 from tests.clients.serving import serving
-from tests.parity.opinfo.not_yet import NOT_YET
-from tests.parity.opinfo.run import WAYS, entries, told
+from tests.parity.opinfo.run import WAYS, entries, left_out, told
 
 import gradwire
 
@@ -21,10 +20,10 @@ SHOWN = 4
 
 
 def main() -> int:
-    """Run all samples of all entries embedded and three of each over HTTP; 1 if they differ."""
+    """Run all samples of all entries embedded and three of each over HTTP; 1 if any differs."""
     asked = _arguments()
     console = Console()
-    found: dict[str, list[str]] = {}
+    red: Counter[str] = Counter()
     jobs = [
         (name, way) for way in asked.ways.split(",") for name in entries() if asked.name in name
     ]
@@ -32,14 +31,15 @@ def main() -> int:
         serving("--log", "none") as url,
         ProcessPoolExecutor(asked.workers, initializer=_single) as pool,
     ):
-        keys = [f"{name} / {way}" for name, way in jobs]
-        for key, lines in zip(
-            keys, pool.map(_one, jobs, [url] * len(jobs), chunksize=4), strict=True
-        ):
+        told_of = pool.map(_one, jobs, [url] * len(jobs), chunksize=4)
+        for (name, way), lines in zip(jobs, told_of, strict=True):
             if lines:
-                found[key] = lines
-                _show(console, key, lines)
-    return _judged(console, keys, found)
+                red[way] += 1
+                _show(console, f"{name} / {way}", lines)
+    for way, count in Counter(way for _, way in jobs).items():
+        console.print(f"{way}: {count - red[way]} of {count} entries agree", highlight=False)
+    _tell_what_counts(console)
+    return 1 if red else 0
 
 
 def _arguments() -> argparse.Namespace:
@@ -71,18 +71,14 @@ def _show(console: Console, key: str, lines: list[str]) -> None:
         console.print(f"    {count}x {line[:300]}", markup=False, highlight=False)
 
 
-def _judged(console: Console, keys: list[str], found: dict[str, list[str]]) -> int:
-    """Whether what differs is just what not_yet.py says."""
-    listed = NOT_YET.keys() & set(keys)
-    new, mended = sorted(found.keys() - listed), sorted(listed - found.keys())
-    per_way = Counter(key.rpartition(" / ")[2] for key in keys)
-    red = Counter(key.rpartition(" / ")[2] for key in found)
-    for way, count in per_way.items():
-        console.print(f"{way}: {count - red[way]} of {count} entries agree", highlight=False)
-    for title, names in (("not listed in not_yet.py", new), ("listed there, but mended", mended)):
-        for name in names:
-            console.print(f"{title}: {name}", markup=False, highlight=False)
-    return 1 if new or mended else 0
+def _tell_what_counts(console: Console) -> None:
+    """How many of the entries have derivatives, real and complex, and what is left out."""
+    smooth = [op for op in entries().values() if op.supports_autograd]
+    for called, dtype in (("float64", torch.float64), ("complex128", torch.complex128)):
+        count = sum(dtype in op.supported_backward_dtypes("cpu") for op in smooth)
+        console.print(f"differentiated in {called}: {count} entries", highlight=False)
+    for why, count in left_out().items():
+        console.print(f"left out: {count} entries ({why})", highlight=False)
 
 
 if __name__ == "__main__":

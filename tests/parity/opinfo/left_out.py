@@ -41,8 +41,8 @@ def reason(op: Any) -> str | None:
         return "kernels for devices"
     if type(op.op).__name__ in ("OpOverload", "OpOverloadPacket"):
         return "names below torch's own"
-    if draws(op):
-        return "random numbers, which are held by their distribution"
+    if draws(op) and find(op.name) is None:
+        return "random numbers of other distributions than the catalogue has"
     if op.name.startswith("special.") and not op.supports_autograd and find(op.name) is None:
         return "special functions without a derivative"
     return None

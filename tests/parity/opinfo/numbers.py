@@ -55,12 +55,46 @@ def with_gaps(tensor: torch.Tensor) -> gradwire.Tensor:
     return seen
 
 
+def distinct(value: Any) -> Any:
+    """A floating tensor in whose order no two elements are equal; other values as they are."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    ranks = value.detach().flatten().argsort(stable=True).argsort()
+    if value.dtype.itemsize > 2:
+        found = ranks.to(value.dtype)
+    else:  # each 16 bit pattern from that of 1 on is the next larger number
+        one = torch.ones((), dtype=value.dtype).view(torch.int16)
+        found = (ranks + one).to(torch.int16).view(value.dtype)
+    return found.reshape(value.shape).requires_grad_(value.requires_grad)
+
+
+def repeated(value: Any) -> Any:
+    """A tensor whose first slice stands in the place of all of them; other values as they are."""
+    if not isinstance(value, torch.Tensor) or not value.ndim or not value.shape[0]:
+        return value
+    whole = value.detach()[:1].expand(value.shape).clone()
+    return whole.requires_grad_(value.requires_grad)
+
+
+def expanded(tensor: torch.Tensor) -> gradwire.Tensor:
+    """The same elements as a view that shows one slice along the first axis, of a leaf."""
+    if not tensor.ndim or not tensor.shape[0]:
+        return to_ours(tensor)
+    first = tensor.detach()[:1].clone().requires_grad_(tensor.requires_grad)
+    return to_ours(first).expand(tuple(tensor.shape))
+
+
 def to_ours(tensor: torch.Tensor) -> gradwire.Tensor:
-    """A leaf of the SDK with the same elements."""
+    """A leaf of the SDK with the same elements, in a memory of the same kind."""
     plain = tensor.layout is torch.strided and tensor.device.type == "cpu" and tensor.ndim <= MOST
     if not hasattr(gradwire, dtype_name(tensor)) or not plain:
         raise Unlike(f"{dtype_name(tensor)}, {tensor.layout}, {tensor.device}, {tensor.ndim} axes")
-    made = gradwire.tensor(to_numpy(tensor).copy(), dtype=getattr(gradwire, dtype_name(tensor)))
+    dtype, whole = getattr(gradwire, dtype_name(tensor)), tensor._base
+    if whole is None or whole.ndim != 1 or tensor.ndim != 1 or tensor.stride() != (1,):
+        made = gradwire.tensor(to_numpy(tensor).copy(), dtype=dtype)
+    else:  # a part of a row, beside which the rest of it lies in memory
+        first = tensor.storage_offset()
+        made = gradwire.tensor(to_numpy(whole).copy(), dtype=dtype)[first : first + len(tensor)]
     return made.requires_grad_(tensor.requires_grad)
 
 

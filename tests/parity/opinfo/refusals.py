@@ -24,6 +24,8 @@ def refused(op: Any, case: Any) -> Found:
     problem = _raised(op, Ours(sample))
     if problem is None:
         yield f"error: nothing was raised for {case.error_regex[:80]!r}"
+    elif not isinstance(problem, (GradwireError, TypeError)):
+        yield f"error: {type(problem).__name__} ({problem}) comes from the inside"
     elif not _fits(problem, case.error_type):
         yield f"error: {type(problem).__name__} ({problem}) for {case.error_type}"
 

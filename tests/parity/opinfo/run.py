@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
@@ -12,15 +13,24 @@ import numpy as np
 import torch
 from tests.parity.opinfo.checks import Found, differs
 from tests.parity.opinfo.left_out import reason
-from tests.parity.opinfo.numbers import with_gaps
+from tests.parity.opinfo.numbers import distinct, expanded, repeated, with_gaps
 from tests.parity.opinfo.precision import imprecise
 from tests.parity.opinfo.refusals import refused
 from tests.parity.opinfo.stand import Unlike
+from tests.parity.opinfo.variants import Variant, variants, varied
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 EXACT = {"float64": torch.float64, "complex128": torch.complex128}
 ROUNDED = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-WAYS = (*EXACT, *ROUNDED, "gaps", "extremes", "errors")
-"""In which dtype; with operands that have gaps in memory; torch's reference and error inputs."""
+WAYS = (*EXACT, *ROUNDED, "gaps", "expanded", "variants", "extremes", "errors")
+"""In which dtype; with operands that lie otherwise in memory; by other names, as a method and in
+place; torch's reference and error inputs."""
+
+ELEMENTWISE = (BinaryUfuncInfo, UnaryUfuncInfo)
+"""Entries that take the same elements again and again, as expanded tensors have them."""
+
+TIES_ARE_OPEN = ("sort", "msort", "argsort", "topk", "kthvalue", "mode")
+"""Entries whose order of equal elements torch does not promise, nor keeps from size to size."""
 
 BY_STRIDES = ("as_strided", "view")
 """Entries, by how their names begin, for which gaps in memory mean something else."""
@@ -37,6 +47,13 @@ def entries() -> dict[str, Any]:
             name = op.full_name
             found[f"{name} #2" if name in found else name] = op
     return found
+
+
+def left_out() -> Counter[str]:
+    """How many entries are left out, by the reason."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return Counter(why for op in op_db if (why := reason(op)) is not None)
 
 
 def told(name: str, way: str, most: int | None = None) -> list[str]:
@@ -72,11 +89,27 @@ def _checks(op: Any, way: str) -> Iterator[Callable[[], Found]]:
             return iter(())
         drawn = op.reference_inputs("cpu", torch.float64, requires_grad=False)
         return (partial(differs, op, s, orders=0) for s in drawn)
+    if way == "variants":
+        return _in_other_ways(op)
+    if way == "expanded":
+        drawn = _samples(op, torch.float64) if isinstance(op, ELEMENTWISE) else iter(())
+        return (partial(differs, op, s.transform(repeated), expanded, 1) for s in drawn)
     if way == "gaps":
         askew = not op.name.startswith(BY_STRIDES)
         drawn = _samples(op, torch.float64) if askew else iter(())
         return (partial(differs, op, s, with_gaps, 1) for s in drawn)
     return (partial(differs, op, s) for s in _samples(op, EXACT[way]))
+
+
+def _in_other_ways(op: Any) -> Iterator[Callable[[], Found]]:
+    for called, variant in variants(op):
+        for sample in _samples(op, torch.float64):
+            if not (called.startswith("in place") and sample.broadcasts_input):
+                yield partial(_named, called, variant, sample)
+
+
+def _named(called: str, variant: Variant, sample: Any) -> Found:
+    return (f"{called}: {line}" for line in varied(variant, sample))
 
 
 def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:
@@ -87,4 +120,12 @@ def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:
         return iter(())
     numbers = dtype.is_floating_point or dtype.is_complex
     smooth = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
-    return iter(op.sample_inputs("cpu", dtype, requires_grad=bool(numbers and smooth)))
+    drawn = op.sample_inputs("cpu", dtype, requires_grad=bool(numbers and smooth))
+    return (_without_ties(op, sample) for sample in drawn)
+
+
+def _without_ties(op: Any, sample: Any) -> Any:
+    """Which of equal elements comes first torch leaves open, so there are to be none."""
+    if op.name not in TIES_ARE_OPEN or sample.kwargs.get("stable"):
+        return sample
+    return sample.transform(distinct)

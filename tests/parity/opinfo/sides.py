@@ -50,7 +50,12 @@ class Ours:
         return value
 
     def of(self, tensor: torch.Tensor) -> Any:
-        return self._made[id(tensor)].tensor
+        return self.stand(tensor).tensor
+
+    def stand(self, tensor: torch.Tensor) -> Stand:
+        """What stands in the arguments for a tensor of the sample."""
+        found: Stand = self._made[id(tensor)]
+        return found
 
 
 def apply(op: Any, ours: Ours) -> Any:
@@ -59,6 +64,8 @@ def apply(op: Any, ours: Ours) -> Any:
     A method that only takes torch's own tensors is called on the SDK's by its name.
     """
     first, args, kwargs = ours.call
+    if getattr(op, "variant_test_name", "") == "in_place":
+        return getattr(first, f"{op.name}_")(*args, **kwargs)
     tensors = any(isinstance(v, Stand) for v in flat((first, args, list(kwargs.values()))))
     if type(op.op).__name__ in ("method_descriptor", "wrapper_descriptor") or not tensors:
         path = f"Tensor.{op.op.__name__}" if tensors else op.name
