@@ -84,9 +84,11 @@ def stored() -> Iterator[Bad]:
         "backward": {"backward": {"tensors": ["a"]}},
         "seed": {"seed": 1},
         "free": {"free": ["a"]},
-        "requires_grad": {"requires_grad": "a", "value": True},
+        "retain_grad": {"retain_grad": "a"},
     }.items():
         yield ops(f"a {word} step", *INVALID, step)
+    yield ops("requires_grad without a flag", *INVALID, {"requires_grad": "a"})
+    yield ops("requires_grad of an unknown name", *MISSING, {"requires_grad": "c", "value": True})
     yield ops("grad of an unknown name", *MISSING, {"grad": {"outputs": ["a"], "inputs": ["c"]}})
     yield ops("grad with too many names", *ARGUMENT,
               {"grad": {"outputs": ["a"], "inputs": ["a"]}, "out": ["c", "d"]})  # fmt: skip

@@ -215,6 +215,7 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (EvaluateRequest, {"program": "p_1", "inputs": {}}, None, "program must be an object"),
     (EvaluateRequest, ops({"op": "sin"}, {"op": "sin", "args": 3}), 1, "ops[1].args must be"),
     (EvaluateRequest, ops({"backward": {}}), 0, "ops[0]: a backward step can't stand here"),
+    (EvaluateRequest, ops({"requires_grad": "x"}), 0, "program.ops[0].value is missing"),
     (EvaluateRequest, ops({"hook": "p"}), 0, "program.ops[0]: a hook step can't stand here"),
     (JvpRequest, ops({"op": "sin", "args": 3}), 0, "program.ops[0].args must be a list"),
     (EvaluateRequest, ops() | {"inputs": []}, None, "inputs must be an object; got []"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
+from gradwire import in_force
 from gradwire_engine.mode import local, using
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -38,6 +39,24 @@ class enable_grad(_Mode):
 
     def __init__(self) -> None:
         super().__init__(grad=True)
+
+    def _recreate_cm(self) -> Any:
+        return enable_grad()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _ask_for_grad(1)
+
+    def __exit__(self, *exc: object) -> None:
+        _ask_for_grad(-1)
+        super().__exit__(*exc)
+
+
+def _ask_for_grad(change: int) -> None:
+    """A function that is written down has to record also where it runs in no_grad."""
+    trace: Any = in_force.innermost()
+    if hasattr(trace, "asked_to_record"):
+        trace.asked_to_record += change
 
 
 class inference_mode(_Mode):

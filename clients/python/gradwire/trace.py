@@ -42,6 +42,7 @@ class Trace:
         self.inputs: list[tuple[str, Tensor]] = []
         self.held: list[Tensor] = []  # placeholders: alive as long as the trace
         self.journal = Journal()
+        self.asked_to_record = 0  # blocks of enable_grad around what is done now
         self._captured: dict[int, Tensor] = {}
         self._names = count(1)
         self._lock = RLock()
@@ -76,7 +77,8 @@ class Trace:
             step = {"op": "detach", "args": [step["detach"]], "out": step["out"]}
         state = local.state
         mode = grad_mode or ("inference_mode" if state.inference else None)
-        mode = mode or (None if state.grad else "no_grad")
+        on = "enable_grad" if self.asked_to_record else None
+        mode = mode or (on if state.grad else "no_grad")
         self.steps.append(step if mode is None else {**step, "grad_mode": mode})
 
     def _take_leaf(

@@ -150,6 +150,10 @@ class Session:
         found = self.tensors.get(name)
         return self._gradient(name) if found is None else found
 
+    def require_grad(self, name: str, flag: bool) -> None:
+        """Have a leaf record, or freeze it."""
+        self.find(name).requires_grad_(flag)
+
     def _gradient(self, name: str) -> Tensor:
         owner = self.tensors.get(name.removesuffix(GRAD))
         if owner is None or not name.endswith(GRAD):

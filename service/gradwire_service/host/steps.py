@@ -291,7 +291,7 @@ class Steps:
             owner.set_grad(self.reader.literal(value, default=default, prefer_default=True))
 
     def requires_grad(self, step: RequiresGradStep) -> None:
-        self.session.find(step.requires_grad).requires_grad_(step.value)
+        self.session.require_grad(step.requires_grad, step.value)
 
     def retain_grad(self, step: RetainGradStep) -> None:
         self.session.find(step.retain_grad).retain_grad()

@@ -498,3 +498,36 @@ def complex_numbers(torch, see):
     z = draw(torch, 3, dtype="complex128", requires_grad=True)
     Square.apply(z).abs().sum().backward()
     see(z=z)
+
+
+def variables_made_inside(torch, see):
+    """A function's own leaves, and grad by them, with grad mode switched on again."""
+
+    def cube_slope(x, g=None):
+        with torch.enable_grad():
+            y = x.detach().requires_grad_()
+            (slope,) = torch.autograd.grad((y**3).sum(), y, create_graph=True)
+            return slope.detach() if g is None else torch.autograd.grad(slope, y, g)[0]
+
+    class Slope(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return cube_slope(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return cube_slope(x, g)
+
+    x = draw(torch, 3, requires_grad=True)
+    y = Slope.apply(x)
+    y.sin().sum().backward()
+    see(x=x, y=y)
+
+    def by_a_constant(x):
+        w = torch.ones(3, dtype=torch.float64, requires_grad=True)
+        (slope,) = torch.autograd.grad((w.exp() * x).sum(), w, create_graph=True)
+        return (slope * x).sum()
+
+    see(gradient=torch.autograd.functional.jacobian(by_a_constant, x.detach()))

@@ -25,6 +25,7 @@ from gradwire_service.host.protocol import (
     CallStep,
     GradStep,
     OpStep,
+    RequiresGradStep,
     StepPart,
     TransformStep,
     VmapStep,
@@ -98,6 +99,8 @@ class Check:
         elif isinstance(step, BindStep):
             self._known.find(step.bind)
             self._name(step.out, 1)
+        elif isinstance(step, RequiresGradStep):
+            self._known.find(step.requires_grad)
         elif isinstance(step, GradStep):
             self._grad(step)
         elif isinstance(step, CallStep | VmapStep):

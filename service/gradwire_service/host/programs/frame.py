@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.levels import everywhere, fresh
 from gradwire_engine.mode import local
 from gradwire_engine.random import Generator
+from gradwire_engine.tensor import Tensor
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.scope import Callee, Meter
 
@@ -37,12 +39,16 @@ _NOWHERE, _UNMETERED = _Nowhere(), _Unmetered()
 class Frame:
     """The scope of a program's steps: what they bind lives as long as the run, and in it alone."""
 
-    __slots__ = ("_calls", "device", "dtype", "generator", "limits", "meter", "origins", "tensors")
+    __slots__ = (
+        "_calls", "device", "dtype", "generator", "limits", "meter", "origins", "tensors",
+        "variables",
+    )  # fmt: skip
 
     def __init__(self, tensors: dict[str, Any], calls: Mapping[str, Callee]) -> None:
         state = local.state
         self._calls = calls
         self.tensors = tensors
+        self.variables = False  # whether steps made some of their own
         self.limits = _LIMITS
         self.dtype, self.device = state.default_dtype, state.device
         self.meter = cast(Meter, state.meter) if hasattr(state.meter, "tick") else _UNMETERED
@@ -67,6 +73,17 @@ class Frame:
     def bind(self, name: str, tensor: Any) -> None:
         """Make the name stand for this value. Not journalled: the frame goes with a failure."""
         self.tensors[name] = tensor
+
+    def require_grad(self, name: str, flag: bool) -> None:
+        """From here on gradients can be asked by this name, or not: of this run's own tensor."""
+        value = self.find(name)
+        if type(value) is Tensor and not value.was_leaf:
+            value.requires_grad_(flag)  # which is fine or refused
+        elif not flag:
+            self.tensors[name] = everywhere(value, Tensor.detach)
+        elif not value.requires_grad:
+            self.tensors[name] = fresh(value, tracked=False)
+            self.variables = True
 
     def unbind(self, name: str) -> None:
         """Forget a name, if it is there."""

@@ -77,7 +77,9 @@ class Program:
         frame = Frame(dict(zip(self.inputs, values, strict=True)), self.calls)
         made = self._make_leaves(frame)
         outputs = self._run(frame)
-        if made and not any(t.requires_grad for value in values for t in tensors_of(value)):
+        if (made or frame.variables) and not any(
+            t.requires_grad for value in values for t in tensors_of(value)
+        ):
             return tuple([everywhere(x, Tensor.detach) for x in outputs])
         return outputs
 

@@ -23,6 +23,7 @@ from gradwire_service.host.protocol.steps import (
     GradMode,
     GradStep,
     OpStep,
+    RequiresGradStep,
     Step,
     word_of,
 )
@@ -221,6 +222,7 @@ Input = Annotated[
 ProgramStep = Annotated[
     Annotated[OpStep, Tag("op")]
     | Annotated[GradStep, Tag("grad")]
+    | Annotated[RequiresGradStep, Tag("requires_grad")]
     | Annotated[CallStep, Tag("call")]
     | Annotated[TransformStep, Tag("transform")]
     | Annotated[VmapStep, Tag("vmap")],
@@ -236,7 +238,7 @@ class Program(OpsOrSource):
     )
     ops: Annotated[list[ProgramStep], Field(fail_fast=True)] | None = Field(
         None,
-        description="What it does: op, grad, call, vmap and transform steps.",
+        description="What it does: op, grad, requires_grad, call, vmap and transform steps.",
         examples=[[{"op": "sum", "args": ["x"], "out": "z"}]],
     )
     outputs: list[Written] = Field(description="The outputs, by name.", examples=[["z"]])
