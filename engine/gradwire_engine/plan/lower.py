@@ -24,6 +24,7 @@ class _Lowering:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.recorder = graph, Recorder()
         self.known: dict[int, int] = {}
+        self._kernels: dict[Any, Callable[..., Any]] = {}
         for number, spec in zip(graph.inputs, graph.given, strict=True):
             self.known[number] = self.recorder.value(phantom_of(spec))
 
@@ -47,7 +48,7 @@ class _Lowering:
             return self._view(line)
         if not line.op.random and not line.op.data_dependent:
             try:
-                found = record(self.recorder, line.call(RECORDING).run, self._probes(line))
+                found = record(self.recorder, self._kernel(line), self._probes(line))
             except Exception:  # whatever it does that no probe can: it runs as a whole then
                 found = ()
             if found and self._as_inferred(line, found):
@@ -56,6 +57,14 @@ class _Lowering:
         return self.recorder.step(
             CALL, _whole(line), self._operands(line), made, (line.op, line.arguments)
         )
+
+    def _kernel(self, line: Line) -> Callable[..., Any]:
+        """A line's kernel as it is run on probes; the same for all lines that are alike."""
+        key = line.op, line.arguments
+        found = self._kernels.get(key)
+        if found is None:
+            found = self._kernels[key] = line.call(RECORDING).run
+        return found
 
     def _as_inferred(self, line: Line, found: tuple[int, ...]) -> bool:
         laid_out = [self.recorder.phantoms[n] for n in found]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradwire_engine.arrays import Backend, backend, offer_unlisted, phantom
+from gradwire_engine.kernels.select import BITS, SMALL
 from gradwire_engine.plan.code import CONTRACT, FOLD, MAP, PRODUCT, VIEW, Step
 
 RECORDING = "recording"
@@ -37,6 +38,7 @@ class Recorder:
         self.phantoms: dict[int, Any] = {}
         self.constants: dict[int, Any] = {}
         self._known: dict[Hashable, tuple[int, ...]] = {}
+        self._learnt: list[Hashable] = []
         self._count = 0
 
     def value(self, laid_out: Any) -> int:
@@ -55,7 +57,7 @@ class Recorder:
             if not array:
                 del self.phantoms[number]
             self.constants[number] = value
-            found = self._known[key] = (number,)
+            found = self._learn(key, (number,))
         return found[0]
 
     def step(
@@ -72,9 +74,25 @@ class Recorder:
         what = (kind, key or run, tuple(operands), given, tuple(p.dtype for p in made))
         found = self._known.get(what)
         if found is None:
-            found = self._known[what] = tuple(map(self.value, made))
+            found = self._learn(what, tuple(map(self.value, made)))
             self.steps.append(Step(kind, run, tuple(operands), found, given, key or run))
         return found
+
+    def _learn(self, key: Hashable, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        self._known[key] = numbers
+        self._learnt.append(key)
+        return numbers
+
+    def mark(self) -> tuple[int, int]:
+        """How much is written down."""
+        return len(self.steps), len(self._learnt)
+
+    def back_to(self, mark: tuple[int, int]) -> None:
+        """Forget what was written down since."""
+        del self.steps[mark[0] :]
+        for key in self._learnt[mark[1] :]:
+            del self._known[key]
+        del self._learnt[mark[1] :]
 
     def read(self, value: Any) -> int:
         """The number of an operand: of what a probe shows now, of an array, of a number."""
@@ -332,9 +350,29 @@ def select(mask: Any, a: Any, b: Any, out: Any = None) -> Any:
     """`a` where the mask is True, else `b`: where as a function of elements that takes out."""
     if out is None:
         return np.where(mask, a, b)
-    np.copyto(out, b)
-    np.copyto(out, a, where=mask)
+    if out.size < SMALL or not _blended(mask, a, b, out):
+        np.copyto(out, b)
+        np.copyto(out, a, where=mask)
     return out
+
+
+def _blended(mask: Any, a: Any, b: Any, out: Any) -> bool:
+    """Do it by the elements' bits, which waits for no guesses; False if they are too long."""
+    integers = BITS.get(out.itemsize)
+    if integers is None or out.dtype.kind == "c":
+        return False
+    one, other = (np.asarray(x, out.dtype).view(integers) for x in (a, b))
+    kept = mask.view(np.int8).astype(integers)
+    bits = out.view(integers)
+    if not one.ndim and not one:
+        np.subtract(kept, 1, out=kept)  # all bits where the mask is False
+        np.bitwise_and(other, kept, out=bits)
+        return True
+    np.negative(kept, out=kept)  # all bits where the mask is True
+    chosen = np.bitwise_xor(one, other)
+    chosen &= kept
+    np.bitwise_xor(chosen, other, out=bits)
+    return True
 
 
 def _viewable(laid_out: Any, shape: tuple[int, ...]) -> bool:
@@ -514,7 +552,7 @@ _running = _Running()
 def record(recorder: Recorder, run: Callable[..., Any], operands: Sequence[Any]) -> tuple[int, ...]:
     """Take a bound kernel apart; the numbers of its results. Raises whatever stands in the way."""
     _running.recorder = recorder
-    before, steps = dict(recorder._known), len(recorder.steps)
+    mark = recorder.mark()
     try:
         found = run(*operands)
         several = found if isinstance(found, tuple) else (found,)
@@ -522,8 +560,7 @@ def record(recorder: Recorder, run: Callable[..., Any], operands: Sequence[Any])
             raise UnrecordableError("a result that is no probe")
         return tuple([x.read() for x in several])
     except BaseException:
-        recorder._known = before
-        del recorder.steps[steps:]
+        recorder.back_to(mark)
         raise
 
 
