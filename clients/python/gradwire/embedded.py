@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from json import dumps
 from threading import Lock
 from typing import Any
 
@@ -47,19 +48,33 @@ def _host() -> Host:
 
 
 class _Recent:
-    """The programs used last. Each call of the user's functions may bring another one."""
+    """The programs used last, by their text. Each call of a user's function may bring another."""
 
     def __init__(self) -> None:
-        self._used: OrderedDict[str, None] = OrderedDict()
+        self._used: OrderedDict[str, str] = OrderedDict()
+        self._texts: Counter[str] = Counter()  # how many of them a program has
         self._lock = Lock()
 
-    def keep(self, key: str) -> None:
+    def find(self, text: str) -> str | None:
+        """The id of a program that was used before."""
+        with self._lock:
+            found = self._used.get(text)
+            if found is not None:
+                self._used.move_to_end(text)
+            return found
+
+    def keep(self, text: str, key: str) -> None:
         """Remember a program, and forget the one that was not used for longest."""
         with self._lock:
-            self._used[key] = None
-            self._used.move_to_end(key)
+            if text not in self._used:
+                self._texts[key] += 1
+            self._used[text] = key
             while len(self._used) > KEPT:
-                _host().programs.delete(self._used.popitem(last=False)[0])
+                _, oldest = self._used.popitem(last=False)
+                self._texts[oldest] -= 1
+                if not self._texts[oldest]:
+                    del self._texts[oldest]
+                    _host().programs.delete(oldest)
 
 
 _recent = _Recent()
@@ -127,8 +142,11 @@ class Embedded:
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""
-        key = _host().programs.put(read(Program, body), {})[0].program.id
-        _recent.keep(key)
+        text = dumps(body)
+        key = _recent.find(text)
+        if key is None:
+            key = _host().programs.put(read(Program, body), {})[0].program.id
+            _recent.keep(text, key)
         return key
 
     def admit(self, program: Any) -> None:
