@@ -25,7 +25,19 @@ class Running:
         self.service = service
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
-        self.client = httpx.Client(base_url=self.url, timeout=60)
+        self._clients: list[httpx.Client] = []
+        self.client = self.other()
+
+    def other(self, **headers: str) -> httpx.Client:
+        """One more client, which sends these headers with each request."""
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=60)
+        self._clients.append(made)
+        return made
+
+    def close(self) -> None:
+        """Close its clients."""
+        for client in self._clients:
+            client.close()
 
     def session(self, **fields: object) -> Client:
         """A new session, and calls of it."""
@@ -82,7 +94,7 @@ def running(limits: Limits | None = None, **fields: object) -> Iterator[Running]
         try:
             yield found
         finally:
-            found.client.close()
+            found.close()
             server.should_exit = True
             thread.join()
 

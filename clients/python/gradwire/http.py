@@ -13,6 +13,7 @@ import httpx
 import numpy as np
 
 from gradwire.posted import Posted
+from gradwire.retrying import key_for, sent
 from gradwire.transport import Arrays, Received, Step, Values
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_engine.spec import DTYPES
@@ -153,23 +154,9 @@ class Http:
     def _send(self, method: str, url: str, **fields: Any) -> httpx.Response:
         if self._forgotten:
             _drop(self._client, self._forgotten)
-        try:
-            reply = self._client.request(method, url, **fields)
-        except httpx.ConnectError as problem:
-            raise error(
-                "overloaded",
-                f"no connection to {self.url}: {problem}",
-                "is the server running?",
-                raised=ConnectionError,
-            ) from problem
-        except httpx.TransportError as problem:
-            raise error(
-                "session_damaged",
-                f"{self.url} gave no answer ({type(problem).__name__}: {problem}); whether it did "
-                "what was asked is not known",
-                "start a new session; a longer timeout may be given to connect()",
-                raised=ConnectionError,
-            ) from problem
+        headers = fields.pop("headers", {}) | key_for(method)
+        request = self._client.build_request(method, url, headers=headers, **fields)
+        reply = sent(lambda: self._client.send(request), self.url)
         if reply.status_code >= 400:
             raise problem_of(reply)
         return reply

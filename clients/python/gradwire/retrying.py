@@ -1,0 +1,84 @@
+"""Requests that are sent again: when, how often, and how long to wait in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from random import uniform
+from uuid import uuid4
+
+import httpx
+
+from gradwire_engine.errors import GradwireError, error
+
+ATTEMPTS = 6
+_FIRST, _LONGEST = 0.1, 10.0
+"""Seconds to wait at most before the second attempt, which double with each; and at most ever."""
+_BUSY = frozenset({429, 503})
+_CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+def key_for(method: str) -> dict[str, str]:
+    """The header by which the server knows a retry; what only reads needs none."""
+    return {"Idempotency-Key": uuid4().hex} if method in _CHANGING else {}
+
+
+def sent(
+    send: Callable[[], httpx.Response], url: str, patience: Callable[[float], None] = time.sleep
+) -> httpx.Response:
+    """The reply of a request, asked for again while the server is busy or the connection breaks.
+
+    `send` sends the same request with the same key each time: however often it arrives, it is done
+    once. A timeout is not tried again: whoever set it has waited long enough.
+    """
+    for attempt in range(ATTEMPTS):
+        last = attempt == ATTEMPTS - 1
+        try:
+            reply = send()
+        except httpx.TransportError as problem:
+            if last or isinstance(problem, httpx.TimeoutException):
+                raise _unanswered(problem, url) from problem
+            patience(_pause(attempt))
+            continue
+        if last or reply.status_code not in _BUSY:
+            return reply
+        patience(_pause(attempt, _asked(reply)))
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _pause(attempt: int, least: float = 0.0) -> float:
+    """Seconds before the next attempt: random, so that clients don't come back all at once."""
+    most = min(_LONGEST, _FIRST * 2**attempt)
+    return least + uniform(0.0, most)  # noqa: S311
+
+
+def _asked(reply: httpx.Response) -> float:
+    """The seconds that the server asks for, as far as one waits for that."""
+    text = reply.headers.get("retry-after", "")
+    return min(_LONGEST, float(text)) if text.isascii() and text.isdigit() else 0.0
+
+
+def _unanswered(problem: httpx.TransportError, url: str) -> GradwireError:
+    """No reply: the server refused the connection, or was too slow, or broke it."""
+    if isinstance(problem, httpx.ConnectError):
+        return error(
+            "overloaded", f"no connection to {url}: {problem}", "is the server running?",
+            raised=ConnectionError,
+        )  # fmt: skip
+    if isinstance(problem, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return error(
+            "overloaded", f"no connection to {url} within the timeout",
+            "is the server reachable? a longer timeout may be given to connect()",
+            raised=TimeoutError,
+        )  # fmt: skip
+    slow = isinstance(problem, httpx.TimeoutException)
+    why = "no answer within the timeout" if slow else f"{type(problem).__name__}: {problem}"
+    return error(
+        "session_damaged",
+        f"{url} gave no answer ({why}); whether it did what was asked is not known",
+        "start a new session; a longer timeout may be given to connect()",
+        raised=TimeoutError if slow else ConnectionError,
+    )
+
+
+__all__ = ["ATTEMPTS", "key_for", "sent"]
