@@ -24,6 +24,7 @@ from gradwire_engine.spec import (
     float16,
     float32,
     float64,
+    int64,
     uint8,
 )
 from gradwire_engine.tensor import Tensor
@@ -210,6 +211,38 @@ def test_the_strict_library_gives_the_same(name: str) -> None:
             for a, b in zip(values + grads, strict_values + strict_grads, strict=True):
                 assert a.dtype == b.dtype
                 np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def refusal(trial: Trial, points: list[Host], device: str) -> str:
+    """The code of the error that a call or its walk raises; empty if none."""
+    try:
+        trial.value_and_grads(points, device)
+    except GradwireError as found:
+        return found.code
+    return ""
+
+
+def widened(array: Host) -> Host:
+    """bfloat16, which NumPy's comparisons don't know, as float32."""
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
+
+
+@pytest.mark.parametrize("dtype", [float32, complex64, float16, bfloat16, int64], ids=str)
+@sampled_op
+def test_the_strict_library_gives_the_same_in_other_dtypes(name: str, dtype: DType) -> None:
+    """CuPy lacks some functions for some dtypes only; what is refused is refused on both."""
+    tolerance = {float32: 1e-5, complex64: 1e-5, float16: 3e-3, bfloat16: 2e-2, int64: 0}[dtype]
+    for trial in [t for t in trials(name) if t.points]:
+        points = [cast(p, dtype) for p in trial.points]
+        refused = refusal(trial, points, "cpu")
+        assert refusal(trial, points, "strict") == refused
+        if refused:
+            continue
+        values, grads = trial.value_and_grads(points)
+        strict_values, strict_grads = trial.value_and_grads(points, "strict")
+        for a, b in zip(values + grads, strict_values + strict_grads, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(widened(a), widened(b), tolerance, 10 * tolerance)
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.half], ids=str)

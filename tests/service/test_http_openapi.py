@@ -5,17 +5,23 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from tests.engine.samples import samples_of
 from tests.service.conftest import Running
 
+from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import CODES
+from gradwire_service.host.catalogue import as_json
 from gradwire_service.http.app import create_app
 from gradwire_service.http.openapi import document
 
 DOCUMENT: dict[str, Any] = document(create_app().api)
+OP_STEP: dict[str, Any] = DOCUMENT["components"]["schemas"]["OpStep"]
 OPERATIONS = [
     (f"{method.upper()} {path}", operation)
     for path, methods in DOCUMENT["paths"].items()
@@ -70,6 +76,49 @@ def test_every_field_is_described_with_an_example(where: str) -> None:
         return
     assert field.get("description"), where
     assert field.get("examples"), where
+
+
+def as_sent(value: Any) -> Any:
+    """A sample's argument as a step has it; arrays by a name."""
+    if isinstance(value, np.ndarray):
+        return "x"
+    if isinstance(value, list | tuple):
+        return [as_sent(v) for v in value]
+    return as_json(value.item() if isinstance(value, np.generic) else value)
+
+
+@cache
+def schema_of(name: str) -> Draft202012Validator:
+    """A validator of one op's schema, with the schemas that it refers to."""
+    found = {n: s for n, s in DOCUMENT["components"]["schemas"].items() if n.startswith("kind.")}
+    one = DOCUMENT["components"]["schemas"][f"op.{name}"]
+    return Draft202012Validator(one | {"components": {"schemas": found}})
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_an_op_has_a_schema_of_its_own(name: str) -> None:
+    """It takes all samples of the op, and no argument that the op has not."""
+    step_schema = schema_of(name)
+    assert {"$ref": f"#/components/schemas/op.{name}"} in OP_STEP["x-ops"]
+    calls = samples_of(name)
+    assert calls
+    for args, kwargs in calls:
+        step = {
+            "op": name,
+            "args": as_sent(args),
+            "kwargs": {k: as_sent(v) for k, v in kwargs.items()},
+        }
+        step_schema.validate(step)
+        step["kwargs"]["no_such_argument"] = 1
+        assert not step_schema.is_valid(step)
+    assert not step_schema.is_valid({"op": "no_such_op"})
+
+
+def test_a_schema_knows_kinds_of_arguments() -> None:
+    for wrong in ({"dim": "x"}, {"dim": 1, "half_to_float": 1}, {"dim": [0]}):
+        assert not schema_of("softmax").is_valid({"op": "softmax", "args": ["x"], "kwargs": wrong})
+    assert schema_of("permute").is_valid({"op": "permute", "args": ["x", 1, 0]})
+    assert not schema_of("permute").is_valid({"op": "permute", "args": ["x", 1, "y"]})
 
 
 def test_the_document_is_served(server: Running) -> None:

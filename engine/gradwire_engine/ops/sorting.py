@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -28,6 +30,8 @@ def _sorted_spec(input: Spec) -> tuple[Spec, Spec]:
 
 def order_along(xp: Any, input: Array, dim: int, descending: bool) -> Array:
     """The indices that sort an axis, equal elements in the order they stand."""
+    if input.dtype.kind == "V":  # bfloat16, which CuPy doesn't sort
+        input = input.astype(np.float32)
     if not descending:
         return xp.argsort(input, axis=dim, kind="stable")
     last = input.shape[dim] - 1

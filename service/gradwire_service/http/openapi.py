@@ -13,6 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from gradwire_engine.errors import CODES
 from gradwire_service.host.limits import Limits
+from gradwire_service.http import op_schemas
 from gradwire_service.http.codec import JSON, NPY, SAFETENSORS
 from gradwire_service.http.problem import PROBLEM_JSON
 
@@ -216,7 +217,11 @@ def document(api: FastAPI) -> dict[str, Any]:
     _, schemas = models_json_schema(
         sorted(pairs, key=lambda pair: str(pair[0].__name__)), ref_template=REF
     )
-    found["components"] = {"schemas": schemas["$defs"]}
+    of_ops = op_schemas.schemas()
+    schemas["$defs"]["OpStep"]["x-ops"] = [
+        {"$ref": REF.format(model=name)} for name in of_ops if name.startswith("op.")
+    ]
+    found["components"] = {"schemas": schemas["$defs"] | of_ops}
     return found
 
 
