@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -20,7 +21,8 @@ def function(name: str) -> Function | None:
     op = twin or find(name)
     if op is None:
         return None
-    made = _inplace(name, op) if twin else _apply(op)
+    compares = op.name.rpartition(".")[2] in _LOSSES
+    made = _inplace(name, op) if twin else _compared(op) if compares else _apply(op)
     made.__name__ = made.__qualname__ = name.rpartition(".")[2]
     made.__doc__ = documentation(op)
     return made
@@ -44,6 +46,24 @@ def _apply(op: Op) -> Function:
         if kwargs.pop("inplace", False):
             return call_inplace(f"{op.name}_", op, args, kwargs)
         return call(op, args, kwargs)
+
+    return apply
+
+
+_LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+"""What compares two tensors, and warns where these are broadcast."""
+
+
+def _compared(op: Op) -> Function:
+    def apply(input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        if input.shape != target.shape:
+            warnings.warn(
+                f"Using a target size ({target.shape}) that is different to the input size "
+                f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+                "Please ensure they have the same size.",
+                stacklevel=2,
+            )
+        return call(op, (input, target, *args), kwargs)
 
     return apply
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradwire import autograd
 from gradwire.autograd import hooks
+from gradwire.creation import as_tensor
 from gradwire.dispatch import call, call_inplace
 from gradwire.functions import Function
 from gradwire.indices import prepared
@@ -73,11 +76,27 @@ def _operator(op: Op) -> Function:
         try:
             return call(op, (self, *other), {})
         except GradwireError as problem:
-            if isinstance(problem, TypeError):
-                return NotImplemented
-            raise
+            if not isinstance(problem, TypeError):
+                raise
+            if op.name == "eq" and other and isinstance(other[0], np.ndarray):
+                return call(op, (self, as_tensor(other[0])), {})
+            return NotImplemented
 
     return operator
+
+
+def _divide(self: Tensor, other: Any) -> Any:
+    """A number or an array divided by the tensor."""
+    if isinstance(other, np.ndarray):
+        return self.reciprocal() * other
+    return _operator(resolve("__rtruediv__"))(self, other)
+
+
+def _array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What NumPy made of the tensor, as one; bools as bytes, as in torch."""
+    return as_tensor(array.astype("uint8") if array.dtype == bool else array)
 
 
 def _operator_inplace(name: str, op: Op) -> Function:
@@ -144,6 +163,8 @@ def _cpu(self: Tensor) -> Tensor:
 
 
 WRITTEN: dict[str, Function] = {
+    "__array_wrap__": _array_wrap,
+    "__rtruediv__": _divide,
     "__getitem__": _get_item,
     "__setitem__": _set_item,
     "__getattr__": _further,

@@ -1,5 +1,8 @@
 """What else the namespace has: dtypes that combine, numbers as tensors, tensors like others."""
 
+import warnings
+
+import numpy as np
 from tests.parity.data import draw
 
 
@@ -48,3 +51,37 @@ def tensors_like_others(torch, see):
     )
     see(like=torch.ones_like(x), other=torch.full_like(x, 2, dtype=torch.int64))
     see(leaf=torch.zeros_like(x, requires_grad=True), scalar=torch.scalar_tensor(3))
+
+
+def numpy_beside_tensors(torch, see):
+    x, a = draw(torch, 3), np.array([1.0, 2.0, 3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # torch's __array_wrap__ is an old one
+        see(
+            added=x + a,
+            divided=a / x,
+            scalar=np.float64(2) * x,
+            equal=a == x,
+            unequal=x != a,
+            sine=np.sin(x),
+            larger=np.maximum(x, a),
+            signs=np.signbit(x),
+        )
+        w = x.clone().requires_grad_()
+        see.error(
+            added=lambda: a + x,
+            multiplied=lambda: a * x,
+            recorded=lambda: a / w,
+            compared=lambda: a < x,
+        )
+
+
+def losses_of_unequal_sizes(torch, see):
+    x, y = draw(torch, 3, 2), draw(torch, 2, seed=1)
+    F = torch.nn.functional
+    for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loss = getattr(F, name)(x, y, reduction="sum")
+            see(**{name: loss, "alike": getattr(F, name)(x, x)})
+        see(said=[str(w.message) for w in caught], where=[w.filename == __file__ for w in caught])

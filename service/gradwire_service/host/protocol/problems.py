@@ -110,7 +110,7 @@ def _explain_word(place: Place, step: object) -> tuple[str, str]:
     if word is not None:
         return (
             f"{place.path}: a {word} step can't stand here",
-            "here stand op steps; in a program grad, requires_grad, call, vmap or transform ones too",
+            "here stand op steps; in programs grad, requires_grad, call, vmap, transform ones too",
         )
     if not isinstance(step, dict):
         return f"{place.path} must be an object; got {shown(step)}", "a step is an object"
