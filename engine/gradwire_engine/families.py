@@ -291,14 +291,17 @@ def composite(
     aliases: tuple[str, ...] = (),
     grad_name: str | None = None,
     inplace: bool = False,
+    numbers: tuple[str, ...] | None = None,
     alone: bool = False,
     data_dependent: bool = False,
     random: bool = False,
 ) -> Callable[[Kernel], Composite]:
-    """An op written in other ops; random if one of those is. alone: as of `elementwise`."""
+    """An op written in other ops; random if one of those is. numbers, alone: see elementwise."""
 
     def declare(function: Kernel) -> Composite:
         made = Composite(_name(function, name, space), function, grad_name=grad_name)
+        if numbers is not None:
+            made.signature.refuse_numbers(numbers)
         made.data_dependent, made.random, made.alone = data_dependent, random, alone
         enter(made, aliases, inplace=inplace)
         return made

@@ -55,13 +55,17 @@ class Mismatch(Exception):
 
 
 class Parameter(NamedTuple):
-    """One parameter: `kind` is a value of KINDS, `optional` says that None is accepted."""
+    """One parameter: `kind` is a value of KINDS, `optional` says that None is accepted.
+
+    numbers: whether a Python number may stand for a tensor.
+    """
 
     name: str
     kind: str
     default: Any
     optional: bool
     keyword_only: bool
+    numbers: bool = True
 
     def __str__(self) -> str:
         kind = f"{self.kind} or None" if self.optional else self.kind
@@ -98,7 +102,7 @@ class Signature:
         self.by_name: dict[str, int] = {}
         self.positional = self.arity
         dims, operands = [], []
-        for place, (name, kind, _, _, keyword_only) in enumerate(self.parameters):
+        for place, (name, kind, _, _, keyword_only, _) in enumerate(self.parameters):
             self.by_name[name] = place
             self.positional -= keyword_only
             if kind in OPERANDS:
@@ -115,6 +119,12 @@ class Signature:
                 starred = True
             shown.append(str(parameter))
         return f"({', '.join(shown)})"
+
+    def refuse_numbers(self, but: Sequence[str]) -> None:
+        """From now on take Python numbers for these operands only."""
+        self.parameters = tuple(
+            p._replace(numbers=p.kind != "tensor" or p.name in but) for p in self.parameters
+        )
 
     def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments in order, defaults filled in; unchecked, for calls from within."""
@@ -250,6 +260,8 @@ def _convert(parameter: Parameter, value: Any) -> Any:
         return None
     if type(value) is int and not LEAST <= value <= MOST:
         raise too_long(parameter, value)
+    if not parameter.numbers and type(value) in _NUMBERS:
+        raise Mismatch(f"{parameter.name!r} must be a tensor, got {value!r}")
     converted = _CONVERT[parameter.kind](value)
     if converted is _BAD:
         raise Mismatch(

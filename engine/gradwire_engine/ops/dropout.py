@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -145,6 +145,12 @@ def rrelu(
     input: Array, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
 ) -> Array:
     """ReLU whose slope below zero is random between two bounds; their middle when not training."""
+    if not (isfinite(lower) and isfinite(upper) and lower <= upper):
+        raise error(
+            "invalid_argument",
+            f"rrelu: lower is {lower}, upper is {upper}",
+            "the bounds are finite, and lower is not above upper",
+        )
     if not training:
         return where(le(input, 0), input * ((lower + upper) / 2), input)
     return where(le(input, 0), input * uniform_between(input, lower, upper), input)

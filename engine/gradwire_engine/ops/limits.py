@@ -23,6 +23,19 @@ def _needs_limit(named: dict[str, Any]) -> None:
         raise error(
             "invalid_argument", "clamp: neither min nor max was given", "give at least one of them"
         )
+    if None not in (named["min"], named["max"]) and _is_number(named["min"]) != _is_number(
+        named["max"]
+    ):
+        raise error(
+            "invalid_argument",
+            f"clamp: min is {named['min']}, max is {named['max']}",
+            "give two tensors or two numbers",
+            raised=TypeError,
+        )
+
+
+def _is_number(limit: Any) -> bool:
+    return isinstance(limit, Weak)
 
 
 def _within(input: Any, min: Any, max: Any) -> Any:

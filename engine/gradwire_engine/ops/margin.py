@@ -9,6 +9,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
+from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.choose import where
@@ -21,7 +22,7 @@ from gradwire_engine.ops.power import square
 from gradwire_engine.ops.smooth import logsigmoid
 
 
-@composite(space=F)
+@composite(space=F, numbers=())
 def kl_div(
     input: Array,
     target: Array,
@@ -40,7 +41,7 @@ def kl_div(
     return reduced(losses, reduction_of(size_average, reduce, reduction))
 
 
-@composite(space=F)
+@composite(space=F, numbers=())
 def poisson_nll_loss(
     input: Array,
     target: Array,
@@ -81,7 +82,9 @@ def gaussian_nll_loss(
 
 def _floored_variance(input: Any, var: Any, eps: float) -> Any:
     """The variance in a shape that broadcasts, at least eps; the floor has no derivative."""
-    if isinstance(var, (int, float)):
+    if isinstance(var, int):  # as in torch, which takes a float there
+        raise needs_tensor("gaussian_nll_loss", ["var"])
+    if isinstance(var, float):
         var = expand(input * 0 + var, input.shape)
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
@@ -97,7 +100,7 @@ def _floored_variance(input: Any, var: Any, eps: float) -> Any:
     return var + where(low < eps, eps - low, 0)
 
 
-@composite(space=F)
+@composite(space=F, numbers=())
 def hinge_embedding_loss(
     input: Array,
     target: Array,
@@ -134,7 +137,7 @@ def margin_ranking_loss(
     return reduced(clamp_min(neg(target) * (input1 - input2) + margin, 0), how)
 
 
-@composite(space=F, grad_name="SoftMarginLossBackward0")
+@composite(space=F, grad_name="SoftMarginLossBackward0", numbers=())
 def soft_margin_loss(
     input: Array,
     target: Array,

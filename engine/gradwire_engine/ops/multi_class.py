@@ -17,9 +17,9 @@ from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
-from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
+from gradwire_engine.ops.loss import F, reduced, reduction_of
 from gradwire_engine.ops.power import square
-from gradwire_engine.ops.reduce import any, mean
+from gradwire_engine.ops.reduce import any
 from gradwire_engine.ops.sequences import arange_from
 from gradwire_engine.ops.smooth import logsigmoid
 
@@ -113,8 +113,15 @@ def multilabel_soft_margin_loss(
 ) -> Array:
     """The mean over the classes of each one's binary cross entropy with logits."""
     how = reduction_of(size_average, reduce, reduction)
-    same_shape("multilabel_soft_margin_loss", input, target)
+    if not input.ndim:
+        raise error(
+            "shape_mismatch",
+            "multilabel_soft_margin_loss: the input is a scalar",
+            "its last axis is that of the classes",
+            raised=IndexError,
+        )
     losses = neg(target * logsigmoid(input) + (1 - target) * logsigmoid(neg(input)))
     if weight is not None:
         losses = mul(losses, weight)
-    return reduced(mean(losses, (losses.ndim - 1,)), how)
+    dim = input.ndim - 1
+    return reduced(div(sum(losses, (dim,)), input.shape[dim]), how)

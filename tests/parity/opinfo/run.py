@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from tests.parity.opinfo.checks import Found, differs
 from tests.parity.opinfo.left_out import reason
+from tests.parity.opinfo.loose import calls, loosely
 from tests.parity.opinfo.numbers import distinct, expanded, repeated, with_gaps
 from tests.parity.opinfo.precision import imprecise
 from tests.parity.opinfo.refusals import refused
@@ -22,9 +23,9 @@ from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 EXACT = {"float64": torch.float64, "complex128": torch.complex128}
 ROUNDED = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-WAYS = (*EXACT, *ROUNDED, "gaps", "expanded", "variants", "extremes", "errors")
+WAYS = (*EXACT, *ROUNDED, "gaps", "expanded", "variants", "numbers", "extremes", "errors")
 """In which dtype; with operands that lie otherwise in memory; by other names, as a method and in
-place; torch's reference and error inputs."""
+place; with a number for a tensor; torch's reference and error inputs."""
 
 ELEMENTWISE = (BinaryUfuncInfo, UnaryUfuncInfo)
 """Entries that take the same elements again and again, as expanded tensors have them."""
@@ -89,6 +90,9 @@ def _checks(op: Any, way: str) -> Iterator[Callable[[], Found]]:
             return iter(())
         drawn = op.reference_inputs("cpu", torch.float64, requires_grad=False)
         return (partial(differs, op, s, orders=0) for s in drawn)
+    if way == "numbers":
+        drawn = islice(_samples(op, torch.float64), 2)
+        return (partial(loosely, op, call) for sample in drawn for call in calls(sample))
     if way == "variants":
         return _in_other_ways(op)
     if way == "expanded":
