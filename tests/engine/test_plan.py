@@ -13,7 +13,7 @@ from tests.engine.trial import Host, Trial, cotangents, host
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import CATALOGUE, resolve
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.plan import Graph, Plan, UntraceableError, simplified, trace
+from gradwire_engine.plan import Graph, Plan, UntraceableError, regions, simplified, sweep, trace
 from gradwire_engine.spec import Spec, dtype_of, float32, float64
 from gradwire_engine.tensor import Tensor
 
@@ -76,6 +76,30 @@ def test_planned_is_eager(name: str) -> None:
         for plan in (Plan(graph), Plan(simplified(graph))):
             for _ in range(3):  # the third run is on kernels called directly
                 check(plan.run(points), eager)
+
+
+@sampled_op
+def test_fused_is_eager(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with regions however small, several blocks of them, and rows shared out."""
+    monkeypatch.setattr(regions, "SMALLEST", 1)
+    monkeypatch.setattr(sweep, "SHARED", 2)
+    monkeypatch.setattr(sweep, "BLOCK", 3)
+    monkeypatch.setattr(sweep, "threads", lambda: 2)
+    for call in samples_of(name):
+        trial = Trial(name, call)
+
+        def both(*leaves: Tensor, trial: Trial = trial) -> list[Tensor]:
+            return value_and_grads(trial, leaves)
+
+        points = [np.ascontiguousarray(p) if p.ndim else p for p in trial.points]
+        graph = traced(name, both, points) if points else None
+        if graph is None:
+            continue
+        plan = Plan(simplified(graph))
+        found = [x.copy() for x in plan.run(points)]
+        check(found, [host(y) for y in both(*map(Tensor.of, points))])
+        for first, again in zip(found, plan.run(points), strict=True):
+            np.testing.assert_array_equal(first, again)  # to the last bit
 
 
 def check(planned: Sequence[Host], eager: Sequence[Host]) -> None:

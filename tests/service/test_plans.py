@@ -19,6 +19,7 @@ from gradwire_service.host.host import Host
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Meter, TooMuchHere
+from gradwire_service.host.once import plans
 from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
@@ -430,8 +431,9 @@ def test_waiting_for_the_processor_is_no_work_of_ones_own() -> None:
         meter.tick()
 
 
-def test_what_is_large_or_long_gets_no_plan() -> None:
+def test_what_is_large_or_long_gets_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
+    monkeypatch.setattr(plans, "_LARGEST", 2**20)
     seasoned(host, {"program": program("y = (x * x).sum()", "y"), "inputs": {"x": [1.0] * 300_000}})
     seasoned(host, {"program": program("#" * 20_000 + "\ny = x.sum()", "y"), "inputs": {"x": 1.0}})
     ops = [{"op": "mul", "args": ["x", [1.25] * 4000], "out": "y"}]

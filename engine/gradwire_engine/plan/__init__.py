@@ -1,13 +1,34 @@
-"""Plans: a function of tensors traced once for given specs, simplified, and run as a list of calls.
+"""Plans: a function of tensors traced once for given specs, simplified, and run fused.
 
-trace: running a function on symbols writes it down. graph: what was written down, as data. passes:
-each makes a graph smaller. run_numpy: a graph as kernels that are called one after the other.
+`plan_of(function, specs)` makes one; `plan.run(arrays)` runs it; `explained(plan)` says what it
+does. `PlanCache` keeps them.
+
+trace: running a function on symbols writes it down. graph: what was written down, as ops. passes:
+each makes a graph smaller. lower, record: kernels taken apart into steps of the array library.
+code: those steps, as data. legality: what may be done with each kind. regions, space: which steps
+run together over the same elements. sweep, scratch: a region block by block. run_numpy: all of it
+in order. figures: what a graph takes, before it runs. cache, explain: the front door.
 """
 
+from gradwire_engine.plan.cache import PlanCache, plan_of
+from gradwire_engine.plan.code import Code
+from gradwire_engine.plan.explain import explained
 from gradwire_engine.plan.graph import Graph
+from gradwire_engine.plan.lower import lowered
 from gradwire_engine.plan.passes import simplified
 from gradwire_engine.plan.run_numpy import Plan
 from gradwire_engine.plan.trace import trace
 from gradwire_engine.symbol import UntraceableError
 
-__all__ = ["Graph", "Plan", "UntraceableError", "simplified", "trace"]
+__all__ = [
+    "Code",
+    "Graph",
+    "Plan",
+    "PlanCache",
+    "UntraceableError",
+    "explained",
+    "lowered",
+    "plan_of",
+    "simplified",
+    "trace",
+]

@@ -32,6 +32,8 @@ class Step(NamedTuple):
     @property
     def name(self) -> str:
         """What people call it."""
+        if self.kind == VIEW and isinstance(self.key, tuple):
+            return str(getattr(self.key[0], "name", self.key[0]))
         name = getattr(self.run, "__name__", None) or type(self.run).__name__
         return f"{name}.{self.kind}" if self.kind == FOLD else name
 

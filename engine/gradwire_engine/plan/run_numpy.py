@@ -31,20 +31,22 @@ class Action(NamedTuple):
 class Plan:
     """A graph made ready to run on NumPy arrays of the specs it was traced for.
 
-    nbytes: what a run holds at once at most, inputs not counted. Any number of threads may run it
-    at a time.
+    units: its calls in order, single steps and regions. nbytes: what a run holds at once at most,
+    inputs not counted; kept: bytes of constants. Any number of threads may run it at a time.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.code = lowered(graph)
-        self.groups = grouped(self.code)
-        made = _Making(self.code, self.groups)
+        made = _Making(self.code, grouped(self.code))
+        self.units = made.units
         self._actions, self._template = made.actions, made.template()
         self._inputs = len(graph.inputs)
         self._outputs = tuple(made.places[n] for n in self.code.outputs)
         self._scalars = [i for i, spec in enumerate(graph.given) if not spec.shape]
         self.nbytes = made.peak
+        arrays = (c for c in self.code.constants.values() if isinstance(c, np.ndarray))
+        self.kept = sum(array.nbytes for array in arrays)
 
     def run(
         self, inputs: Sequence[Array], between: Callable[[], None] | None = None
@@ -90,9 +92,9 @@ class _Making:
         for number in (*code.inputs, *code.constants):
             self.places.setdefault(number, len(self.places))
         self.peak = 0
-        self._units = [unit for group in groups for unit in self._of_group(group, groups)]
+        self.units = [unit for group in groups for unit in self._of_group(group, groups)]
         self._last = self._last_uses()
-        self.actions = [self._action(i, unit) for i, unit in enumerate(self._units)]
+        self.actions = [self._action(i, unit) for i, unit in enumerate(self.units)]
         self._measure()
 
     def template(self) -> list[Any]:
@@ -132,7 +134,7 @@ class _Making:
         """For each value the last unit that reads it or a view of it; outputs have none."""
         owner: dict[int, int] = {}
         last: dict[int, int] = {}
-        for i, unit in enumerate(self._units):
+        for i, unit in enumerate(self.units):
             reads = _reads(unit)
             for number in reads:
                 last[owner.get(number, number)] = i
@@ -172,7 +174,7 @@ class _Making:
         """Follow what is held from unit to unit."""
         held = 0
         known = self.code.constants.keys() | set(self.code.inputs)
-        for i, unit in enumerate(self._units):
+        for i, unit in enumerate(self.units):
             aliases = not isinstance(unit, Sweep) and unit.kind == VIEW
             scratch = unit.nbytes if isinstance(unit, Sweep) else 0
             if not aliases:

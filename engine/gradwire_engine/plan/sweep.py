@@ -159,7 +159,7 @@ class Sweep:
         for place, (_, combine, _, _) in enumerate(self.folds):
             total = found[0][place]
             for other in found[1:]:
-                combine(total, other[place], total)
+                combine(total, other[place], out=total)
             part = self._part(self.late[place])
             part.seen(give[part.number])[...] = total
 
@@ -201,7 +201,7 @@ class Sweep:
             call(*given(slots))
         if not first:
             for (_, combine, _, _), total, part in zip(self.folds, totals, into, strict=True):
-                combine(total, part, total)
+                combine(total, part, out=total)
 
     def _fill(self, slots: list[Any], arrays: list[Any]) -> None:
         for number, array in zip(self.buffers.places, arrays, strict=True):

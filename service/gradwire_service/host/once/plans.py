@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.plan import Plan, simplified, trace
+from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
 from gradwire_service.host.elements import Array
 from gradwire_service.host.memory import Meter
@@ -25,9 +25,9 @@ _MOST, _SHAPES = 256, 32
 """Programs that are known at a time, and for how many specs each."""
 _OFTEN = 2
 """How often a program goes the long way before it gets a plan."""
-_LARGEST = 2**20
-"""Bytes that a plan may allocate: what is larger gains nothing from having one yet."""
-LARGEST_INPUTS = 2**22
+_LARGEST = 2**26
+"""Bytes that a plan may hold at once beside its inputs."""
+LARGEST_INPUTS = 2**27
 """Bytes of inputs and a plan's values together, beyond which no plan is looked for."""
 _CONSTANTS = 2**16
 """Bytes of constants that a plan may keep."""
@@ -163,14 +163,10 @@ def planned(
 def _planned(
     function: Callable[..., Sequence[Any]], arrays: Sequence[Array], template: Template
 ) -> Planned | None:
-    graph = trace(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
-    if any(spec.dtype.half for line in graph.lines for spec in line.specs):
-        return None  # rules round halves once, a plan each op's result
-    graph = simplified(graph)
-    kept = sum(value.nbytes for value in graph.constants.values() if isinstance(value, np.ndarray))
-    if kept > _CONSTANTS or graph.nbytes > _LARGEST:
+    plan = plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
+    if plan.kept > _CONSTANTS or plan.nbytes > _LARGEST:
         return None
-    return Planned(Plan(graph), template)
+    return Planned(plan, template)
 
 
 def run(found: Planned, arrays: Sequence[Array], meter: Meter) -> Filled | None:
