@@ -14,14 +14,18 @@ import gradwire as torch
 from gradwire.functions import function
 from gradwire.session import Session
 from gradwire_engine import backward as engine
-from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine import inplace
+from gradwire_engine.catalogue import CATALOGUE, inplace_twin
 from gradwire_engine.mode import using
 from gradwire_engine.random import Generator
 from gradwire_engine.reading import ones
 from gradwire_engine.tensor import Tensor
 
-NAMES = [n for n in sorted(CATALOGUE) if samples_of(n) and not n.endswith("_") and n != "tensor"]
-"""All but those in place, and torch.tensor, which takes no tensors."""
+SAMPLED = [n for n in sorted(CATALOGUE) if samples_of(n) and n != "tensor"]
+"""All but torch.tensor, which takes no tensors."""
+IN_PLACE = [n for n in SAMPLED if inplace_twin(n)]
+"""Ops that are there in place only: copy_, __setitem__."""
+NAMES = [n for n in SAMPLED if n not in IN_PLACE]
 SEED = 7
 
 
@@ -79,6 +83,21 @@ def test_gives_what_the_engine_gives(shared: Session, name: str) -> None:
             else:
                 assert a == e
         assert_agrees(shared, *[t for t in _flat(actual) if isinstance(t, torch.Tensor)])
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_writes_what_the_engine_writes(shared: Session, name: str) -> None:
+    call = function(name)
+    assert call is not None
+    for args, kwargs in samples_of(name):
+        theirs = _given(args, lambda array: Tensor.of(array.copy()))
+        with using(generator=Generator(SEED)), np.errstate(all="ignore"):
+            inplace.call(name, theirs, kwargs)
+        torch.manual_seed(SEED)
+        ours = _given(args, torch.tensor)
+        call(*ours, **kwargs)
+        _same(theirs[0], ours[0])
+        assert_agrees(shared, ours[0])
 
 
 def _leaves(made: list[Any], make: Any) -> Any:
