@@ -63,3 +63,14 @@ def test_arguments_that_are_not_used_have_zeros(session: Session) -> None:
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([[3.0]])
     by_x, by_y = torch.func.grad(lambda x, y: x.sum(), (0, 1))(x, y)
     assert (by_x.tolist(), by_y.tolist()) == ([1.0, 1.0], [[0.0]])
+
+
+@pytest.mark.parametrize("preserved", [True, False])
+def test_a_checkpoint_draws_the_same_numbers_again_unless_told(
+    session: Session, preserved: bool
+) -> None:
+    x = torch.ones(1000, requires_grad=True)
+    drop = torch.nn.functional.dropout
+    y = torch.utils.checkpoint.checkpoint(drop, x, preserve_rng_state=preserved)
+    y.sum().backward()
+    assert (x.grad.tolist() == y.tolist()) is preserved

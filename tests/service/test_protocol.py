@@ -134,6 +134,8 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (StepsRequest, steps({"tensr": "x"}), 0, "did you mean tensor?"),
     (StepsRequest, steps({"bind": "x", "out": "y"}), 0, "no field of it makes a step"),
     (StepsRequest, steps({"call": "p", "save": ["x"]}), 0, "save goes with backward only"),
+    (StepsRequest, steps({"call": "p", "preserve_rng_state": False}), 0,
+     "preserve_rng_state goes with checkpoint only"),
     (StepsRequest, steps({"call": "p", "backward": "q", "checkpoint": True}), 0,
      "checkpoint doesn't go with backward"),
     (StepsRequest, steps({"hook": "x"}), 0, "a hook needs a program, or a name in out"),

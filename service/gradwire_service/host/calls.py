@@ -26,7 +26,7 @@ def call(steps: Steps, step: CallStep) -> None:
     if step.backward is not None:
         outputs = custom(program, steps.session.program(step.backward), step, values)
     elif step.checkpoint:
-        outputs = checkpoint(Inside(program), values)
+        outputs = checkpoint(Inside(program), values, step.preserve_rng_state)
     else:
         outputs = Inside(program)(*values)
     steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)

@@ -21,10 +21,11 @@ def checkpoint(
 ) -> Any:
     """What the function gives, of which backward will have the inputs only and run it again.
 
-    The function is written down as a program, with the same random state when it runs again. One
-    that looks at values can't be: embedded it simply runs; over the wire it is refused.
+    The function is written down as a program, with the same random state when it runs again,
+    unless preserve_rng_state is False. One that looks at values can't be: embedded it simply runs;
+    over the wire it is refused.
     """
-    _check(use_reentrant, preserve_rng_state)
+    _check(use_reentrant)
     session = innermost() or _session(args, kwargs)
     try:
         found = trace(partial(_called, function, kwargs), args, session)
@@ -32,21 +33,18 @@ def checkpoint(
         if problem.code != "untraceable" or session.transport.url != "embedded" or innermost():
             raise
         return function(*args, **kwargs)
-    return called.call(found, checkpoint=True)
+    again = {} if preserve_rng_state else {"preserve_rng_state": False}
+    return called.call(found, checkpoint=True, **again)
 
 
 def _called(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _check(use_reentrant: bool, preserve_rng_state: bool) -> None:
+def _check(use_reentrant: bool) -> None:
     if use_reentrant:
         raise NotImplementedError(
             "checkpoint: only use_reentrant=False is supported; it does all that the other does"
-        )
-    if not preserve_rng_state:
-        raise NotImplementedError(
-            "checkpoint: the random state is always preserved; leave preserve_rng_state out"
         )
 
 

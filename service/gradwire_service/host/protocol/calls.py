@@ -46,6 +46,11 @@ class CallStep(CallPart):
         "same random state.",
         examples=[True],
     )
+    preserve_rng_state: bool = Field(
+        True,
+        description="With checkpoint: whether it draws the same random numbers when it runs again.",
+        examples=[False],
+    )
     backward: ProgramId | None = Field(
         None,
         description="Make it a custom function: this program gets the saved tensors and then the "
@@ -89,6 +94,8 @@ class CallStep(CallPart):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        if not (self.preserve_rng_state or self.checkpoint):
+            raise PydanticCustomError("call", "preserve_rng_state goes with checkpoint only")
         if self.backward is None:
             for field in _WITH_BACKWARD:
                 if getattr(self, field) is not None:
