@@ -4,8 +4,8 @@ from gradwire_engine.collector import importing
 
 with importing():
     from gradwire_engine import apply as apply
-    from gradwire_engine import ops as ops
     from gradwire_engine import memory as memory
+    from gradwire_engine import ops as ops
     from gradwire_engine import reform as reform
     from gradwire_engine import setitem as setitem
     from gradwire_engine.batch import apply as apply_batched
