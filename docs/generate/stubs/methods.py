@@ -33,7 +33,7 @@ def _written() -> dict[str, str]:
     return {
         name: written_in_python(name, method, _INDENT)
         for name, method in WRITTEN.items()
-        if name != "__getattr__"  # it makes the methods that are shown here
+        if not _is_operator(name) and name != "__getattr__"  # which makes what is shown here
     }
 
 
@@ -58,7 +58,13 @@ def _of_ops() -> dict[str, str]:
 
 def _installed() -> set[str]:
     """The methods and operators that `methods.install` has made."""
-    return {name for name, made in vars(Tensor).items() if _is_made(made)} - WRITTEN.keys()
+    made = {name for name, method in vars(Tensor).items() if _is_made(method)}
+    return made - WRITTEN.keys() | set(filter(_is_operator, WRITTEN))
+
+
+def _is_operator(name: str) -> bool:
+    """Whether it is an op's, also where Python's part of it is written by hand: `1 / x`."""
+    return name.startswith("__") and name[2:-2] not in ("getitem", "setitem") and bool(find(name))
 
 
 def _is_made(value: Any) -> bool:

@@ -214,7 +214,7 @@ def as_strided(
     stride: Ints,
     storage_offset: int | None = None,
 ) -> Tensor:
-    """See a row-major tensor's elements, in their order in memory, by size and stride. Offsets count from the tensor's first element: what lies outside it is never seen."""
+    """See a tensor's memory by size and stride; offsets count from where its storage begins."""
 
 def as_strided_scatter(
     input: Tensor,

@@ -30,6 +30,9 @@ class Methods:
     def __and__(self, other: Tensor | Number) -> Tensor:
         """The bits that both elements have."""
 
+    def __array_wrap__(self, array: Any, context: Any=None, return_scalar: builtins.bool=False) -> Tensor:
+        """What NumPy made of the tensor, as one; bools as bytes, as in torch."""
+
     def __div__(self, other: Tensor | Number) -> Tensor:
         """Divide input by other; ints give floats."""
 
@@ -515,7 +518,7 @@ class Methods:
         """The indices that sort an axis."""
 
     def as_strided(self, size: Ints, stride: Ints, storage_offset: builtins.int | None = None) -> Tensor:
-        """See a row-major tensor's elements, in their order in memory, by size and stride. Offsets count from the tensor's first element: what lies outside it is never seen."""
+        """See a tensor's memory by size and stride; offsets count from where its storage begins."""
 
     def as_strided_scatter(
         self,
