@@ -22,6 +22,7 @@ CASES = (
     "op_kinds",
     "rows",
     "hessian",
+    "planned",
     "checkpoints",
     "forks",
     "small_gradient",

@@ -10,9 +10,13 @@ import numpy as np
 
 
 class Library(Protocol):
-    """What a workload needs of a library: tensors, gradients, and ops under torch's names."""
+    """What a workload needs of a library: tensors, gradients, and ops under torch's names.
+
+    vectorizes: whether its Hessians are one batched walk unless it is told otherwise.
+    """
 
     ops: Any
+    vectorizes: bool
 
     def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any: ...
 
@@ -33,6 +37,8 @@ class Library(Protocol):
 
 class Torch:
     """torch, eager, on the CPU."""
+
+    vectorizes = False
 
     def __init__(self) -> None:
         import torch
@@ -73,6 +79,8 @@ class Torch:
 
 class Engine:
     """gradwire's engine, eager, in this process."""
+
+    vectorizes = True
 
     def __init__(self) -> None:
         import gradwire_engine.apply

@@ -118,9 +118,89 @@ def softmax(lib: Library) -> Step:
     return step
 
 
+def chain(lib: Library) -> Step:
+    """GELU by tanh five times on a million elements, op by op as one writes the formula."""
+    x = lib.tensor(Source().normal(1_000_000), requires_grad=True)
+    ops = lib.ops
+
+    def gelu(t: Any) -> Any:
+        cubed = ops.mul(ops.mul(t, t), t)
+        inner = ops.mul(ops.add(t, ops.mul(cubed, 0.044715)), 0.7978845608028654)
+        return ops.mul(ops.mul(t, 0.5), ops.add(ops.tanh(inner), 1.0))
+
+    def step() -> tuple[Any, Sequence[Any]]:
+        t = x
+        for _ in range(5):
+            t = gelu(t)
+        loss = ops.sum(t)
+        return loss, lib.grad(loss, [x])
+
+    return step
+
+
+def lenet(lib: Library) -> Step:
+    """64 images of 28 by 28, two convolutions with pools, three dense layers, cross entropy."""
+    source = Source()
+    ops, functional = lib.ops, lib.ops.nn.functional
+    x, y = lib.tensor(source.normal(64, 1, 28, 28)), lib.tensor(source.labels(64, 10))
+
+    def weight(*shape: int) -> Any:
+        return lib.tensor(source.normal(*shape, scale=0.05), requires_grad=True)
+
+    kernels, dense = (weight(6, 1, 5, 5), weight(16, 6, 5, 5)), (weight(120, 256), weight(10, 120))
+    biases = weight(6), weight(16), weight(120), weight(10)
+
+    def step() -> tuple[Any, Sequence[Any]]:
+        hidden = x
+        for kernel, bias in zip(kernels, biases[:2], strict=True):
+            hidden = functional.relu(functional.conv2d(hidden, kernel, bias))
+            hidden = functional.max_pool2d(hidden, 2)
+        flat = ops.reshape(hidden, (64, 256))
+        hidden = functional.relu(functional.linear(flat, dense[0], biases[2]))
+        loss = functional.cross_entropy(functional.linear(hidden, dense[1], biases[3]), y)
+        return loss, lib.grad(loss, [*kernels, *dense, *biases])
+
+    return step
+
+
+def scalars(lib: Library) -> Step:
+    """A thousand scalar ops, each on the result of the one before."""
+    x = lib.tensor(np.array(0.5, np.float32), requires_grad=True)
+    factor = lib.tensor(np.array(1.001, np.float32), requires_grad=True)
+    ops = lib.ops
+
+    def step() -> tuple[Any, Sequence[Any]]:
+        t = x
+        for _ in range(500):
+            t = ops.add(ops.mul(t, factor), 0.001)
+        return t, lib.grad(t, [x, factor])
+
+    return step
+
+
+def hess200(lib: Library) -> Step:
+    """The Hessian of the Rosenbrock function in 200 variables, float64; torch row by row."""
+    x = lib.tensor(np.random.default_rng(0).standard_normal(200))
+    ops = lib.ops
+
+    def rosenbrock(t: Any) -> Any:
+        here, there = ops.narrow(t, 0, 0, 199), ops.narrow(t, 0, 1, 199)
+        bend, slope = there - here * here, 1 - here
+        return ops.sum(100 * bend * bend + slope * slope)
+
+    def step() -> tuple[Any, Sequence[Any]]:
+        return rosenbrock(x), [lib.hessian(rosenbrock, x, lib.vectorizes)]
+
+    return step
+
+
 WORKLOADS: dict[str, Callable[[Library], Step]] = {
     "mlp": mlp,
     "block": block,
     "logreg": logreg,
     "softmax": softmax,
+    "chain": chain,
+    "lenet": lenet,
+    "scalars": scalars,
+    "hess200": hess200,
 }

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks import machine, report
 from benchmarks.__main__ import CASES, QUICK, main, measure
+from benchmarks.cases.planned import planned
 from benchmarks.exchange import client_side, served
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
@@ -24,7 +25,7 @@ from benchmarks.side import Side, SideFailedError, Worker
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
-NEEDS_TORCH = {"eager", "hessian", "op_kinds", "rows", "training"}
+NEEDS_TORCH = {"eager", "hessian", "op_kinds", "planned", "rows", "training"}
 NEEDS_RIVALS = {"small_gradient", "million"}
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch isn't installed")
@@ -58,6 +59,16 @@ def test_a_workload_gives_the_same_on_both_libraries(workload: str) -> None:
         loss, gradients = WORKLOADS[workload](lib)()
         found[name] = [lib.numpy(t) for t in (loss, *gradients)]
     for ours, theirs in zip(found["engine"], found["torch"], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+@needs_torch
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_planned_workload_gives_the_same(workload: str) -> None:
+    lib = LIBRARIES["torch"]()
+    loss, gradients = WORKLOADS[workload](lib)()
+    wanted = [lib.numpy(t) for t in (loss, *gradients)]
+    for ours, theirs in zip(planned(WORKLOADS[workload])(), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
 
 
