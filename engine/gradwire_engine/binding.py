@@ -11,6 +11,7 @@ import numpy as np
 from gradwire_engine.arrays import backend, phantom_like, phantom_of
 from gradwire_engine.errors import error
 from gradwire_engine.kernels.direct import direct
+from gradwire_engine.kernels.shared import LARGE, shared
 from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.promote import Weak
@@ -47,7 +48,10 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     if op.view:
         return base if bind is None else bind(call, base)
     if leading and not op.random and op.family == "elementwise":
-        base = direct(op.kernel, xp, len(call.inputs), call.attributes) or base
+        found = direct(op.kernel, xp, len(call.inputs), call.attributes)
+        if type(found) is np.ufunc and call.outputs[0].size >= LARGE:
+            found = shared(found)
+        base = found or base
     casts = [
         _cast(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
         for s in call.spans

@@ -14,6 +14,7 @@ import numpy as np
 from gradwire_engine.arrays import backend, phantom_of
 from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.kernels.shared import total
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
@@ -77,10 +78,10 @@ def add_pending(pending: Pending, edge: Edge, g: Any) -> None:
     if type(edge) is Output:
         waiting = pending.setdefault(edge.node, {})
         old = waiting.get(edge.index)
-        waiting[edge.index] = g if old is None else old + g
+        waiting[edge.index] = g if old is None else total(old, g)
         return
     old = pending.get(edge)
-    pending[edge] = g if old is None else old + g
+    pending[edge] = g if old is None else total(old, g)
 
 
 def wanted_here(edge: Edge | None, useful: Useful) -> bool:
@@ -153,7 +154,7 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
             add_pending(pending, edge, part)
         else:
             old = pending.get(edge)
-            pending[edge] = part if old is None else old + part
+            pending[edge] = part if old is None else total(old, part)
 
 
 def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
@@ -173,7 +174,7 @@ def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
         add_pending(pending, edge, part)
     else:
         old = pending.get(edge)
-        pending[edge] = part if old is None else old + part
+        pending[edge] = part if old is None else total(old, part)
 
 
 def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:

@@ -29,6 +29,9 @@ LONG = 1 << 19
 """Elements in a block of a thread that makes few passes over it. Between two NumPy calls a thread
 needs Python's lock, and a wait for it costs more than a short call: fewer, longer calls then."""
 
+POOL = "blocks"
+"""What the names of the threads begin with, on which nothing is shared out once more."""
+
 BUFFER = 256
 """Elements in NumPy's buffers meanwhile: rows longer than that meet a column without being copied
 into a buffer first, which takes twice as long as the arithmetic."""
@@ -46,7 +49,7 @@ def threads() -> int:
 def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor  # most programs share nothing out
 
-    return ThreadPoolExecutor(threads() - 1, thread_name_prefix="blocks")
+    return ThreadPoolExecutor(threads() - 1, thread_name_prefix=POOL)
 
 
 def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, in_floats
+from gradwire_engine.kernels.shared import product
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number, Spec
 
@@ -151,8 +152,8 @@ def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 @elementwise(
     vjp(
         "input: g conj(other); other: g conj(input)",
-        input=lambda g, other: g * conj(other),
-        other=lambda g, input: g * conj(input),
+        input=lambda g, other: product(g, conj(other)),
+        other=lambda g, input: product(g, conj(input)),
     ),
     aliases=("multiply", "__mul__", "__rmul__"),
     alone=True,
