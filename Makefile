@@ -60,10 +60,12 @@ serve: $(STAMPS)/dev ## run the server on http://127.0.0.1:8000 (ARGS="--port 90
 test: $(STAMPS)/dev ## run the tests, but for those against torch (ARGS="-k name" to pick)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/parity $(ARGS)
 
-check: $(STAMPS)/dev ## lint, formatting and types
+check: $(STAMPS)/dev ## lint, formatting, types, weaknesses, licences
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --recursive -ll -ii engine service clients
+	$(BIN)/python -m deploy.supply
 
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)

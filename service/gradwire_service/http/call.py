@@ -25,6 +25,7 @@ from gradwire_service.http.codec import (
     opened,
     parsed,
     wanted,
+    weight_of,
     write_reply,
 )
 
@@ -40,6 +41,8 @@ SMALL = 2**15
 """Bytes that are read from a body, or written to a reply, on the event loop."""
 _SMALL_PACKED = 2**10
 """Bytes of a compressed body that is opened on the event loop: they may be 30,000 times as many."""
+_FIELDS = 64
+"""More fields than any request has."""
 DATA = ("nested", "none", "base64")
 _TOKEN = 200
 _WORTH_COMPRESSING = 2**14
@@ -79,8 +82,8 @@ class Call:
 
     __slots__ = (
         "_body", "_due", "_form", "_headers", "_late", "_query", "_until", "closing", "executor",
-        "found", "gone", "host", "lent", "path", "place", "receive", "request_id", "route", "scope",
-        "service", "session_id", "task", "tenant",
+        "fingerprint", "found", "gone", "host", "kept", "lent", "path", "place", "receive",
+        "request_id", "route", "scope", "service", "session_id", "task", "tenant",
     )  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
@@ -101,6 +104,8 @@ class Call:
         self._late = self.gone = False
         self._due = _NEVER
         self.place: Place | None = None
+        self.fingerprint = b""  # of the request, where it has a key
+        self.kept = False  # its reply is in the store already
         self.belongs(service.everybody)
         self.task = cast("asyncio.Task[None]", asyncio.current_task())
         self.lent = 0  # bytes of the ledger's, until the request is answered
@@ -171,12 +176,31 @@ class Call:
         request = seen.get(kind, text)
         if request is not None:
             return request, arrays
+        if len(text) > SMALL:
+            self.lend(weight_of(text))
         value = parsed(text, self.host.limits.depth)
+        self._check_lists(value)
         request = seen.like(kind, value)
         if request is None:
             request = read(kind, value)
             seen.put(kind, text, value, request)
         return request, arrays
+
+    def _check_lists(self, value: Mapping[str, object]) -> None:
+        """Refuse what is far too long before each item of it is looked at."""
+        if len(value) > _FIELDS:
+            raise error(
+                "limit_exceeded", f"the request has {len(value)} fields, and none has {_FIELDS}",
+                "the contract lists the fields of each call",
+            )  # fmt: skip
+        for name, found in value.items():
+            if type(found) is list and len(found) > self.host.limits.names:
+                raise error(
+                    "limit_exceeded",
+                    f"{name[:_TOKEN]} has {len(found)} items, and a request names at most "
+                    f"{self.host.limits.names}",
+                    "send less in one request",
+                )
 
     def until(self) -> Deadline:
         """How long the request may compute, and until when if the caller says so."""
@@ -254,9 +278,7 @@ class Call:
         name = encoding.decode("latin-1")
         if len(data) <= _SMALL_PACKED:
             return decompress(data, name, limit)
-        found = await self.executor.apart(lambda: decompress(data, name, limit))
-        self.lend(len(found))
-        return found
+        return await self.executor.apart(lambda: decompress(data, name, limit, self.lend))
 
     async def _rest(self, first: Buffer, limit: int) -> Buffer:
         """All pieces in one buffer, allocated once where the length is known."""

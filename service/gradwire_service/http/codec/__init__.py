@@ -2,6 +2,7 @@
 
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.codec.compression import ENCODINGS, compress, decompress
+from gradwire_service.http.codec.json import weight as weight_of
 from gradwire_service.http.codec.negotiation import (
     JSON,
     NPY,
@@ -31,5 +32,6 @@ __all__ = [
     "read_request",
     "sent",
     "wanted",
+    "weight_of",
     "write_reply",
 ]

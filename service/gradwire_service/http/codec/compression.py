@@ -14,6 +14,7 @@ from gradwire_service.host.safetensors import Buffer
 _GZIP = 16 + zlib.MAX_WBITS
 _WINDOW = 2**23  # bytes; what RFC 9659 lets a zstd sender ask of a reader
 _LARGEST, _SMALLEST = 2**16, 16  # bytes of compressed input taken at once
+_AT_ONCE = 2**24  # bytes that these may become
 
 
 class _Reader(Protocol):
@@ -57,8 +58,16 @@ ENCODINGS: dict[str, _Encoding] = {
 }
 
 
-def decompress(body: Buffer, encoding: str | None, limit: int) -> Buffer:
+def _freely(nbytes: int) -> None:
+    """Where nobody counts."""
+
+
+def decompress(
+    body: Buffer, encoding: str | None, limit: int, lend: Callable[[int], None] = _freely
+) -> Buffer:
     """The body without its Content-Encoding, at most `limit` bytes of it.
+
+    lend: is told of bytes as they come, and may refuse them.
 
     Raises payload_too_large as soon as the limit is passed, invalid_body where the data is broken,
     ends early or goes on behind its end, unsupported_media_type for other encodings.
@@ -73,20 +82,23 @@ def decompress(body: Buffer, encoding: str | None, limit: int) -> Buffer:
             f"the body has Content-Encoding {(encoding or '')[:100]}",
             f"use one of {', '.join(ENCODINGS)}, once, or none",
         )
-    return _inflate(body, names[0], limit)
+    return _inflate(body, names[0], limit, lend)
 
 
-def _inflate(body: Buffer, name: str, limit: int) -> bytearray:
+def _inflate(body: Buffer, name: str, limit: int, lend: Callable[[int], None]) -> bytearray:
     """Decompress piece by piece, each so small that what it can become fits what is left."""
     make, _, broken, densest = ENCODINGS[name]
     reader, view, position, out = make(), memoryview(body), 0, bytearray()
     while position < len(view) and not reader.eof:
-        step = min(max((limit - len(out)) // densest, _SMALLEST), _LARGEST)
+        room = min(limit - len(out), _AT_ONCE)
+        step = min(max(room // densest, _SMALLEST), _LARGEST)
         try:
-            out += reader.decompress(view[position : position + step])
+            piece = reader.decompress(view[position : position + step])
         except broken as problem:
             raise _invalid(name, str(problem)) from None
         position += step
+        lend(len(piece))
+        out += piece
         if len(out) > limit:
             raise _too_large(name, limit)
     if not reader.eof:

@@ -10,7 +10,7 @@ from gradwire_service.host.protocol import TensorBody, read
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call
-from gradwire_service.http.codec import Buffer, read_request
+from gradwire_service.http.codec import JSON, Buffer, read_request, sent, weight_of
 
 _FEW = 100
 """Names that are looked through on the event loop."""
@@ -50,6 +50,8 @@ async def write_tensor(call: Call) -> Answer:
 def _tensor_body(call: Call, body: Buffer) -> tuple[TensorBody, Any]:
     """The request of a body; where that is one array, the query says the rest."""
     limits = call.host.limits
+    if len(body) > SMALL and sent(call.header(b"content-type")) == JSON:
+        call.lend(weight_of(body))
     value, arrays = read_request(call.header(b"content-type"), body, depth=limits.depth, lone=True)
     query = call.query
     if "dtype" in query:
