@@ -90,7 +90,8 @@ def to_ours(tensor: torch.Tensor) -> gradwire.Tensor:
     if not hasattr(gradwire, dtype_name(tensor)) or not plain:
         raise Unlike(f"{dtype_name(tensor)}, {tensor.layout}, {tensor.device}, {tensor.ndim} axes")
     dtype, whole = getattr(gradwire, dtype_name(tensor)), tensor._base
-    if whole is None or whole.ndim != 1 or tensor.ndim != 1 or tensor.stride() != (1,):
+    row = whole is not None and whole.ndim == tensor.ndim == 1 and tensor.stride() == (1,)
+    if whole is None or not row or tensor.is_conj() or tensor.dtype is not whole.dtype:
         made = gradwire.tensor(to_numpy(tensor).copy(), dtype=dtype)
     else:  # a part of a row, beside which the rest of it lies in memory
         first = tensor.storage_offset()
