@@ -23,8 +23,7 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
     try:
         call, flat = planned(op, args)
     except GradwireError as problem:
-        early = op.name == "select" and isinstance(problem, IndexError)  # known from x[i]
-        if not early and not isinstance(problem, TypeError):
+        if not isinstance(problem, TypeError):
             _refuse_unusable(op, args, state)
         raise
     if state.meter is not None and call.nbytes:

@@ -92,7 +92,8 @@ def _cast(
 
 
 def _astype(array: Any, dtype: np.dtype) -> Any:
-    return array.astype(dtype)
+    """A copy in a dtype, laid out alike; of an expanded array row by row, as torch reads it."""
+    return array.astype(dtype, order="K" if all(array.strides) else "C")
 
 
 def _wrapped_int(value: Any, dtype: np.dtype) -> Any:

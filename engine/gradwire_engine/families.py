@@ -163,6 +163,7 @@ def reduction(
     results: tuple[Callable[[DType], DType], ...] | None = None,
     takes: tuple[int, ...] = ANY,
     nonempty: bool = False,
+    of_nothing: bool = False,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
     """An op that folds the axes in its attribute `dim` (None: all), kept as 1 with `keepdim`.
@@ -170,6 +171,7 @@ def reduction(
     A `dtype` attribute, where there is one, is the dtype it computes in and gives.
     results: where there are several outputs, for each what `result` is for one.
     takes: categories of dtypes it is defined for. nonempty: nothing can be said of no elements.
+    of_nothing: where there are no elements any dtype will do, as torch's kernels don't get to run.
     """
 
     def declare(kernel: Kernel) -> Primitive:
@@ -183,7 +185,8 @@ def reduction(
             if nonempty:
                 _check_nonempty(public, spec.shape, dims)
             dtype = named.get("dtype") or compute(spec.dtype)
-            _check_category(public, dtype, takes)
+            if not (of_nothing and 0 in spec.shape):
+                _check_category(public, dtype, takes)
             if results is None:
                 return Inferred(Spec(shape, result(dtype), ""), dtype)
             return Inferred(tuple(Spec(shape, to(dtype), "") for to in results), dtype)

@@ -96,6 +96,8 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
     extra = node.extra
     if extra is None or not extra.attached:
         return g
+    if type(node) is AccumulateGrad and node.leaf() is None:
+        return g  # nobody can see what becomes of it
     if reading.parts is not None:
         for index in dict.fromkeys(a.output for a in extra.attached if a.kind == TENSOR):
             programs = [a.what for a in extra.attached if (a.kind, a.output) == (TENSOR, index)]

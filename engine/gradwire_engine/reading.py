@@ -22,8 +22,8 @@ from gradwire_engine.recipe import Recipe, Step
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_engine.tape import Edge, Node, Output
-from gradwire_engine.tensor import INFERENCE, Tensor
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output
+from gradwire_engine.tensor import DETACHED, INFERENCE, Tensor
 
 Pending = dict[Any, Any]
 """What arrived so far: by edge; for a node with several outputs a dict by output number."""
@@ -128,10 +128,24 @@ def saved_values(node: Node) -> list[Any]:
         elif (storage := saved._storage) is None:
             values.append(saved._array)
         elif storage.version == version:
+            if saved.flags & DETACHED:
+                _refuse_detached(node, saved)
             values.append(storage.array if saved.view is None else saved.array)
         else:
             raise _modified(node)
     return values
+
+
+def _refuse_detached(node: Node, saved: Tensor) -> None:
+    """Refuse a saved operand that had a history then, and lost it in place since."""
+    for place, tensor in zip(node.recipe.saved, node.saved, strict=True):
+        had = node.edges[place] if tensor is saved and place >= 0 else None
+        if had is not None and type(had) is not AccumulateGrad and saved.edge is not had:
+            raise error(
+                "modified_in_place",
+                f"backward: operand {place}, saved by {node.describe()}, was detached in place",
+                "use detach(), which leaves the tensor as it is",
+            )
 
 
 def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:

@@ -73,8 +73,12 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
             f"{name}: the form of a transform's value does not change in place",
             f"use {name.removesuffix('_')}, which gives a view",
         )
+    if target.is_inference:
+        view(content(target))  # what is wrong with dims is said first
     check_writable(name, target)
     held = content(target)
+    if local.state.grad:
+        held._edge = target.edge  # its hooks stay on the way
     seen = view(held)
     version = target.storage.version + 1
     recorded = local.state.grad and seen._edge is not None

@@ -20,7 +20,7 @@ from gradwire_engine.ops.index_write import copy_, fill
 from gradwire_engine.overlap import refuse_overlap, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES, Index
 from gradwire_engine.spec import bool_
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.tensor import DETACHED, Tensor
 
 
 @composite(name="__setitem__", inplace=True)
@@ -95,6 +95,9 @@ def detach_(input: Array) -> Array:
             "detach_: a view cannot be detached in place",
             "use detach(), which gives a new tensor",
         )
+    if not input.is_leaf:
+        input.storage  # noqa: B018 (made, so that walks look at it and at the flag)
+        assign(input, "flags", input.flags | DETACHED)
     assign(input, "_edge", None)
     return input
 

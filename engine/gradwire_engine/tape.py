@@ -234,13 +234,19 @@ def place(edge: Edge) -> int:
     return edge.index if type(edge) is Output else 0
 
 
-def bare(edge: Edge | None) -> Edge | None:
-    """The same edge to a node without attachments: a second one, where the node has some."""
+def bare(edge: Edge | None, anyway: bool = False) -> Edge | None:
+    """The same edge to a node without attachments: a second one, where the node has some.
+
+    anyway: also where it has none, for hooks that hang in another graph, which mirrors this one.
+    """
     node = None if edge is None else target(edge)
-    if type(node) is not Node or node.extra is None or not node.extra.attached:
+    if type(node) is not Node:
+        return edge
+    extra = node.extra
+    if not anyway and (extra is None or not extra.attached):
         return edge
     made = Node(node.recipe, node.edges, node.saved, node.versions, next_seq())
-    made.annotate().label = node.extra.label
+    made.annotate().label = None if extra is None else extra.label
     return Output(made, edge.index) if type(edge) is Output else made
 
 

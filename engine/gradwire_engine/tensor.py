@@ -27,6 +27,8 @@ RETAINS = 2
 """Flag of a non-leaf that keeps its gradient."""
 VIEW = 4
 """Flag of a tensor that sees a storage through views."""
+DETACHED = 16
+"""Flag of a tensor that lost its history in place: what was saved of it before can't be used."""
 COUNTED = 8
 """Flag of an inference tensor that was detached outside inference mode: its writes are counted
 from there, so torch lets it be written."""

@@ -17,7 +17,7 @@ from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.overlap import dense
-from gradwire_engine.reading import Pending, Reading, Useful, add_pending
+from gradwire_engine.reading import Pending, Reading, Useful, add_pending, recorded
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
 
@@ -256,7 +256,7 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
     """
     made = reading.tensor(g, tensor.spec)
     old: Any = tensor.grad
-    recording = local.state.grad
+    recording = local.state.grad or reading is recorded  # also in inference mode
     if old is None:
         assign(tensor, "grad", _copied(made, tensor) if recording else made)
     elif recording:

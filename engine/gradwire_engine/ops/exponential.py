@@ -10,9 +10,12 @@ from gradwire_engine.families import FLOAT_ONLY, INEXACT, elementwise, in_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex, refuse_bools
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.known import kind
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Spec
 
 LN2, LN10 = log_of_number(2), log_of_number(10)
 
@@ -199,6 +202,12 @@ def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     return xp.log(xp.divide(input, xp.subtract(1, input)))
 
 
+def _as_floats(value: Any, out: Spec) -> Any:
+    """Ints in the dtype of the result: of a small int NumPy makes a half."""
+    whole = hasattr(value, "dtype") and kind(value) in "biu"
+    return to_dtype(value, out.dtype) if whole else value
+
+
 def _xlogy_name(named: dict[str, Any]) -> str:
     if isinstance(named["other"], Weak):
         return "XlogyBackward2"
@@ -208,7 +217,9 @@ def _xlogy_name(named: dict[str, Any]) -> str:
 @in_real_floats(
     vjp(
         "input: g log other; other: g input / other",
-        input=lambda g, input, other: g * where((input == 0) & (other <= 0), 0, log(other)),
+        input=lambda g, input, other, out_spec: (
+            g * where((input == 0) & (other <= 0), 0, log(_as_floats(other, out_spec)))
+        ),
         other=lambda g, input, other: g * (input / other),
     ),
     aliases=("special.xlogy",),

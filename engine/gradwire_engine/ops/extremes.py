@@ -141,13 +141,17 @@ def min_of_two(input: Array, other: Array) -> Array:
     return minimum(input, other)
 
 
-@extreme(vjp("g in equal parts to the elements that are largest", input=_tied_gradient))
+@extreme(
+    vjp("g in equal parts to the elements that are largest", input=_tied_gradient), of_nothing=True
+)
 def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element over some axes, or over all."""
     return xp.max(input, axis=dim or None, keepdims=keepdim)
 
 
-@extreme(vjp("g in equal parts to the elements that are smallest", input=_tied_gradient))
+@extreme(
+    vjp("g in equal parts to the elements that are smallest", input=_tied_gradient), of_nothing=True
+)
 def amin(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element over some axes, or over all."""
     return xp.min(input, axis=dim or None, keepdims=keepdim)

@@ -20,7 +20,7 @@ from gradwire_engine.ops.advanced import nonzero
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.creation import tensor
 from gradwire_engine.ops.known import kind
-from gradwire_engine.ops.views import alias, select, slice_
+from gradwire_engine.ops.views import alias, check_place, select, slice_
 from gradwire_engine.signature import Index
 from gradwire_engine.spec import bool_, int64
 
@@ -49,7 +49,7 @@ def getitem(input: Array, index: Index) -> Array:
 def look_up(input: Any, index: Any) -> Indexed:
     """The basic part of an index taken as views; what is left for `index` or `index_put`."""
     if type(index) is int:
-        return Indexed(select(input, 0, index), None)
+        return Indexed(_selected(input, 0, index), None)
     if isinstance(index, slice):
         return Indexed(slice_(input, 0, *_bounds(index)), None)
     items = [_entry(input, item) for item in _items(index)]
@@ -71,7 +71,7 @@ def _walk(input: Any, items: list[Any]) -> Indexed:
             advanced[dim] = tensor([0] if item else [], dtype=int64, device=_device(input))
             dim += 1
         elif isinstance(item, int):
-            seen = select(seen, dim, item)
+            seen = _selected(seen, dim, item)
         else:
             for place in _integers(item, seen.shape, dim):
                 advanced[dim] = place
@@ -79,6 +79,13 @@ def _walk(input: Any, items: list[Any]) -> Indexed:
     if not advanced:
         return Indexed(seen, None)
     return Indexed(seen, tuple(advanced.get(i) for i in range(max(advanced) + 1)))
+
+
+def _selected(seen: Any, dim: int, place: int) -> Any:
+    """What stands at a place; that there is none is said before all else, as in torch."""
+    if dim < len(seen.shape):
+        check_place(tuple(seen.shape), dim, place)
+    return select(seen, dim, place)
 
 
 def _sliced(seen: Any, dim: int, item: slice) -> Any:

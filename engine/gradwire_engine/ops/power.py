@@ -15,6 +15,7 @@ from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.exponential import log
+from gradwire_engine.ops.known import kind
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import INTEGER, Spec, complex128, dtype_of, float64
@@ -34,9 +35,13 @@ def _by_base(g: Any, input: Any, exponent: Any, exponent_spec: Spec | Weak) -> A
     return g * conj(exponent * (input if exponent == 2 else pow(input, exponent - 1)))
 
 
-def _by_exponent(g: Any, input: Any, exponent: Any, out: Any) -> Any:
+def _by_exponent(g: Any, input: Any, exponent: Any, out: Any, out_spec: Spec) -> Any:
     """The gradient for the exponent: nothing where the base is zero and the power finite."""
     limit = (input == 0) & (real(exponent) >= 0)
+    if (
+        not _is_number(input) and kind(input) in "biu"
+    ):  # the logarithm of a small int would be a half
+        input = to_dtype(input, out_spec.dtype)
     if is_complex(out) and not is_complex(input):
         input = input + 0j  # negative bases have logarithms then
     return where(limit, 0, g * conj(out * log(input)))

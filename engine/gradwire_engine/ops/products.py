@@ -12,7 +12,7 @@ from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.axes import broadcast_to
 from gradwire_engine.ops.einsum import einsum
-from gradwire_engine.ops.expand import reshape, sum
+from gradwire_engine.ops.expand import contiguous, reshape, sum, unsafe_view
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.promote import broadcast_shapes
@@ -37,8 +37,8 @@ def kron(input: Array, other: Array) -> Array:
     ndim = max(input.ndim, other.ndim)
     a = (*[1] * (ndim - input.ndim), *input.shape)
     b = (*[1] * (ndim - other.ndim), *other.shape)
-    left = reshape(input, tuple(n for size in a for n in (size, 1)))
-    right = reshape(other, tuple(n for size in b for n in (1, size)))
+    left = unsafe_view(contiguous(input), tuple(n for size in a for n in (size, 1)))
+    right = unsafe_view(contiguous(other), tuple(n for size in b for n in (1, size)))
     return reshape(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
 
 

@@ -10,6 +10,7 @@ from gradwire_engine.batch.rules import along, by_vector, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range
+from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import fits, full
@@ -223,7 +224,10 @@ def index_add(
     xp: Any, input: Array, dim: Dim, index: Array, source: Array, *, alpha: Number = 1
 ) -> Array:
     """Add slices of source, times alpha, to the slices of an axis that a vector names."""
-    in_range("index_add", index, raised(input.shape)[dim], dim=dim, negative=False)
+    if input.size or input.ndim < 2:  # as in torch, which looks at no places of empty slices
+        in_range("index_add", index, raised(input.shape)[dim], dim=dim, negative=False)
+    else:
+        return xp.array(input, order="C")
     added = rows_sum.kernel(xp, source, index, dim, input.shape)
     return input + (added if alpha == 1 else added * alpha)
 
@@ -255,6 +259,8 @@ def index_copy(xp: Any, input: Array, dim: Dim, index: Array, source: Array) -> 
     """Put slices of source in place of the slices of an axis that a vector names."""
     out = xp.array(input, order="C")
     seen = out.reshape(raised(out.shape))
+    if seen.shape[dim] and not seen.size:  # as in torch, which looks at no places of empty slices
+        return out
     in_range("index_copy", index, seen.shape[dim], dim=dim, negative=False)
     seen[at(dim, index.reshape(-1))] = source.reshape(raised(source.shape))
     return out
@@ -386,4 +392,4 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     held = mask if tuple(mask.shape) == shape else expand(mask, shape)
     flat = reshape(source, (-1,))
     ranks = true_ranks(held, flat.shape[0])
-    return seen if not flat.shape[0] else where(held, take(flat, ranks), seen)
+    return seen if not flat.shape[0] else where(held, index_at(flat, (ranks,)), seen)

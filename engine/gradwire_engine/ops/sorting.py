@@ -29,8 +29,8 @@ def _sorted_spec(input: Spec) -> tuple[Spec, Spec]:
 
 
 def order_along(xp: Any, input: Array, dim: int, descending: bool) -> Array:
-    """The indices that sort an axis, equal elements in the order they stand."""
-    if input.dtype.kind == "V":  # bfloat16, which CuPy doesn't sort
+    """The indices that sort an axis, equal elements in the order they stand, NaN last."""
+    if input.dtype.kind == "V":  # bfloat16: CuPy doesn't sort it, NumPy not its NaN
         input = input.astype(np.float32)
     if not descending:
         return xp.argsort(input, axis=dim, kind="stable")

@@ -13,6 +13,7 @@ from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import exp, log, log1p
+from gradwire_engine.ops.power import pow
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
 
@@ -63,7 +64,10 @@ def erfc(xp: Any, input: Array) -> Array:
 
 
 @in_real_floats(
-    vjp("g √π exp(out²) / 2", input=lambda g, out: g * exp(out * out) * (1 / DENSITY)),
+    vjp(
+        "g √π exp(erfinv(input)²) / 2",  # of the result torch keeps nothing
+        input=lambda g, input: g * exp(pow(erfinv(input), 2)) * (1 / DENSITY),
+    ),
     aliases=("special.erfinv",),
     domain=(-0.8, 0.8),
 )

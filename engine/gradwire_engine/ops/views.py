@@ -13,7 +13,7 @@ from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.known import whole_number
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Dim, Ints, axis
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import Shape, Spec
 
 PARTS: dict[str, Primitive] = {}
 """The views that show a part of a tensor, by name: what `placed` and `replaced` can undo."""
@@ -142,14 +142,20 @@ def none_of(xp: Any, input: Array, shape: Ints) -> Array:
 )
 def select(xp: Any, input: Array, dim: Dim, index: int) -> Array:
     """The slice of a tensor at one index of an axis, which is dropped."""
-    if not input.ndim:
+    check_place(input.shape, dim, index)
+    return input[(slice(None),) * dim + (index, ...)]
+
+
+def check_place(shape: Shape, dim: int, index: int) -> None:
+    """Refuse what select can't select: a place that an axis hasn't."""
+    if not shape:
         raise error(
             "invalid_argument",
             "select: an index into a tensor without axes",
             "use item() to get its number",
             raised=IndexError,
         )
-    size = input.shape[dim]
+    size = shape[dim]
     if not -size <= index < size:
         raise error(
             "invalid_argument",
@@ -157,7 +163,6 @@ def select(xp: Any, input: Array, dim: Dim, index: int) -> Array:
             f"it must be between {-size} and {size - 1}" if size else "the axis is empty",
             raised=IndexError,
         )
-    return input[(slice(None),) * dim + (index, ...)]
 
 
 @shows_part

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire_engine.snapshot.writer import Row, Writer
 
 _CREATIONS = ["alone", "several", "no_grad", "inference", "custom", "detached"]
-_FLAGS = 16
+_FLAGS = 32
 Chain = tuple[tuple[Call, int], ...]
 
 

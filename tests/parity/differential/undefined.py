@@ -33,9 +33,11 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
 
     An operand that is one element of the target, or the target with other strides of axes of size
     1, which lead nowhere: torch compares them too, and they depend on how a view was written.
-    zero_ of an inference tensor: by whether a view of it was taken. Which of equal elements topk
-    finds. index_fill_ along an axis without places: by how much memory lies behind the tensor. A
-    hook of a view that may not be used any more: by whether there was another one before.
+    zero_ of an inference tensor: by whether a view of it was taken. Which of equal elements topk,
+    sort and median find: sorts are not stable unless asked. index_fill_ and index_copy_ of nothing:
+    by how much memory lies behind the tensor. Writes by places to a tensor that shows one place
+    twice: torch warns that it will refuse them. A hook of a view that may not be used any more: by
+    whether there was another one before.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
@@ -43,9 +45,11 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
         return True
     if "hook" in step.kind and step.form == "method" and _unusable(target):
         return True
-    if step.name == "index_fill_" and not target.numel():
+    if step.name in ("index_fill_", "index_copy_") and not target.numel():
         return True
-    if step.name == "topk" and target.detach().unique().numel() < target.numel():
+    if "advanced" in step.kind and step.form == "set" and _repeats(target):
+        return True
+    if step.name in ("topk", "sort", "median") and _has_equals(target):
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True
@@ -53,6 +57,10 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
         return False
     written = _written(target, variables, step)
     return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
+
+
+def _has_equals(x: Any) -> bool:
+    return bool(x.detach().unique().numel() < x.numel())
 
 
 def _written(target: Any, variables: Mapping[str, Any], step: Step) -> Any:

@@ -163,3 +163,42 @@ def operands_in_the_same_memory(torch, see):
     whole = x.view(1, 3, 2)
     x.add_(whole)
     see(x=x)
+
+
+def detached_in_place_after_it_was_saved(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    y = x.erf()
+    z = y.sin()
+    y.detach_()
+    see.error(saved=lambda: z.sum().backward())
+    (y * x).sum().backward()
+    see(x=x)
+
+
+def hooks_of_a_form_before(torch, see):
+    x = draw(torch, 1, 3, requires_grad=True)
+    y = (x * 1)[:1]
+    y.retain_grad()
+    y.register_hook(lambda g: g * 3)
+    y.squeeze_()
+    y.sum().backward()
+    see(x=x, shape=tuple(y.grad.shape))
+
+
+def small_ints_beside_floats(torch, see):
+    y, ints = draw(torch, 2, requires_grad=True), torch.tensor([3, 200], dtype=torch.uint8)
+    (ints**y).sum().backward()
+    torch.xlogy(y, ints).sum().backward()
+    see(y=y)
+
+
+def half_precision_in_order(torch, see):
+    x = torch.tensor([0.5, float("nan"), 0.25], dtype=torch.bfloat16)
+    see(sorted=x.sort()[1], falling=x.sort(descending=True)[1], largest=x.topk(2)[1])
+
+
+def places_of_nothing(torch, see):
+    far = torch.tensor([3])
+    see(added=torch.zeros(0, 1).index_add_(1, far, torch.zeros(0, 1)))
+    see(copied=torch.zeros(2, 0).index_copy_(0, far, torch.zeros(1, 0)))
+    see(least=torch.zeros(2, 0, dtype=torch.complex64).amin(0))
