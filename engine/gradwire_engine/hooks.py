@@ -16,7 +16,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import Shape, Spec
 from gradwire_engine.tape import (
     ACCUMULATED,
     AFTER,
@@ -33,8 +33,8 @@ from gradwire_engine.tape import (
 )
 from gradwire_engine.tensor import RETAINS, Tensor
 
-Retained = list[tuple[Tensor, Any]]
-"""Tensors that keep their gradient, each with it."""
+Retained = list[tuple[Tensor, Any, Shape]]
+"""Tensors that keep their gradient, each with it, and the shape the tensor had at that place."""
 
 
 def register_hook(tensor: Tensor, program: Program) -> Handle:
@@ -106,7 +106,7 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
         tensor = attached.what() if attached.kind == RETAIN else None
         part = _part(g, attached.output)
         if tensor is not None and part is not None and tensor.flags & RETAINS:
-            retained.append((tensor, part))
+            retained.append((tensor, part, _spec(node, attached.output).shape))
     return g
 
 

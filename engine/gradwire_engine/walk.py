@@ -18,6 +18,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.overlap import dense
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending, recorded
+from gradwire_engine.spec import Shape
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
 
@@ -109,8 +110,8 @@ def _walk(
             charge(node.recipe.gradient_bytes)
             take(node, node.recipe, g, pending, useful)
             walked.append(node)
-    for tensor, g in retained:
-        _retain(tensor, g, reading)
+    for tensor, g, shape in retained:
+        _retain(tensor, g, shape, reading)
     return found, pending, walked
 
 
@@ -265,10 +266,9 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
         write("add_", old, old + made)
 
 
-def _retain(tensor: Tensor, g: Any, reading: Reading) -> None:
-    """Add a gradient to what a non-leaf retains, always as a new tensor."""
-    shape = getattr(g, "shape", tensor.shape)  # of a tensor whose form changed since, the old one
-    made: Any = clone(reading.tensor(g, tensor.spec.with_(shape=tuple(shape))))
+def _retain(tensor: Tensor, g: Any, shape: Shape, reading: Reading) -> None:
+    """Add a gradient to what a non-leaf retains, always as a new tensor, in the form it had."""
+    made: Any = clone(reading.tensor(g, tensor.spec.with_(shape=shape)))
     assign(tensor, "grad", made if tensor.grad is None else tensor.grad + made)
 
 
