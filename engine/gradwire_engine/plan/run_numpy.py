@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
@@ -37,7 +38,7 @@ class Plan:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.code = lowered(graph)
+        self.code = plainer(lowered(graph))
         made = _Making(self.code, grouped(self.code))
         self.units = made.units
         self._actions, self._template = made.actions, made.template()
@@ -89,11 +90,23 @@ class _Making:
     def __init__(self, code: Code, groups: Sequence[Group]) -> None:
         self.code = code
         self.places: dict[int, int] = {}
+        self._known = code.constants.keys() | set(code.inputs)
         for number in (*code.inputs, *code.constants):
             self.places.setdefault(number, len(self.places))
         self.peak = 0
-        self.units = [unit for group in groups for unit in self._of_group(group, groups)]
-        self._last = self._last_uses()
+        self._readers: dict[int, set[int]] = {}
+        for place, step in enumerate(code.steps):
+            for number in step.operands:
+                self._readers.setdefault(number, set()).add(place)
+        self.units = [unit for group in groups for unit in self._of_group(group)]
+        self._owner: dict[int, int] = {}
+        last = self._last_uses()
+        self._ending: dict[int, list[int]] = {}
+        for number, at in last.items():
+            self._ending.setdefault(at, []).append(number)
+        for number, owner in self._owner.items():
+            if owner in last:
+                self._ending[last[owner]].append(number)
         self.actions = [self._action(i, unit) for i, unit in enumerate(self.units)]
         self._measure()
 
@@ -105,11 +118,11 @@ class _Making:
             values[self.places[number]] = value[()] if scalar else value
         return values
 
-    def _of_group(self, group: Group, groups: Sequence[Group]) -> list[Step | Sweep]:
+    def _of_group(self, group: Group) -> list[Step | Sweep]:
         steps = [self.code.steps[place] for place in group.places]
         if group.region is None:
             return list(steps)
-        wanted = self._wanted(group, groups)
+        wanted = self._wanted(group)
         views = [s for s in steps if s.kind == VIEW and wanted & set(s.results)]
         while True:  # what is seen through a view outside is that view of what it shows
             before = len(wanted)
@@ -121,18 +134,16 @@ class _Making:
         sweep = Sweep(self.code, group.region, sorted(wanted - shown))
         return [sweep, *views]
 
-    def _wanted(self, group: Group, groups: Sequence[Group]) -> set[int]:
+    def _wanted(self, group: Group) -> set[int]:
         """What a region makes and others need."""
-        made = {n for place in group.places for n in self.code.steps[place].results}
-        read = set(self.code.outputs)
-        for other in groups:
-            if other is not group:
-                read |= {n for place in other.places for n in self.code.steps[place].operands}
-        return made & read
+        inside = set(group.places)
+        made = {n for place in inside for n in self.code.steps[place].results}
+        read = {n for n in made if not self._readers.get(n, inside) <= inside}
+        return read | (made & set(self.code.outputs))
 
     def _last_uses(self) -> dict[int, int]:
         """For each value the last unit that reads it or a view of it; outputs have none."""
-        owner: dict[int, int] = {}
+        owner = self._owner
         last: dict[int, int] = {}
         for i, unit in enumerate(self.units):
             reads = _reads(unit)
@@ -143,7 +154,6 @@ class _Making:
                     owner[number] = owner.get(unit.operands[0], unit.operands[0])
                 else:
                     last.setdefault(number, i)
-        self._owner = owner
         for number in self.code.outputs:
             last.pop(owner.get(number, number), None)
             last.pop(number, None)
@@ -157,31 +167,23 @@ class _Making:
         single = len(makes) == 1 and not (isinstance(unit, Sweep))
         several = not isinstance(unit, Sweep) and unit.kind == CALL and not unit.run.single
         results: int | slice = first if single and not several else slice(first, first + len(makes))
-        known = self.code.constants.keys() | set(self.code.inputs)
-        ending = tuple(
-            self.places[n] for n in self._ended_by(index) if n not in known and n in self.places
-        )
+        ended = (n for n in self._ending.get(index, ()) if n not in self._known)
+        ending = tuple(self.places[n] for n in ended if n in self.places)
         return Action(
             _runner(self.code, unit), _getter([self.places[n] for n in reads]), results, ending
         )
 
-    def _ended_by(self, index: int) -> list[int]:
-        owned = [n for n, at in self._last.items() if at == index]
-        seen = [n for n, o in self._owner.items() if o in owned]
-        return [*owned, *seen]
-
     def _measure(self) -> None:
         """Follow what is held from unit to unit."""
         held = 0
-        known = self.code.constants.keys() | set(self.code.inputs)
         for i, unit in enumerate(self.units):
             aliases = not isinstance(unit, Sweep) and unit.kind == VIEW
             scratch = unit.nbytes if isinstance(unit, Sweep) else 0
             if not aliases:
                 held += sum(self.code.phantoms[n].nbytes for n in _makes(unit))
             self.peak = max(self.peak, held + scratch)
-            for n in self._last:
-                if self._last[n] == i and n not in known and n not in self._owner:
+            for n in self._ending.get(i, ()):
+                if n not in self._known and n not in self._owner:
                     held -= self.code.phantoms[n].nbytes
 
 
@@ -221,13 +223,12 @@ def _runner(code: Code, unit: Step | Sweep) -> Callable[..., Any]:
 
 
 def _swept(code: Code, sweep: Sweep) -> Callable[..., Any]:
-    wanted = [(n, code.phantoms[n].shape, code.phantoms[n].dtype) for n in sweep.makes]
-    order = {part.number: i for i, part in enumerate(sweep.reads)}
+    wanted = [(code.phantoms[n].shape, code.phantoms[n].dtype) for n in sweep.makes]
 
     def run(*arrays: Any) -> list[Any]:
-        give = {n: np.empty(shape, dtype) for n, shape, dtype in wanted}
-        sweep.run(lambda number: arrays[order[number]], give)
-        return list(give.values())
+        give = [np.empty(shape, dtype) for shape, dtype in wanted]
+        sweep.run(arrays, give)
+        return give
 
     return run
 

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from gradwire_engine.plan.code import MAP, Code, Step
 from gradwire_engine.plan.record import select
 
+_MOST = 64
+"""Regions whose arrays a thread keeps ready."""
 _LINE = 64
 """Bytes of a line of the processor's cache: buffers begin at one."""
 
@@ -129,24 +130,22 @@ class Scratch(threading.local):
 
     def __init__(self) -> None:
         self.memory: Any = np.empty(0, np.uint8)
-        self.known: WeakKeyDictionary[Any, dict[int, list[Any]]] = WeakKeyDictionary()
+        self.known: dict[tuple[Any, int], list[Any]] = {}
 
     def arrays(self, region: Any, buffers: Buffers, height: int) -> list[Any]:
         """The arrays of a region's values for blocks of so many rows."""
-        found = self.known.get(region)
-        if found is None or height not in found:
-            size = buffers.nbytes(height)
-            if size + _LINE > self.memory.nbytes:
-                whole = np.empty(size + 2 * _LINE, np.uint8)
-                self.memory = whole
-                self.known.clear()
-            shift = -self.memory.__array_interface__["data"][0] % _LINE
-            made = buffers.arrays(self.memory[shift:], height)
-            found = self.known.setdefault(region, {})
-            if len(found) > 4:
-                found.clear()
-            found[height] = made
-        return found[height]
+        found = self.known.get((region, height))
+        if found is not None:
+            return found
+        size = buffers.nbytes(height)
+        if size + _LINE > self.memory.nbytes:
+            self.memory = np.empty(size + 2 * _LINE, np.uint8)
+            self.known.clear()
+        if len(self.known) >= _MOST:
+            self.known.clear()
+        shift = -self.memory.__array_interface__["data"][0] % _LINE
+        made = self.known[region, height] = buffers.arrays(self.memory[shift:], height)
+        return made
 
 
 _scratch = Scratch()

@@ -25,6 +25,8 @@ BLOCK = 1 << 16
 """Elements in a block at most."""
 CACHED = 3 << 19
 """Bytes of scratch that stay in the cache."""
+PIECE = 1 << 8
+"""Elements that are added up without pairing at a time."""
 SHORT = 1 << 10
 """Elements of rows up to which they are added up without pairing, in a third of the time."""
 SHARED = 1 << 18
@@ -41,11 +43,14 @@ class Part(NamedTuple):
     number: int
     shape: tuple[int, ...]
     sliced: bool
+    dtype: np.dtype
     same: tuple[Any, ...] | None
     order: tuple[int, ...] | None
 
     def seen(self, array: Any) -> Any:
         """An array of the value, in the divided space: a view."""
+        if array.shape == self.shape and self.order is None:
+            return array
         if self.same is not None:
             array = array[self.same]
         if self.order is not None:
@@ -80,7 +85,9 @@ class Sweep:
         whole = all(part == slice(None) for part in same)
         order = tuple(sorted(range(len(axes)), key=lambda i: -axes[i]))
         moved = [i for i in order if axes[i]] != sorted(i for i in order if axes[i])
-        return Part(number, seen, varies[0], None if whole else same, order if moved else None)
+        dtype = self.code.phantoms[number].dtype
+        part = Part(number, seen, varies[0], dtype, None, None)
+        return part._replace(same=None if whole else same, order=order if moved else None)
 
     def _assign(self) -> None:
         """Give every value its place among a block's arrays, and scratch where it needs any."""
@@ -102,10 +109,12 @@ class Sweep:
         self.height = self._height()
         self.parts = self._shares()
         self.nbytes = self.buffers.nbytes(self.height) * len(self.parts)
+        at = {n: i for i, n in enumerate(self.makes)}
         self.folds = [
-            (self.slots[n], _combining(steps, n), self._part(n).shape, code.phantoms[n])
-            for n in self.late
+            (self.slots[n], _combining(steps, n), self._part(n), at[n]) for n in self.late
         ]
+        self._from = [(self.slots[p.number], p) for p in self.reads]
+        self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
 
     def _slot(self, number: int) -> int:
         return self.slots.setdefault(number, len(self.slots))
@@ -136,7 +145,9 @@ class Sweep:
                 i for i, (n, m) in enumerate(zip(before.shape, after.shape, strict=True))
                 if n != m or (n == 1 and i == 0 and before.sliced and not after.sliced)
             )  # fmt: skip
-            if step.kind == CONTRACT or self._short_rows(step, gone):
+            if step.run is np.add and self._long_rows(step, gone):
+                run = partial(_paired, gone)
+            elif step.kind == CONTRACT or self._short_rows(step, gone):
                 run = partial(_contract, _subscripts(len(self.dims), gone, len(where)))
             else:
                 run = _Fold(step.run.reduce, gone)
@@ -148,20 +159,29 @@ class Sweep:
         kind = self.code.phantoms[step.operands[0]].dtype.kind
         return step.run is np.add and kind == "f" and gone == (last,) and self.dims[last] <= SHORT
 
-    def run(self, arrays: Callable[[int], Any], give: dict[int, Any]) -> None:
+    def _long_rows(self, step: Step, gone: tuple[int, ...]) -> bool:
+        """Whether it adds up all that a row, or a block, has."""
+        ndim = len(self.dims)
+        kind = self.code.phantoms[step.operands[0]].dtype.kind
+        whole = self._part(step.operands[0]).shape == self.dims
+        return kind == "f" and whole and gone != () and gone == tuple(range(ndim - len(gone), ndim))
+
+    def run(self, arrays: Sequence[Any], give: Sequence[Any]) -> None:
         """Work on the arrays of what it reads; results are written into those of `give`."""
-        full = [(self.slots[p.number], p.seen(arrays(p.number)), p.sliced) for p in self.reads]
-        full += [(self.slots[p.number], p.seen(give[p.number]), p.sliced) for p in self.outputs]
+        full = [
+            (slot, part.seen(a), part.sliced)
+            for (slot, part), a in zip(self._from, arrays, strict=True)
+        ]
+        full += [(slot, part.seen(give[i]), part.sliced) for slot, part, i in self._into]
         found = share_out([partial(self._share, full, *rows) for rows in self.parts])
-        for part in self.outputs:
+        for _, part, i in self._into:
             if part.same is not None:
-                give[part.number][...] = give[part.number][part.same]
-        for place, (_, combine, _, _) in enumerate(self.folds):
+                give[i][...] = give[i][part.same]
+        for place, (_, combine, part, i) in enumerate(self.folds):
             total = found[0][place]
             for other in found[1:]:
                 combine(total, other[place], out=total)
-            part = self._part(self.late[place])
-            part.seen(give[part.number])[...] = total
+            part.seen(give[i])[...] = total
 
     def _share(self, full: list[tuple[int, Any, bool]], start: int, stop: int) -> list[Any]:
         """All blocks of some rows; what the late folds came to."""
@@ -181,12 +201,12 @@ class Sweep:
             slots[slot] = value
         rows = [(slot, array) for slot, array, sliced in full if sliced]
         arrays = scratch().arrays(self, self.buffers, height)
-        totals = [np.empty(shape, laid_out.dtype) for _, _, shape, laid_out in self.folds]
+        totals = [np.empty(part.shape, part.dtype) for _, _, part, _ in self.folds]
         self._fill(slots, arrays)
         for first in range(start, stop, height):
             last = min(first + height, stop)
             for slot, array in rows:
-                slots[slot] = array[first:last]
+                slots[slot] = array if last - first == self.rows else array[first:last]
             if last - first < height:
                 self._fill(slots, self.buffers.shortened(arrays, last - first))
             self._block(slots, totals, first == start)
@@ -206,6 +226,18 @@ class Sweep:
     def _fill(self, slots: list[Any], arrays: list[Any]) -> None:
         for number, array in zip(self.buffers.places, arrays, strict=True):
             slots[self.slots[number]] = array
+
+
+def _paired(axes: tuple[int, ...], x: Any, out: Any) -> None:
+    """Sums over the last axes: of pieces without pairing, which is three times as fast, then of
+    those.
+    """
+    count = prod(x.shape[axes[0] :])
+    if count % PIECE or count < 2 * PIECE or not x.flags.c_contiguous:
+        np.add.reduce(x, axis=axes, out=out, keepdims=True)
+        return
+    parts = np.einsum("ij->i", x.reshape(-1, PIECE)).reshape(*x.shape[: axes[0]], -1)
+    np.add.reduce(parts, axis=-1, out=out.reshape(parts.shape[:-1]))
 
 
 def _written(ufunc: Any, a: Any, b: Any, out: Any) -> None:

@@ -1,0 +1,99 @@
+"""Cheap algebra on steps, only where the result is the same to the last bit.
+
+x·1, x/1, x-0, -(-x), and a cast to a wider dtype and back, are x.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.plan.code import MAP, VIEW, Code, Step
+from gradwire_engine.plan.record import copied
+
+
+def plainer(code: Code) -> Code:
+    """The code without steps that change nothing; what became the same is done once."""
+    names: dict[int, int] = {}
+    made: dict[int, Step] = {}
+    seen: dict[Any, Step] = {}
+    kept: list[Step] = []
+    for step in code.steps:
+        step = step._replace(operands=tuple(names.get(n, n) for n in step.operands))
+        same = _same(code, step, made)
+        if same is not None:
+            names[step.results[0]] = same
+            continue
+        first = seen.setdefault((step.kind, step.key, step.operands, step.options), step)
+        if first is step:
+            kept.append(step)
+            made.update(dict.fromkeys(step.results, step))
+        else:
+            names.update(zip(step.results, first.results, strict=True))
+    outputs = tuple(names.get(n, n) for n in code.outputs)
+    return without_dead(code._replace(steps=tuple(kept), outputs=outputs))
+
+
+def without_dead(code: Code) -> Code:
+    """The code without steps whose results nobody uses."""
+    wanted = set(code.outputs)
+    kept: list[Step] = []
+    for step in reversed(code.steps):
+        if not wanted.isdisjoint(step.results):
+            wanted.update(step.operands)
+            kept.append(step)
+    constants = {n: value for n, value in code.constants.items() if n in wanted}
+    return code._replace(constants=constants, steps=tuple(reversed(kept)))
+
+
+def _same(code: Code, step: Step, made: dict[int, Step]) -> int | None:
+    """The value that a step's result is, if it is that of one of its operands, or of theirs."""
+    if step.kind != MAP:
+        return None
+    for found in _candidates(code, step, made):
+        given, result = code.phantoms.get(found), code.phantoms[step.results[0]]
+        if given is not None and (given.shape, given.dtype) == (result.shape, result.dtype):
+            return found
+    return None
+
+
+def _candidates(code: Code, step: Step, made: dict[int, Step]) -> list[int]:
+    operands = step.operands
+    neutral = _NEUTRAL.get(step.run)
+    if neutral is not None:
+        value, either = neutral
+        places = (1, 0) if either else (1,)
+        return [operands[1 - place] for place in places if _is(code, operands[place], value, made)]
+    before = made.get(operands[0])
+    if before is None or before.run is not step.run:
+        return []
+    if step.run is np.negative:
+        return [before.operands[0]]
+    if step.run is copied and _widens(code, before):
+        return [before.operands[0]]
+    return []
+
+
+_NEUTRAL: dict[Any, tuple[int, bool]] = {
+    np.multiply: (1, True),
+    np.divide: (1, False),
+    np.subtract: (0, False),
+}
+"""What changes nothing as the second operand, and whether as the first neither."""
+
+
+def _is(code: Code, number: int, value: int, made: dict[int, Step]) -> bool:
+    """Whether a value is this number everywhere: as a constant, or a view of one."""
+    while number in made and made[number].kind == VIEW:
+        number = made[number].operands[0]
+    known = code.constants.get(number)
+    if known is None or isinstance(known, complex) or getattr(known, "dtype", None) == np.bool_:
+        return False
+    return bool(np.all(np.equal(known, value))) and not np.any(np.signbit(np.real(known)))
+
+
+def _widens(code: Code, cast: Step) -> bool:
+    """Whether a cast keeps all that its operand is."""
+    narrow, wide = (code.phantoms[n].dtype for n in (cast.operands[0], cast.results[0]))
+    return bool(np.can_cast(narrow, wide, "safe"))
