@@ -61,8 +61,10 @@ CODES: dict[str, Code] = {
     "rate_limited": Code(429, "Rate limited", RuntimeError),
     "overloaded": Code(503, "Overloaded", RuntimeError),
     "shutting_down": Code(503, "Shutting down", RuntimeError),
+    "storage_unavailable": Code(503, "Storage unavailable", RuntimeError),
     "deadline_exceeded": Code(504, "Deadline exceeded", TimeoutError),
     "memory_limit": Code(507, "Memory limit", MemoryError),
+    "storage_full": Code(507, "Storage full", RuntimeError),
     "internal": Code(500, "Internal error", RuntimeError),
 }
 

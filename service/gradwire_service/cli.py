@@ -50,6 +50,9 @@ def serve(
     keys_file: Annotated[
         Path | None, typer.Option("--keys-file", help="The file of gradwire keys.")
     ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Where sessions are kept: a folder, or a SQLAlchemy URL.")
+    ] = None,
     insecure: Annotated[
         bool | None, typer.Option("--insecure", help="Let other machines in without keys.")
     ] = None,
@@ -63,7 +66,7 @@ def serve(
     given = {
         "host": host, "port": port, "uds": uds, "log": log, "workers": workers,
         "body_bytes": body_bytes, "session_bytes": session_bytes, "server_bytes": server_bytes,
-        "seconds": seconds, "keys_file": keys_file, "insecure": insecure,
+        "seconds": seconds, "keys_file": keys_file, "data": data, "insecure": insecure,
     }  # fmt: skip
     _settled(lambda: run_server({k: v for k, v in given.items() if v is not None}))
 

@@ -36,6 +36,16 @@ class Settings(BaseSettings, Limits):
     insecure: bool = Field(
         False, description="Let other machines in without keys, where the network keeps them out."
     )
+    data: str | None = Field(
+        None,
+        description="Where sessions are kept beyond the server's end: a folder, or a SQLAlchemy "
+        "URL.",
+    )
+    park_seconds: float = Field(
+        300.0,
+        gt=0,
+        description="Seconds without a request after which a durable session leaves memory.",
+    )
     shutdown_seconds: float = Field(
         20.0, gt=0, description="How long requests under way may take after SIGTERM."
     )
@@ -69,8 +79,8 @@ class Settings(BaseSettings, Limits):
         )
 
 
-_CLIENTS = ("URL", "KEY")
-"""What the SDK reads of the environment."""
+_CLIENTS = ("URL", "KEY", "FAULTS")
+"""What the SDK reads of the environment, and tests of durability."""
 
 
 def misspelt(environment: Iterable[str]) -> list[str]:

@@ -706,7 +706,9 @@ def sessions() -> Iterator[Bad]:
     yield bad(
         "create: too much memory", "limit_exceeded", 413, {"memory_limit_bytes": 2**50}, **make
     )
-    yield bad("create: durable", *request, {"durable": True}, **make)
+    yield bad("create: durable, and nothing is kept", "invalid_argument", 422,
+              {"durable": True}, **make)  # fmt: skip
+    yield bad("create: durable a word", *request, {"durable": "yes"}, **make)
     yield bad("create: detect_anomaly", *request, {"detect_anomaly": "yes"}, **make)
     yield bad("patch: detect_anomaly", *request, {"detect_anomaly": 1}, **change)
     yield bad("patch: an unknown field", *request, {"seed": 1}, **change)

@@ -207,7 +207,7 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (SessionCreate, {"label": "a" * 201}, None, "at most 200 characters"),
     (SessionCreate, {"label": "\ud800"}, None, "label"),
     (SessionCreate, {"device": 0}, None, "device must be a string; got 0"),
-    (SessionCreate, {"durable": True}, None, "durable: true is not available yet"),
+    (SessionCreate, {"durable": 1}, None, "durable must be true or false"),
     (SessionCreate, {"ttl": 3}, None, "did you mean ttl_seconds?"),
     (SessionCreate, {"\ud800": 3}, None, "must be text that UTF-8 can carry"),
     (SessionCreate, {"k" * 10**6: 3}, None, "is not a field here"),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.limits import Limits
@@ -21,6 +22,7 @@ from gradwire_service.host.rates import Bucket
 from gradwire_service.host.sessions import Session
 
 T = TypeVar("T")
+R = TypeVar("R")
 _MINUTE = 60.0
 
 
@@ -76,11 +78,18 @@ class Executor:
         session: Session,
         work: Callable[[], T],
         small: Callable[[], T] | None = None,
-    ) -> T:
+        settle: Callable[[T], Coroutine[Any, Any, R]] | None = None,
+        *,
+        wake: bool = True,
+        touch: bool = True,
+    ) -> T | R:
         """Do the work when all that came before in this session is done.
 
         `small` is the same work for the event loop's own thread, where it is thought to be
-        cheaper than a hop; if that turns out wrong it raises TooMuchHere, undone.
+        cheaper than a hop; if that turns out wrong it raises TooMuchHere, undone. `settle` gets
+        what the work gave before anybody else's turn comes, and its result is given. A session
+        that sleeps is read back first, but for `wake`; `touch` says whether its time to live
+        begins anew.
         """
         lane = session.lane
         if lane is None:
@@ -94,22 +103,50 @@ class Executor:
         except BaseException:
             self._left(session)
             raise
+        if wake and session.asleep is not None:
+            small, work = None, partial(_woken, session, work)
         if small is not None:
             here = True
             try:
-                return self._here(small)
+                found = self._here(small)
+                here = settle is None
+                if settle is None:
+                    return found
+                return await self._in_turn(session, lane, settle(found))
             except TooMuchHere:
                 here = False
             finally:
                 if here:
                     self._done(session, lane)
-        return await self._in_thread(session, lane, work)
+        if settle is None and touch:
+            return await self._in_thread(session, lane, work)
+        return await self._in_turn(session, lane, self._settled(work, settle), touch=touch)
 
     async def _in_thread(self, session: Session, lane: Lane, work: Callable[[], T]) -> T:
         """The lane is free again when the thread is done, also if nobody waits for it any more."""
         future = self._submit(work)
         future.add_done_callback(lambda _: self._done(session, lane))
         return await asyncio.shield(future)
+
+    async def _settled(
+        self, work: Callable[[], T], settle: Callable[[T], Coroutine[Any, Any, R]] | None
+    ) -> Any:
+        found = await self._submit(work)
+        return found if settle is None else await settle(found)
+
+    async def _in_turn(
+        self, session: Session, lane: Lane, rest: Coroutine[Any, Any, R], *, touch: bool = True
+    ) -> R:
+        """What is left of a turn that may have to wait; its end ends the turn, as in a thread."""
+
+        def ended(task: asyncio.Task[R]) -> None:
+            if not task.cancelled():
+                task.exception()  # it was seen, also if nobody waits any more
+            self._done(session, lane, touch=touch)
+
+        task = asyncio.get_running_loop().create_task(rest)
+        task.add_done_callback(ended)
+        return await asyncio.shield(task)
 
     async def apart(self, work: Callable[[], T], small: Callable[[], T] | None = None) -> T:
         """The same for work that belongs to no session."""
@@ -164,11 +201,19 @@ class Executor:
         self.waiting -= 1
         self._pool.waiting -= 1
 
-    def _done(self, session: Session, lane: Lane) -> None:
+    def _done(self, session: Session, lane: Lane, *, touch: bool = True) -> None:
         lane.leave()
-        self._left(session)
+        self._left(session, touch=touch)
 
-    def _left(self, session: Session) -> None:
+    def _left(self, session: Session, *, touch: bool = True) -> None:
         session.users -= 1
-        session.touch()
+        if touch:
+            session.touch()
         self._leave()
+
+
+def _woken(session: Session, work: Callable[[], T]) -> T:
+    """In the session's turn: have it in memory, then do the work."""
+    if session.asleep is not None:
+        session.asleep()
+    return work()

@@ -147,13 +147,27 @@ class Host:
 
     def restore(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
         """The session that a snapshot holds, under an id of its own."""
-        made = snapshot.restored(metadata, arrays, self._make, self.limits, self.ledger)
+        made = self.rebuilt(metadata, arrays)
         try:
             self._enter(made)
         except GradwireError:
             made.close()
             raise
         return made
+
+    def rebuilt(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
+        """The same, for whoever has another session take what is in it."""
+        return snapshot.restored(metadata, arrays, self._make, self.limits, self.ledger)
+
+    def adopt(self, key: str, asked: SessionCreate, created: float | None) -> Session:
+        """A session that was here before, its contents elsewhere; it has a seat in any case."""
+        dtype = DTYPES[asked.dtype]
+        session = Session(key, asked, dtype, self.limits, self.ledger, self.programs.find)
+        session.created = created or session.created
+        self._seats.add(1)
+        with self._lock:
+            self._sessions[key] = session
+        return session
 
     def _make(self, asked: SessionCreate) -> Session:
         self._check_device(asked.device)
@@ -250,6 +264,8 @@ class Host:
             self._gone[session.id] = time.monotonic(), code, f"session {session.id} {what}, at {at}"
             self._forget_old()
         session.close()
+        if session.durable is not None:
+            session.durable.forget(session.id)
 
     def _forget_old(self) -> None:
         oldest = time.monotonic() - self.limits.remembered_seconds

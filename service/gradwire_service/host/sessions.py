@@ -66,6 +66,8 @@ class Session:
         self.lane: Any = None  # the executor's
         self.pace: Any = None  # what its last request took, for whoever decides where it runs
         self.closed = False
+        self.durable: Any = None  # what is kept of it beyond the process, for whoever keeps it
+        self.asleep: Callable[[], None] | None = None  # reads it back, where it isn't in memory
         self._used_at = time.monotonic()
         self._lock = threading.RLock()
 
@@ -90,6 +92,12 @@ class Session:
             yield self
         finally:
             self.release()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep all others out for a block that is nobody's use of the session."""
+        with self._lock:
+            yield
 
     def touch(self) -> None:
         """A request came or ended: the time to live begins anew."""
@@ -212,7 +220,9 @@ class Session:
             "ttl_seconds": self.ttl,
             "memory_limit_bytes": self.meter.limit,
             "detect_anomaly": self.anomaly,
-            "tensors": len(self.tensors),
+            "durable": self.durable is not None,
+            "parked": self.asleep is not None,
+            "tensors": len(self.tensors) if self.asleep is None else self.durable.names,
         }
 
     def describe(self) -> Reply:

@@ -37,10 +37,13 @@ async def answered_once(call: Call, run: Callable[[], Awaitable[Answer]]) -> Ans
             if raised.code in UNTOUCHED:
                 raise
             found = told(raised, call)
+        keeper = call.service.keeper
+        if keeper is not None and not call.kept and _lasts(call):
+            await keeper.keep_reply(call, found)
         fresh.append(found)
-        return _kept(found, fingerprint, call.host.limits.idempotency_bytes // _PART)
+        return kept_of(found, fingerprint, call.host.limits.idempotency_bytes)
 
-    call.place = place
+    call.place, call.fingerprint = place, fingerprint
     kept = await call.tenant.replies.once(place, fingerprint, first)
     if fresh:
         return fresh[0]
@@ -81,7 +84,16 @@ async def _fingerprint(call: Call) -> bytes:
     return whole() if len(body) <= SMALL else await call.executor.apart(whole)
 
 
-def _kept(found: Answer, fingerprint: bytes, most: int) -> Kept:
-    small = sum(map(len, found.buffers)) <= most
+def _lasts(call: Call) -> bool:
+    """Whether the request is one of a durable session."""
+    try:
+        return call.session_id is not None and call.session().durable is not None
+    except GradwireError:
+        return False
+
+
+def kept_of(found: Answer, fingerprint: bytes, most: int) -> Kept:
+    """An answer to be kept where all that are kept may have so many bytes."""
+    small = sum(map(len, found.buffers)) <= most // _PART
     body = b"".join([bytes(buffer) for buffer in found.buffers]) if small else None
     return Kept(fingerprint, found.status, found.media_type, body, found.headers, time.time())

@@ -29,6 +29,8 @@ def create_app(
     workers: int = 4,
     keys: Collection[str] = (),
     keys_file: Path | None = None,
+    data: str | None = None,
+    park_seconds: float = 300.0,
 ) -> Service:
     """A service of its own: its sessions, its threads, its counts."""
     api = FastAPI(
@@ -43,19 +45,29 @@ def create_app(
     written = Log(log)
     ring = Ring(keys, None if keys_file is None else KeyFile(keys_file), written.complaint)
     tenants = Tenants(limits or Limits(), Pool(workers))
-    service = api.state.service = Service(tenants, written, api, ring)
+    keeper = None
+    if data is not None:
+        from gradwire_service.http.durable.keeper import Keeper
+        from gradwire_service.store import Store
+
+        keeper = Keeper(Store(data, VERSION), tenants, written, park_seconds)
+    service = api.state.service = Service(tenants, written, api, ring, keeper)
     return service
 
 
 @asynccontextmanager
 async def lifespan(service: Service) -> AsyncIterator[None]:
     """While the service runs, sessions that nobody uses expire; at its end, its threads end."""
+    if service.keeper is not None:
+        await service.keeper.start()
     watchers = [asyncio.create_task(_sweep(service)), asyncio.create_task(service.patience.look())]
     try:
         yield
     finally:
         for watcher in watchers:
             watcher.cancel()
+        if service.keeper is not None:
+            await service.keeper.stop()
         service.tenants.close()
 
 
@@ -63,3 +75,5 @@ async def _sweep(service: Service) -> None:
     while True:
         await asyncio.sleep(_SWEEP)
         service.tenants.expire()
+        if service.keeper is not None:
+            service.keeper.look()

@@ -111,8 +111,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "session_damaged": Explanation(
         "What is stored of the session can't be read back whole.",
-        "A log that was cut off by a full disk.",
-        "Restore a snapshot, or make a new session.",
+        "A bit that changed on the server's disk.",
+        "Delete it, or have a backup of the server's data restored.",
     ),
     "session_closed": Explanation(
         "The session was closed with DELETE.",
@@ -233,6 +233,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "A request after SIGTERM.",
         "Send it to another server, or wait as long as the header Retry-After says.",
     ),
+    "storage_unavailable": Explanation(
+        "The change couldn't be written where sessions are kept. The session is as before.",
+        "The server's database is restarted.",
+        "Wait as long as the header Retry-After says.",
+    ),
     "deadline_exceeded": Explanation(
         "The request computed longer than it may. The session is as before.",
         "Ten thousand steps on large tensors in one request.",
@@ -243,6 +248,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "before anything is allocated.",
         '{"op": "zeros", "args": [[1000000, 1000000]], "out": "x"}',
         "Free tensors, work on smaller ones, or ask for a higher memory_limit_bytes.",
+    ),
+    "storage_full": Explanation(
+        "There is no room left where sessions are kept. The session is as before.",
+        "A full disk.",
+        "Delete sessions, or have the disk made larger.",
     ),
     "internal": Explanation(
         "The server failed, by a fault of its own. The session is as before.",

@@ -18,8 +18,13 @@ from gradwire_service.host.limits import Limits
 _ENTRY = 1024
 """Bytes that a kept reply takes beside its own."""
 LONGEST_KEY = 255
-UNTOUCHED = frozenset({"rate_limited", "overloaded", "shutting_down", "request_timeout"})
-"""Codes of refusals that come before anything has run: the next attempt is the first."""
+UNTOUCHED = frozenset(
+    {
+        "rate_limited", "overloaded", "shutting_down", "request_timeout", "storage_unavailable",
+        "storage_full",
+    }
+)  # fmt: skip
+"""Codes of refusals that leave all as it was before: the next attempt is the first."""
 
 
 class Place(NamedTuple):
@@ -67,6 +72,7 @@ class Replies:
         self._kept: OrderedDict[Place, Kept] = OrderedDict()
         self._running: dict[Place, _Running] = {}
         self.waiting: dict[Place, int] = {}
+        self.stored: Callable[[Place], Kept | None] | None = None
         self.nbytes = 0
 
     async def once(
@@ -100,6 +106,10 @@ class Replies:
     ) -> Kept | None:
         running = self._running[place] = _Running(fingerprint)
         try:
+            kept = None if self.stored is None else self.stored(place)
+            if kept is not None and kept.at + self._limits.idempotency_seconds > time.time():
+                self._keep(place, self._same(kept, fingerprint, place))
+                return kept
             found = await run()
             if found is not None:
                 self._keep(place, found)

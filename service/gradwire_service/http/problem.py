@@ -11,7 +11,7 @@ import orjson
 from gradwire_engine.errors import GradwireError, error
 
 PROBLEM_JSON = "application/problem+json"
-_RETRY = {"rate_limited": 1, "overloaded": 1, "shutting_down": 5}
+_RETRY = {"rate_limited": 1, "overloaded": 1, "shutting_down": 5, "storage_unavailable": 5}
 """Seconds after which a client may try again, for codes that say so, where nothing is known."""
 
 

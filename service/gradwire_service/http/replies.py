@@ -21,7 +21,8 @@ _SESSION = {
     "id": "s_9f2c4e1a7b3d5f6081a2c3d4", "label": "digits", "device": "cpu", "dtype": "float32",
     "created": "2026-01-05T10:00:00.000Z", "last_use": "2026-01-05T10:00:01.000Z",
     "expires": "2026-01-05T11:00:01.000Z", "ttl_seconds": 3600.0,
-    "memory_limit_bytes": 4294967296, "detect_anomaly": False, "tensors": 3,
+    "memory_limit_bytes": 4294967296, "detect_anomaly": False, "durable": True,
+    "parked": False, "tensors": 3,
 }  # fmt: skip
 
 DTypeName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(DTYPES)})]
@@ -162,7 +163,11 @@ class SessionItem(Part):
         description="Seconds without a request after which it expires.", examples=[3600]
     )
     memory_limit_bytes: int = Field(description="Bytes it may hold at most.", examples=[4294967296])
-    detect_anomaly: bool = Field(description="Not available yet: false.", examples=[False])
+    detect_anomaly: bool = Field(description="Whether its walks search for NaN.", examples=[False])
+    durable: bool = Field(description="Whether it outlives the server.", examples=[True])
+    parked: bool = Field(
+        description="Whether it left memory for the disk, until the next request.", examples=[False]
+    )
     tensors: int = Field(description="How many names it has.", examples=[3])
 
 

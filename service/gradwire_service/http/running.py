@@ -6,7 +6,8 @@ from typing import Any
 
 from gradwire_service.http.openapi import DATA, Doc, Query
 
-GONE = ("session_not_found", "session_closed", "session_expired")
+STORED = ("storage_unavailable", "storage_full")
+GONE = ("session_not_found", "session_closed", "session_expired", "session_damaged", *STORED)
 RUN = (
     *GONE, "tensor_not_found", "op_not_found", "program_not_found", "graph_freed",
     "modified_in_place", "leaf_in_place", "view_in_place", "inference_tensor", "shape_mismatch",

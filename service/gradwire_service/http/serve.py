@@ -37,7 +37,13 @@ def serve(given: dict[str, Any]) -> None:
     settings.check_address()
     listener, url = _listener(settings)
     app = create_app(
-        settings.limits, settings.log, settings.workers, settings.keys, settings.keys_file
+        settings.limits,
+        settings.log,
+        settings.workers,
+        settings.keys,
+        settings.keys_file,
+        settings.data,
+        settings.park_seconds,
     )
     config = configured(
         app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG

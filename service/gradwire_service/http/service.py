@@ -37,6 +37,8 @@ from gradwire_service.keys import Ring
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from gradwire_service.http.durable.keeper import Keeper
+
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
 _SESSIONS = "/v1/sessions/"
 METRICS = "/metrics"
@@ -49,9 +51,11 @@ class Service:
     underway: requests that have come and are not answered.
     """
 
-    def __init__(self, tenants: Tenants, log: Log, api: FastAPI, ring: Ring) -> None:
+    def __init__(
+        self, tenants: Tenants, log: Log, api: FastAPI, ring: Ring, keeper: Keeper | None = None
+    ) -> None:
         self.tenants, self.ring = tenants, ring
-        self.log = log
+        self.log, self.keeper = log, keeper
         self.api = api
         self._locked = bool(ring)
         self.everybody = tenants[EVERYBODY]

@@ -16,7 +16,7 @@ from gradwire_service.host.protocol import (
 from gradwire_service.http.openapi import DATA, Doc, Query
 from gradwire_service.http.route import Route
 from gradwire_service.http.routes import optimizers, pages, server, sessions, steps, tensors
-from gradwire_service.http.running import CURSOR, GONE, LIMIT, run
+from gradwire_service.http.running import CURSOR, GONE, LIMIT, STORED, run
 from gradwire_service.http.table_programs import program_routes, transform_routes
 
 SESSION = "/v1/sessions/{id}"
@@ -71,7 +71,7 @@ def _steps() -> list[Route]:
 
 
 def _sessions() -> list[Route]:
-    made = ("limit_exceeded", "memory_limit", "unsupported_device")
+    made = ("limit_exceeded", "memory_limit", "unsupported_device", "invalid_argument", *STORED)
     tag = "sessions"
     return [
         Route(

@@ -9,7 +9,7 @@ from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.http.openapi import Doc
 from gradwire_service.http.route import Route
 from gradwire_service.http.routes import applied, programs, transforms
-from gradwire_service.http.running import CURSOR, LIMIT, run
+from gradwire_service.http.running import CURSOR, LIMIT, STORED, run
 
 PROGRAM = "/v1/programs/{id}"
 EXAMPLE = {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]}
@@ -37,7 +37,7 @@ _BESIDE: dict[str, dict[str, Any]] = {
 
 def program_routes() -> list[Route]:
     """Programs as resources."""
-    tag, missing = "programs", ("program_not_found",)
+    tag, missing = "programs", ("program_not_found", *STORED)
     made = ("memory_limit", "tensor_not_found", "op_not_found", "invalid_argument",
             "invalid_source", *missing)  # fmt: skip
     page = Doc(tag, "ProgramsReply", query=(LIMIT, CURSOR), errors=("invalid_request",))

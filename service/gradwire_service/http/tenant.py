@@ -5,7 +5,8 @@ What one keeps, no request of another can reach: there is no table that both are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.executor import Executor
@@ -13,7 +14,7 @@ from gradwire_service.host.host import Above, Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.pool import Pool
 from gradwire_service.host.rates import Bucket
-from gradwire_service.http.idempotency import Replies
+from gradwire_service.http.idempotency import Kept, Place, Replies
 from gradwire_service.http.metrics import Metrics
 from gradwire_service.http.seen import Seen
 from gradwire_service.http.turns import Queue
@@ -60,6 +61,7 @@ class Tenants:
         self.limits, self.pool = limits, pool
         self.shared = Above(limits)
         self._found: dict[str, Tenant] = {}
+        self._keeping: Callable[[str, Place], Kept | None] | None = None
 
     def __getitem__(self, name: str) -> Tenant:
         """The tenant of this name, which it is from its first request on."""
@@ -67,7 +69,18 @@ class Tenants:
         if found is None:
             host = Host(self.limits, self.shared)
             found = self._found[name] = Tenant(name, host, self.pool)
+            self._have_keep(found)
         return found
+
+    def keep(self, keeping: Callable[[str, Place], Kept | None]) -> None:
+        """Have replies looked for by `keeping`, too, which was told a tenant's name and a place."""
+        self._keeping = keeping
+        for tenant in self:
+            self._have_keep(tenant)
+
+    def _have_keep(self, tenant: Tenant) -> None:
+        if self._keeping is not None:
+            tenant.replies.stored = partial(self._keeping, tenant.name)
 
     def __iter__(self) -> Iterator[Tenant]:
         return iter(list(self._found.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -93,6 +93,17 @@ class Programs:
             made = Stored(program, model, next(self._serials), time.time())
             self._stored[program.id] = made
         return made, True
+
+    def restore(self, model: Model, created: float, former: Callable[[str], Program]) -> None:
+        """Keep a program that was kept before; `former` finds what it calls and was deleted."""
+
+        def find(key: str) -> Program:
+            return self.find(key) if key in self._stored else former(key)
+
+        program = build(model, {}, find, self._limits)
+        with self._lock:
+            self._make_room(program)
+            self._stored[program.id] = Stored(program, model, next(self._serials), created)
 
     def _make_room(self, program: Program) -> None:
         if len(self._stored) >= self._limits.programs:

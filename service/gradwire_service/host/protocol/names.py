@@ -65,14 +65,6 @@ def _names_or_all(value: object) -> list[str] | str:
     raise PydanticCustomError("zero_grad", 'zero_grad is a list of names, or "all"')
 
 
-def _not_yet(flag: bool) -> bool:
-    if flag:
-        raise PydanticCustomError(
-            "not_yet", "true is not available yet; leave it out or send false"
-        )
-    return flag
-
-
 def _object(needed: str, **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [needed]}
 
@@ -129,8 +121,5 @@ DTypeName = Annotated[str, AfterValidator(_dtype), WithJsonSchema(_DTYPE)]
 
 FloatName = Annotated[OneOf["float16", "bfloat16", "float32", "float64"], Field()]
 """A dtype that may be a session's default."""
-
-NotYet = Annotated[bool, AfterValidator(_not_yet)]
-"""A flag of the contract that a later version serves: false is fine, true is refused by name."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**64)]

@@ -14,7 +14,6 @@ from gradwire_service.host.protocol.names import (
     FloatName,
     Literal,
     LiteralOrSession,
-    NotYet,
     Read,
     Seed,
     Written,
@@ -57,8 +56,10 @@ class SessionCreate(Part):
     memory_limit_bytes: Bytes | None = Field(
         None, description="Bytes it may hold at most.", examples=[1_000_000_000]
     )
-    durable: NotYet = Field(
-        False, description="Not available yet: only false is taken.", examples=[False]
+    durable: bool | None = Field(
+        None,
+        description="Whether it outlives the server; by default where the server keeps any.",
+        examples=[False],
     )
     detect_anomaly: bool = Field(
         False,

@@ -57,11 +57,12 @@ class Written:
             self._known.add(program.id)
             for called in program.calls.values():
                 self.program(called)
-            self.rows.append(_row(program))
+            self.rows.append(program_row(program))
         return program.id
 
 
-def _row(program: Program) -> dict[str, Any]:
+def program_row(program: Program) -> dict[str, Any]:
+    """A program as it was posted, with its id; those that it calls are named by theirs."""
     entries = [{k: v for k, v in e._asdict().items() if v is not None} for e in program.entries]
     row = {"id": program.id, "inputs": entries, "outputs": list(program.outputs)}
     if program.source is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from gradwire_service.host.programs import Stored
 from gradwire_service.host.protocol import Program
 from gradwire_service.http.call import SMALL, Answer, Call
 from gradwire_service.http.codec import Buffer
@@ -16,14 +17,17 @@ async def create_program(call: Call) -> Answer:
     body = await call.body()
     call.form()
     work = partial(_created, call, body)
-    return work() if len(body) <= SMALL else await call.executor.apart(work)
-
-
-def _created(call: Call, body: Buffer) -> Answer:
-    model, arrays = call.read(Program, body)
-    stored, new = call.host.programs.put(model, arrays)
+    stored, new = work() if len(body) <= SMALL else await call.executor.apart(work)
+    keeper = call.service.keeper
+    if new and keeper is not None:
+        await keeper.keep_program(call, stored)
     location = (b"location", f"/v1/programs/{stored.program.id}".encode())
     return call.answer(stored.describe(), 201 if new else 200, (location,))
+
+
+def _created(call: Call, body: Buffer) -> tuple[Stored, bool]:
+    model, arrays = call.read(Program, body)
+    return call.host.programs.put(model, arrays)
 
 
 async def list_programs(call: Call) -> Answer:
@@ -47,5 +51,9 @@ async def read_program(call: Call) -> Answer:
 
 async def delete_program(call: Call) -> Answer:
     """Forget a program; programs that call it, and what runs, keep it."""
-    call.host.programs.delete(call.path["id"])
+    key, programs = call.path["id"], call.host.programs
+    programs.stored(key)
+    if call.service.keeper is not None:
+        await call.service.keeper.forget_program(call, key)
+    programs.delete(key)
     return Answer(204)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gradwire_service.host import safetensors
 from gradwire_service.host.protocol import SessionCreate, SessionPatch
@@ -10,6 +11,10 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
+from gradwire_service.http.durable import changing, need_store, patched
+
+if TYPE_CHECKING:
+    from gradwire_service.http.durable.keeper import Keeper, New
 
 FORMATS = {
     "json": JSON,
@@ -24,20 +29,48 @@ async def create_session(call: Call) -> Answer:
     """Make a new, empty session; without a body, with every default. Of a snapshot: restore it."""
     body = await call.body()
     if body and sent(call.header(b"content-type")) == SAFETENSORS:
-        session = await call.executor.apart(partial(_restored, call, body))
+        session, new = await call.executor.apart(partial(_restored, call, body))
     else:
         asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
-        session = call.host.create(asked)
+        session, new = _created(call, asked)
+    return await _entered(call, session, new)
+
+
+def _created(call: Call, asked: SessionCreate) -> tuple[Session, New | None]:
+    keeper = need_store(call.service.keeper, asked)
+    session = call.host.create(asked)
+    return session, _new(call, session, keeper)
+
+
+def _new(call: Call, session: Session, keeper: Keeper | None) -> New | None:
+    """What is written of a session that is to outlive the process."""
+    if keeper is None:
+        return None
+    try:
+        return keeper.new(call.tenant, session)
+    except BaseException:
+        call.host.delete(session)
+        raise
+
+
+async def _entered(call: Call, session: Session, new: New | None) -> Answer:
+    """The answer that shows a new session, once it is kept where it is to be."""
     call.session_id = session.id
     location = (b"location", f"/v1/sessions/{session.id}".encode())
-    return call.answer(session.describe(), 201, (location,))
+    shown = session.describe() | {"durable": new is not None}
+    found = call.answer(shown, 201, (location,))
+    if new is None:
+        return found
+    assert call.service.keeper is not None
+    return await call.service.keeper.enter(call, session, new, found)
 
 
-def _restored(call: Call, body: Buffer) -> Session:
+def _restored(call: Call, body: Buffer) -> tuple[Session, New | None]:
     metadata, arrays = safetensors.read(body)
     if version_of(metadata) is None:  # a request like any other, in binary
-        return call.host.create(call.read(SessionCreate, body)[0])
-    return call.host.restore(metadata, arrays)
+        return _created(call, call.read(SessionCreate, body)[0])
+    session = call.host.restore(metadata, arrays)
+    return session, _new(call, session, call.service.keeper)
 
 
 async def snapshot_session(call: Call) -> Answer:
@@ -67,9 +100,12 @@ async def read_session(call: Call) -> Answer:
 
 async def change_session(call: Call) -> Answer:
     """Change label, time to live or memory limit."""
-    asked, _ = call.read(SessionPatch, await call.body())
+    body = await call.body()
+    asked, _ = call.read(SessionPatch, body)
     session = call.session()
     host = call.host
+    if changing(session):
+        return await patched(call, session, asked, body)
     host.patch(session, asked)
     return call.answer(await call.executor.run(session, session.describe))
 
@@ -77,7 +113,18 @@ async def change_session(call: Call) -> Answer:
 async def close_session(call: Call) -> Answer:
     """Close a session and free what it held; later calls get 410."""
     session = call.session()
-    await call.executor.run(session, partial(call.host.delete, session))
+    delete = partial(call.host.delete, session)
+    keeper = call.service.keeper
+    if keeper is None or not changing(session):
+        await call.executor.run(session, delete)
+        return Answer(204)
+
+    async def gone(_: None) -> None:
+        call.host.check_open(session)
+        await keeper.leave(call, session)
+        delete()
+
+    await call.executor.run(session, lambda: None, None, gone, wake=False)
     return Answer(204)
 
 
@@ -85,9 +132,13 @@ async def fork_session(call: Call) -> Answer:
     """Make a second session with the same tensors and graph; neither sees what the other does."""
     host = call.host
     session = call.session()
-    fork = await call.executor.run(session, partial(host.fork, session))
-    location = (b"location", f"/v1/sessions/{fork.id}".encode())
-    return call.answer(fork.describe(), 201, (location,))
+    keeper = call.service.keeper if changing(session) else None
+
+    def work() -> tuple[Session, New | None]:
+        made = host.fork(session)
+        return made, _new(call, made, keeper)
+
+    return await _entered(call, *await call.executor.run(session, work))
 
 
 async def session_graph(call: Call) -> Answer:

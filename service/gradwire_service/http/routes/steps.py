@@ -21,6 +21,8 @@ from gradwire_service.host.run import RunRequest
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call, weight
 from gradwire_service.http.codec import Buffer
+from gradwire_service.http.durable import changed, changing
+from gradwire_service.http.durable.redo import RUN
 
 
 async def steps(call: Call) -> Answer:
@@ -60,6 +62,8 @@ async def _run(call: Call, kind: type[Any]) -> Answer:
     body = await call.body()
     session = call.session()
     call.form()
+    if changing(session):
+        return await _kept(call, session, kind, body)
     executor = call.executor
     if len(body) > SMALL:
         here = partial(_again, call, session, kind, body) if _brief(call, session, body) else None
@@ -69,6 +73,21 @@ async def _run(call: Call, kind: type[Any]) -> Answer:
     small = partial(work, ALLOWANCE) if estimate(session, request) <= HOP else None
     reply = await executor.run(session, work, small)
     return await call.replied(reply, tiny=session.meter.bound <= SMALL)
+
+
+_WHAT = {kind: name for name, kind in RUN.items()}
+
+
+async def _kept(call: Call, session: Session, kind: type[Any], body: Buffer) -> Answer:
+    """The same where the session outlives the process."""
+
+    def work(allowance: int | None) -> Reply:
+        request, arrays = call.read(kind, body)
+        if allowance is not None and estimate(session, request) > HOP:
+            raise TooMuchHere
+        return _work(call, session, request, arrays, allowance)
+
+    return await changed(call, session, {"what": _WHAT[kind]}, body, work)
 
 
 def _brief(call: Call, session: Session, body: Buffer) -> bool:

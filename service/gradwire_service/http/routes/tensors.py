@@ -11,6 +11,7 @@ from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call
 from gradwire_service.http.codec import JSON, Buffer, read_request, sent, weight_of
+from gradwire_service.http.durable import changed, changing
 
 _FEW = 100
 """Names that are looked through on the event loop."""
@@ -37,35 +38,44 @@ async def write_tensor(call: Call) -> Answer:
     body = await call.body()
     session = call.session()
     call.form()
+    query = _query(call)
 
     def work(allowance: int | None = None) -> Reply:
-        asked, arrays = _tensor_body(call, body)
+        asked, arrays = _tensor_body(call, body, query)
         with call.host.using(session.id) as held:
             return tensors.put(held, call.path["name"], asked, arrays, allowance)
 
+    if changing(session):
+        about = {"what": "put", "name": call.path["name"], "query": query}
+        return await changed(call, session, about, body, work)
     small = (lambda: work(SMALL * 8)) if len(body) <= SMALL else None
     return call.answer(await call.executor.run(session, work, small))
 
 
-def _tensor_body(call: Call, body: Buffer) -> tuple[TensorBody, Any]:
+def _query(call: Call) -> dict[str, Any]:
+    """What the query says beside a body that is one array."""
+    found: dict[str, Any] = {}
+    if "dtype" in call.query:
+        found["dtype"] = call.query["dtype"]
+    if "requires_grad" in call.query:
+        found["requires_grad"] = _FLAGS[call.option("requires_grad", tuple(_FLAGS), "false")]
+    return found
+
+
+def _tensor_body(call: Call, body: Buffer, query: dict[str, Any]) -> tuple[TensorBody, Any]:
     """The request of a body; where that is one array, the query says the rest."""
     limits = call.host.limits
     if len(body) > SMALL and sent(call.header(b"content-type")) == JSON:
         call.lend(weight_of(body))
     value, arrays = read_request(call.header(b"content-type"), body, depth=limits.depth, lone=True)
-    query = call.query
-    if "dtype" in query:
-        value.setdefault("dtype", query["dtype"])
-    if "requires_grad" in query:
-        flag = call.option("requires_grad", tuple(_FLAGS), "false")
-        value.setdefault("requires_grad", _FLAGS[flag])
+    for field, given in query.items():
+        value.setdefault(field, given)
     return read(TensorBody, value), arrays
 
 
 async def free_tensor(call: Call) -> Answer:
     """Forget a name; the tensor lives on as long as the graph needs it."""
-    await _done(call, lambda session: tensors.free(session, call.path["name"]))
-    return Answer(204)
+    return await _changed(call, "free", tensors.free)
 
 
 async def read_grad(call: Call) -> Answer:
@@ -75,8 +85,22 @@ async def read_grad(call: Call) -> Answer:
 
 async def clear_grad(call: Call) -> Answer:
     """Remove the gradient of a tensor, if it has one."""
-    await _done(call, lambda session: tensors.clear_grad(session, call.path["name"]))
-    return Answer(204)
+    return await _changed(call, "clear_grad", tensors.clear_grad)
+
+
+async def _changed(call: Call, what: str, change: Callable[[Session, str], None]) -> Answer:
+    """Do something to the tensor that the path names; there is nothing to answer."""
+    session, name = call.session(), call.path["name"]
+    if not changing(session):
+        await _done(call, lambda held: change(held, name))
+        return Answer(204)
+
+    def work(_: int | None) -> None:
+        with call.host.using(session.id) as held:
+            change(held, name)
+
+    about = {"what": what, "name": name}
+    return await changed(call, session, about, b"", work, lambda _: Answer(204))
 
 
 async def _held(call: Call, read_: Callable[[Session], Reply]) -> Answer:

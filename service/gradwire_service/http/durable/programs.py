@@ -1,0 +1,91 @@
+"""Stored programs that outlive the process, and deleted ones that a log still names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire_engine.errors import GradwireError
+from gradwire_service.host.host import Host
+from gradwire_service.host.programs import Program, Stored, build
+from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol import read
+from gradwire_service.host.sessions import Session
+from gradwire_service.host.snapshot.programs import program_row
+from gradwire_service.store import Entry, Store
+from gradwire_service.store.rows import ProgramRow
+from gradwire_service.store.store import without_program
+
+
+def row_of(tenant: str, stored: Stored) -> ProgramRow:
+    """A stored program as it is kept."""
+    text = json.dumps(program_row(stored.program), separators=(",", ":"))
+    return ProgramRow(tenant, stored.program.id, stored.serial, stored.created, None, text)
+
+
+def model_of(row: ProgramRow) -> Model:
+    """The request that a kept program was."""
+    data = json.loads(row.text)
+    del data["id"]
+    return read(Model, data)
+
+
+class Former:
+    """Within it the session finds programs also that were deleted after its changes used them."""
+
+    def __init__(self, host: Host, session: Session, store: Store, tenant: str) -> None:
+        self._host, self._session, self._store, self._tenant = host, session, store, tenant
+        self._before: Callable[[str], Any] = session.program
+
+    def __enter__(self) -> None:
+        self._session.program = self.find
+
+    def __exit__(self, *_: object) -> None:
+        self._session.program = self._before
+
+    def find(self, key: str) -> Any:
+        """A program of the tenant, there or deleted."""
+        try:
+            return self._before(key)
+        except GradwireError:
+            return gone(self._store, self._tenant, key, self._host)
+
+
+def gone(store: Store, tenant: str, key: str, host: Host) -> Program:
+    """A program that was deleted, built anew; program_not_found where it was never there."""
+
+    def find(called: str) -> Program:
+        try:
+            return host.programs.find(called)
+        except GradwireError:
+            return gone(store, tenant, called, host)
+
+    for row in store.programs(tenant, key):
+        return build(model_of(row), {}, find, host.limits)
+    return host.programs.find(key)
+
+
+def forget_needless(store: Store, tenant: str, kept: Sequence[Program]) -> None:
+    """Forget deleted programs that no log names any more, and no program calls."""
+    deleted = [row for row in store.programs(tenant) if row.gone is not None]
+    needed = _called(kept)
+    needless = [
+        row.id
+        for row in deleted
+        if row.id not in needed and not store.old_logs(tenant, row.gone or 0.0)
+    ]
+    if needless:
+        store.submit(Entry((), without_program(tenant, needless)), lambda _: None)
+
+
+def _called(programs: Sequence[Program]) -> set[str]:
+    """The ids of all that these programs call, and these call in turn."""
+    found: set[str] = set()
+    pending: list[Any] = list(programs)
+    while pending:
+        for key, program in pending.pop().calls.items():
+            if key not in found:
+                found.add(key)
+                pending.append(program)
+    return found

@@ -1,0 +1,134 @@
+"""Opening a store: a folder of this machine, or a database by its URL."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import URL, Engine, create_engine, event, inspect, select, text
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_service.store.files import Files, Folder, Pieces
+from gradwire_service.store.heads import Heads
+from gradwire_service.store.schema import FORMAT, about, create_all
+
+_DATABASE = "gradwire.db"
+_LOCK = 0x6772616477697265
+"""The number of PostgreSQL's advisory lock: "gradwire"."""
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA cell_size_check=ON",
+    "PRAGMA busy_timeout=10000",
+)  # fmt: skip
+
+
+class Opened(NamedTuple):
+    """A database, where large bodies lie, and how to let go of it. where: for messages."""
+
+    engine: Engine
+    files: Files
+    heads: Heads | None
+    unlock: Callable[[], None]
+    where: str
+
+
+def opened(data: str, version: str) -> Opened:
+    """Open what `--data` names and hold it against others; made where there is none."""
+    try:
+        found = _database(data) if "://" in data else _folder(Path(data))
+    except (SQLAlchemyError, OSError, ImportError) as problem:
+        raise _unusable(_shown(data), problem) from None
+    try:
+        _check_format(found, version)
+    except BaseException as problem:
+        found.engine.dispose()
+        found.unlock()
+        if isinstance(problem, SQLAlchemyError):
+            raise _unusable(found.where, problem) from None
+        raise
+    return found
+
+
+def _folder(path: Path) -> Opened:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise _taken(str(path)) from None
+    engine = create_engine(URL.create("sqlite", database=str(path / _DATABASE)))
+    event.listen(engine, "connect", _set_pragmas)
+    files, heads = Folder(path / "arrays"), Heads(path / "heads")
+    return Opened(engine, files, heads, lambda: os.close(lock), str(path))
+
+
+def _set_pragmas(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _database(url: str) -> Opened:
+    engine = create_engine(url, pool_pre_ping=True)
+    where = engine.url.render_as_string(hide_password=True)
+    held = engine.connect()
+    if engine.dialect.name == "postgresql":
+        free = held.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _LOCK}).scalar()
+        held.commit()
+        if not free:
+            held.close()
+            raise _taken(where)
+    return Opened(engine, Pieces(engine), None, held.close, where)
+
+
+def _check_format(found: Opened, version: str) -> None:
+    """Refuse data of a newer server; enter the format into new data."""
+    if inspect(found.engine).has_table(about.name):
+        with found.engine.connect() as connection:
+            rows = connection.execute(select(about.c.name, about.c.value)).tuples().all()
+        said: dict[str, str] = dict(rows)
+        if not said.get("format", "").isdigit():
+            raise _unusable(found.where, "it doesn't say its format")
+        if int(said["format"]) > FORMAT:
+            raise error(
+                "invalid_argument",
+                f"--data: {found.where} has format {said['format']}, of gradwire "
+                f"{said.get('version', '?')}; this is gradwire {version}, which reads formats up "
+                f"to {FORMAT}",
+                "run the newer version, or restore a backup made by this one",
+            )
+        return
+    create_all(found.engine)
+    with found.engine.begin() as connection:
+        said = {"format": str(FORMAT), "version": version}
+        connection.execute(about.insert(), [{"name": n, "value": v} for n, v in said.items()])
+
+
+def _taken(where: str) -> GradwireError:
+    return error(
+        "invalid_argument", f"--data: another server uses {where}",
+        "end that server first, or give this one data of its own",
+    )  # fmt: skip
+
+
+def _unusable(where: str, problem: object) -> GradwireError:
+    text = str(getattr(problem, "orig", None) or problem).strip().partition("\n")[0]
+    missing = isinstance(problem, ImportError | ArgumentError)
+    return error(
+        "invalid_argument", f"--data: {where} can't be used: {text}",
+        "name a folder, or a SQLAlchemy URL whose driver is installed" if missing
+        else "see that it can be reached and written to; restore a backup if it is broken",
+    )  # fmt: skip
+
+
+def _shown(data: str) -> str:
+    """What was asked for, without a password."""
+    if "://" not in data:
+        return data
+    scheme, _, rest = data.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -1,0 +1,147 @@
+"""Rows as those see them who use the store, and the checksums that each of them carries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from sqlalchemy import Executable, Table
+
+Buffer = bytes | bytearray | memoryview
+_DIGEST = 16
+
+
+class Damaged(Exception):
+    """Something is there and isn't what was written; its text says what."""
+
+
+def checksum(buffers: Iterable[Buffer]) -> bytes:
+    """The checksum of bytes."""
+    found = blake2b(digest_size=_DIGEST)
+    for buffer in buffers:
+        found.update(buffer)
+    return found.digest()
+
+
+def check_of(*fields: Any) -> bytes:
+    """The checksum of a row's fields."""
+    return checksum([repr(fields).encode("utf-8", "backslashreplace")])
+
+
+class SessionRow(NamedTuple):
+    """A session as it is kept: its snapshot's place and what it says of itself.
+
+    base: the number of the last change in the snapshot. about: JSON.
+    """
+
+    id: str
+    tenant: str
+    base: int
+    about: str
+    file: str | None
+    body: bytes | None
+    sum: bytes
+
+    def values(self) -> dict[str, Any]:
+        """The row."""
+        return self._asdict() | {"check": self.check}
+
+    @property
+    def check(self) -> bytes:
+        """The checksum of all but the snapshot's bytes, which have their own."""
+        return check_of(self.id, self.tenant, self.base, self.about, self.file, self.sum)
+
+
+class Record(NamedTuple):
+    """A change of a session. names: how many names it then had; about: JSON; body: a request's."""
+
+    session: str
+    number: int
+    at: float
+    names: int
+    about: str
+    file: str | None
+    body: bytes | None
+    sum: bytes
+
+    def values(self) -> dict[str, Any]:
+        """The row."""
+        return self._asdict() | {"check": self.check}
+
+    @property
+    def check(self) -> bytes:
+        """As a session's."""
+        return check_of(
+            self.session, self.number, self.at, self.names, self.about, self.file, self.sum
+        )
+
+
+class Reply(NamedTuple):
+    """A reply kept for its Idempotency-Key. place: a hash of whose, where and which key."""
+
+    place: bytes
+    tenant: str
+    at: float
+    about: str
+    body: bytes | None
+
+    def values(self) -> dict[str, Any]:
+        """The row."""
+        return self._asdict() | {"check": self.check}
+
+    @property
+    def check(self) -> bytes:
+        """The checksum of all of it."""
+        return check_of(*self)
+
+
+class ProgramRow(NamedTuple):
+    """A stored program. gone: when it was deleted; text: JSON that it is built from."""
+
+    tenant: str
+    id: str
+    serial: int
+    created: float
+    gone: float | None
+    text: str
+
+    def values(self) -> dict[str, Any]:
+        """The row."""
+        return self._asdict() | {"check": self.check}
+
+    @property
+    def check(self) -> bytes:
+        """The checksum of all but whether it is gone."""
+        return check_of(self.tenant, self.id, self.serial, self.created, self.text)
+
+
+class Found(NamedTuple):
+    """A session as the store lists it. number: of its last change; damaged: why, if it is."""
+
+    id: str
+    tenant: str
+    row: SessionRow | None
+    number: int
+    names: int
+    damaged: str | None
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What it says of itself."""
+        found: Mapping[str, Any] = {} if self.row is None else json.loads(self.row.about)
+        return found
+
+
+class Entry(NamedTuple):
+    """What is written together or not at all.
+
+    before: statements that come first. rows: rows to insert. heads: (session, tenant, number) to
+    be known as acknowledged, the number None where the session is gone. files: large bodies that
+    the rows name, which are written already.
+    """
+
+    rows: Sequence[tuple[Table, dict[str, Any]]] = ()
+    before: Sequence[Executable] = ()
+    heads: Sequence[tuple[str, str, int | None]] = ()
