@@ -161,8 +161,11 @@ class Primitive(Overload):
 
     @cached_property
     def result(self) -> Callable[[Sequence[Any]], Any]:
-        """What several results come in: a named tuple as in torch, or a plain one."""
-        if len(self.outputs) == 1:
+        """What several results come in: a named tuple, or a plain one where torch has no names.
+
+        Rules have to name such results all the same: one is then called "out", alone or numbered.
+        """
+        if any(name.startswith("out") for name in self.outputs):
             return tuple
         made = namedtuple(self.name.rpartition(".")[2], self.outputs)  # type: ignore[misc]
         return made._make

@@ -60,7 +60,9 @@ def _gaps(points: Any, dim: int, ndim: int) -> Any:
     return reshape(found, tuple(-1 if i == dim else 1 for i in range(ndim)))
 
 
-def _all_slopes(input: Any, spacings: Any, dims: tuple[int, ...], edge_order: int) -> list[Any]:
+def _all_slopes(
+    input: Any, spacings: Any, dims: tuple[int, ...], edge_order: int
+) -> tuple[Any, ...]:
     if edge_order not in (1, 2) or any(input.shape[d] < edge_order + 1 for d in dims):
         raise error(
             "invalid_argument",
@@ -73,13 +75,13 @@ def _all_slopes(input: Any, spacings: Any, dims: tuple[int, ...], edge_order: in
             f"gradient: {len(spacings)} spacings for {len(dims)} dims",
             "give one for each dim, or a single number",
         )
-    return [_slopes(input, d, s, edge_order) for d, s in zip(dims, spacings, strict=True)]
+    return tuple(_slopes(input, d, s, edge_order) for d, s in zip(dims, spacings, strict=True))
 
 
 @composite()
 def gradient(
     input: Array, *, spacing: Arrays, dim: Dims | None = None, edge_order: int = 1
-) -> list[Array]:
+) -> tuple[Array, ...]:
     """Slopes along each axis (or those named) of a function sampled at these points or steps."""
     dims = axes("gradient", dim, input.ndim)
     points = [
@@ -94,7 +96,7 @@ def gradient(
 @composite(name="gradient")
 def gradient_by_steps(
     input: Array, *, spacing: float | None = None, dim: Dims | None = None, edge_order: int = 1
-) -> list[Array]:
+) -> tuple[Array, ...]:
     """Slopes along each axis (or those named) of a function sampled at equal steps."""
     dims = axes("gradient", dim, input.ndim)
     return _all_slopes(input, [1.0 if spacing is None else spacing] * len(dims), dims, edge_order)

@@ -206,12 +206,10 @@ def linalg_lu(A: Array, *, pivot: bool = True) -> Factors:
 
 
 @composite()
-def lu(
-    A: Array, pivot: bool = True, get_infos: bool = False
-) -> Packed | tuple[Array, Array, Array]:
+def lu(A: Array, pivot: bool = True, get_infos: bool = False) -> tuple[Array, Array] | PackedEx:
     """LU factors of each matrix, packed into one, with their pivots."""
-    found = lu_factor_ex(A, pivot=pivot)
-    return (*found[:2], found.info) if get_infos else Packed(*found[:2])
+    found: PackedEx = lu_factor_ex(A, pivot=pivot)
+    return found if get_infos else (found.LU, found.pivots)
 
 
 @composite()

@@ -939,7 +939,7 @@ def gradient(
     spacing: Sequence[Tensor],
     dim: Ints | None = None,
     edge_order: int = 1,
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """Slopes along each axis (or those named) of a function sampled at these points or steps."""
 @overload
 def gradient(
@@ -948,7 +948,7 @@ def gradient(
     spacing: float | None = None,
     dim: Ints | None = None,
     edge_order: int = 1,
-) -> list[Tensor]: ...
+) -> tuple[Tensor, ...]: ...
 
 def greater(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Whether input is greater than other."""
@@ -1222,16 +1222,16 @@ def lt(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Whether input is less than other."""
 
 @overload
-def lu(A: Tensor, pivot: bool = True, get_infos: Literal[False] = False) -> results.lu:
+def lu(A: Tensor, pivot: bool = True, get_infos: Literal[False] = False) -> tuple[Tensor, Tensor]:
     """LU factors of each matrix, packed into one, with their pivots."""
 @overload
-def lu(A: Tensor, pivot: bool = True, *, get_infos: Literal[True]) -> tuple[Tensor, Tensor, Tensor]: ...
+def lu(A: Tensor, pivot: bool = True, *, get_infos: Literal[True]) -> results.lu: ...
 @overload
 def lu(
     A: Tensor,
     pivot: bool = True,
     get_infos: bool = False,
-) -> results.lu | tuple[Tensor, Tensor, Tensor]: ...
+) -> tuple[Tensor, Tensor] | results.lu: ...
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The X of each system A X = b with A given by its LU factors."""

@@ -1485,7 +1485,7 @@ class Methods:
         spacing: Sequence[Tensor],
         dim: Ints | None = None,
         edge_order: builtins.int = 1,
-    ) -> list[Tensor]:
+    ) -> tuple[Tensor, ...]:
         """Slopes along each axis (or those named) of a function sampled at these points or steps."""
     @overload
     def gradient(
@@ -1494,7 +1494,7 @@ class Methods:
         spacing: builtins.float | None = None,
         dim: Ints | None = None,
         edge_order: builtins.int = 1,
-    ) -> list[Tensor]: ...
+    ) -> tuple[Tensor, ...]: ...
 
     def greater(self, other: Tensor | Number) -> Tensor:
         """Whether input is greater than other."""
@@ -2129,16 +2129,12 @@ class Methods:
         """Whether input is less than other."""
 
     @overload
-    def lu(self, pivot: builtins.bool = True, get_infos: Literal[False] = False) -> results.lu:
+    def lu(self, pivot: builtins.bool = True, get_infos: Literal[False] = False) -> tuple[Tensor, Tensor]:
         """LU factors of each matrix, packed into one, with their pivots."""
     @overload
-    def lu(self, pivot: builtins.bool = True, *, get_infos: Literal[True]) -> tuple[Tensor, Tensor, Tensor]: ...
+    def lu(self, pivot: builtins.bool = True, *, get_infos: Literal[True]) -> results.lu: ...
     @overload
-    def lu(
-        self,
-        pivot: builtins.bool = True,
-        get_infos: builtins.bool = False,
-    ) -> results.lu | tuple[Tensor, Tensor, Tensor]: ...
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, Tensor] | results.lu: ...
 
     def lu_factor(self, *, pivot: builtins.bool = True) -> results.linalg_lu_factor:
         """LU factors of each matrix, packed into one, with their pivots."""

@@ -91,6 +91,7 @@ class linalg_svd(NamedTuple):
 class lu(NamedTuple):
     LU: Tensor
     pivots: Tensor
+    info: Tensor
 
 class lu_unpack(NamedTuple):
     P: Tensor
