@@ -16,7 +16,11 @@ from tests.parity.differential.run import Variables, execute, runnable
 from tests.parity.differential.step import Program
 from tests.parity.differential.world import floating
 
-_RUNS = 3
+_RUNS = 6
+_NOISE = 4
+"""Ulps, units in the last place, that noise may add to a number: what a library's own rounding of
+one op may do. Everything farther apart has to come of the program, which the runs measure.
+"""
 Way = Callable[[torch.Tensor], torch.Tensor]
 """How numbers are changed in their last digits."""
 
@@ -27,7 +31,8 @@ def ill_conditioned(program: Program) -> bool:
         warnings.simplefilter("ignore")
         clean = observed(_run(program, None))
         ways: list[Way] = [_noise(seed) for seed in range(_RUNS)]
-        found = (observed(_run(program, way)) for way in (*ways, _rounded))
+        ways += [_scaled(1), _scaled(-1), _rounded]
+        found = (observed(_run(program, way)) for way in ways)
         return any(changes(clean, other) for other in found)
 
 
@@ -36,16 +41,25 @@ def _noise(seed: int) -> Way:
     source = torch.Generator().manual_seed(seed)
 
     def noisy(x: torch.Tensor) -> torch.Tensor:
-        step = 4 * torch.finfo(x.dtype).eps
+        step = _NOISE * torch.finfo(x.dtype).eps
         return x * (1 + step * (2 * torch.rand(x.shape, generator=source) - 1)).to(x.dtype)
 
     return noisy
 
 
+def _scaled(sign: int) -> Way:
+    """All numbers a little farther from 0, or all nearer: what lies at a jump crosses it."""
+
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * (1 + sign * _NOISE * torch.finfo(x.dtype).eps)
+
+    return scaled
+
+
 def _rounded(x: torch.Tensor) -> torch.Tensor:
     """A few last digits fewer: numbers that differ by rounding alone are equal then."""
     exponent = torch.frexp(x.abs().double())[1]
-    least = torch.ldexp(torch.tensor(8 * torch.finfo(x.dtype).eps).double(), exponent)
+    least = torch.ldexp(torch.tensor(2 * _NOISE * torch.finfo(x.dtype).eps).double(), exponent)
     if x.is_complex():
         parts = (torch.round(part.double() / least) * least for part in (x.real, x.imag))
         return torch.complex(*parts).to(x.dtype)
