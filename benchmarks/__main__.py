@@ -26,6 +26,7 @@ CASES = (
     "checkpoints",
     "forks",
     "small_gradient",
+    "guarded",
     "training",
     "million",
     "hundred_megabytes",

@@ -18,9 +18,13 @@ class Bucket:
         """Take so many, whether or not they are there."""
         self._left -= count
 
-    def wait(self, count: float = 0.0) -> float:
-        """Seconds until so many are there and none are owed; 0 where they are."""
-        now = time.monotonic()
+    def wait(self, count: float, now: float) -> float:
+        """Seconds until so many are there and none are owed; 0 where they are.
+
+        now: of time.monotonic().
+        """
+        if self._left >= max(count, self.most / 2):
+            return 0.0  # so far from empty that it needn't be filled yet
         self._left = min(self.most, self._left + (now - self._at) * self.rate)
         self._at = now
         return max(0.0, (count - self._left) / self.rate)

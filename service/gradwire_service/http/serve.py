@@ -19,13 +19,14 @@ from pydantic import ValidationError
 from gradwire_engine.errors import error
 from gradwire_service.http.app import create_app
 from gradwire_service.http.connection import Connection
+from gradwire_service.http.durable import Pace
 from gradwire_service.http.service import Service
 from gradwire_service.settings import Settings, misspelt
 
 _BACKLOG = 2048
 _OWNER_ONLY = 0o177
 _OTHER_FILES = 256
-_SWITCH = 1e-3
+SWITCH = 1e-3
 """Seconds after which a thread that computes lets the event loop have the interpreter."""
 
 
@@ -43,13 +44,13 @@ def serve(given: dict[str, Any]) -> None:
         settings.keys,
         settings.keys_file,
         settings.data,
-        settings.park_seconds,
+        Pace(settings.park_seconds, settings.snapshot_changes),
     )
     config = configured(
         app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG
     )
     _allow_connections(settings.connections)
-    sys.setswitchinterval(_SWITCH)
+    sys.setswitchinterval(SWITCH)
     try:
         Server(config, app, url).run(sockets=[listener])
     finally:

@@ -121,7 +121,7 @@ class Service:
             if tenant is not None:
                 if not self._turns.now(tenant, began):
                     await self._turns.wait(tenant)
-                tenant.admit()
+                tenant.admit(began)
                 if HEADER in call.header_names:
                     return await answered_once(call, lambda: self._found(call, send))
             return await self._found(call, send)

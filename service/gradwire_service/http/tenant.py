@@ -35,13 +35,13 @@ class Tenant:
         self.seen = Seen()
         self.queue = Queue()
 
-    def admit(self) -> None:
+    def admit(self, now: float) -> None:
         """Count a request; rate_limited where there are too many, or they computed too long."""
-        wait = self.rate.wait(1.0)
+        wait = self.rate.wait(1.0, now)
         if wait:
             limit = self.host.limits.tenant_rate
             raise _limited(f"more than {limit:g} requests a second came with your keys", wait)
-        wait = self.executor.compute.wait()
+        wait = self.executor.compute.wait(0.0, now)
         if wait:
             limit = self.host.limits.tenant_seconds
             raise _limited(f"your requests computed more than {limit:g} seconds in a minute", wait)
