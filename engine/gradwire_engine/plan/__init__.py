@@ -4,10 +4,11 @@
 does. `PlanCache` keeps them.
 
 trace: running a function on symbols writes it down. graph: what was written down, as ops. passes:
-each makes a graph smaller. lower, record: kernels taken apart into steps of the array library.
-code: those steps, as data. legality: what may be done with each kind. regions, space: which steps
-run together over the same elements. sweep, scratch: a region block by block. run_numpy: all of it
-in order. figures: what a graph takes, before it runs. cache, explain: the front door.
+each makes a graph smaller. lower, record, probe: kernels taken apart into steps of the array
+library. code: those steps, as data. algebra: fewer of them. legality: what may be done with each
+kind. regions, space: which steps run together over the same elements. sweep, bound, scratch: a
+region block by block. run_numpy: all of it in order. figures: what a graph takes, before it runs.
+cache, explain: the front door.
 """
 
 from gradwire_engine.plan.cache import PlanCache, plan_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.plan.code import MAP, VIEW, Code, Step
-from gradwire_engine.plan.record import copied
+from gradwire_engine.plan.functions import copied
 
 
 def plainer(code: Code) -> Code:

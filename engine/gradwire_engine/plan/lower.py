@@ -10,7 +10,9 @@ import numpy as np
 from gradwire_engine.arrays import phantom_of
 from gradwire_engine.plan.code import CALL, VIEW, Code
 from gradwire_engine.plan.graph import Graph, Line
-from gradwire_engine.plan.record import RECORDING, Recorder, record
+from gradwire_engine.plan.probe import Probe
+from gradwire_engine.plan.record import RECORDING, record
+from gradwire_engine.plan.recorder import Recorder
 
 
 def lowered(graph: Graph) -> Code:
@@ -87,7 +89,9 @@ class _Lowering:
         for number in line.operands:
             value = self.graph.constants.get(number)
             plain = number in self.graph.constants and not isinstance(value, np.ndarray)
-            found.append(value if plain else self.recorder.probe(self._number(number), frozen=True))
+            found.append(
+                value if plain else Probe.of(self.recorder, self._number(number), frozen=True)
+            )
         return found
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, PRODUCT, VIEW, Code, Step
+from gradwire_engine.plan.functions import copied
 from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
-from gradwire_engine.plan.record import copied
 from gradwire_engine.plan.regions import Group, grouped
-from gradwire_engine.plan.sweep import Sweep
+from gradwire_engine.plan.sweep import Sweep, axes_of
 
 
 class Action(NamedTuple):
@@ -131,8 +131,11 @@ class _Making:
             if len(wanted) == before:
                 break
         shown = {n for s in views for n in s.results}
-        sweep = Sweep(self.code, group.region, sorted(wanted - shown))
-        return [sweep, *views]
+        made = sorted(wanted - shown)
+        dims = axes_of(self.code, group.region, made)
+        if dims is None:  # values lie across each other: one step after the other then
+            return list(steps)
+        return [Sweep(self.code, group.region, made, dims), *views]
 
     def _wanted(self, group: Group) -> set[int]:
         """What a region makes and others need."""
@@ -175,16 +178,17 @@ class _Making:
 
     def _measure(self) -> None:
         """Follow what is held from unit to unit."""
-        held = 0
+        held = most = scratch = 0  # scratch stays, for the next region
         for i, unit in enumerate(self.units):
             aliases = not isinstance(unit, Sweep) and unit.kind == VIEW
-            scratch = unit.nbytes if isinstance(unit, Sweep) else 0
+            sweeping = unit.nbytes if isinstance(unit, Sweep) else 0
             if not aliases:
                 held += sum(self.code.phantoms[n].nbytes for n in _makes(unit))
-            self.peak = max(self.peak, held + scratch)
+            most, scratch = max(most, held), max(scratch, sweeping)
             for n in self._ending.get(i, ()):
                 if n not in self._known and n not in self._owner:
                     held -= self.code.phantoms[n].nbytes
+        self.peak = most + scratch
 
 
 def _reads(unit: Step | Sweep) -> tuple[int, ...]:

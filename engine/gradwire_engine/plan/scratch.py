@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.plan.code import MAP, Code, Step
-from gradwire_engine.plan.record import select
+from gradwire_engine.plan.functions import select
 
 _MOST = 64
 """Regions whose arrays a thread keeps ready."""

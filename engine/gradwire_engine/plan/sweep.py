@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
-from gradwire_engine.plan.code import CONTRACT, FOLD, VIEW, Code, Step
-from gradwire_engine.plan.record import contracted
+from gradwire_engine.plan.bound import Part, bound
+from gradwire_engine.plan.code import VIEW, Code, Step
+from gradwire_engine.plan.functions import contracted
 from gradwire_engine.plan.regions import Region
 from gradwire_engine.plan.scratch import Layout, scratch
 from gradwire_engine.plan.space import along, divided, extents
@@ -25,37 +26,8 @@ BLOCK = 1 << 16
 """Elements in a block at most."""
 CACHED = 3 << 19
 """Bytes of scratch that stay in the cache."""
-PIECE = 1 << 8
-"""Elements that are added up without pairing at a time."""
-SHORT = 1 << 10
-"""Elements of rows up to which they are added up without pairing, in a third of the time."""
 SHARED = 1 << 18
 """Elements of a region from which on its rows are shared out among threads."""
-
-
-class Part(NamedTuple):
-    """A value in the divided space: its shape there, and whether it differs from row to row.
-
-    same: an index that leaves axes out along which it is the same everywhere, order: its axes from
-    the outermost of the space inwards; None where all are there, and in order.
-    """
-
-    number: int
-    shape: tuple[int, ...]
-    sliced: bool
-    dtype: np.dtype
-    same: tuple[Any, ...] | None
-    order: tuple[int, ...] | None
-
-    def seen(self, array: Any) -> Any:
-        """An array of the value, in the divided space: a view."""
-        if array.shape == self.shape and self.order is None:
-            return array
-        if self.same is not None:
-            array = array[self.same]
-        if self.order is not None:
-            array = array.transpose(self.order)
-        return array.reshape(self.shape)
 
 
 class Sweep:
@@ -64,11 +36,13 @@ class Sweep:
     nbytes: of scratch, all threads together.
     """
 
-    def __init__(self, code: Code, region: Region, wanted: Sequence[int]) -> None:
+    def __init__(
+        self, code: Code, region: Region, wanted: Sequence[int], dims: tuple[int, ...]
+    ) -> None:
         self.code, self.region = code, region
         self.makes = tuple(wanted)
         reads = sorted(region.reads())
-        self.dims = _divided(code, region, {*reads, *wanted})
+        self.dims = dims
         self.rows = self.dims[0]
         self.reads = tuple(self._part(n) for n in reads)
         self.late = tuple(n for n in wanted if n in region.late)
@@ -134,37 +108,10 @@ class Sweep:
 
     def _call(self, step: Step) -> tuple[Callable[..., Any], Any]:
         """What runs for a step, and what gets its arguments: operands, and where to write."""
-        where = [self.slots[n] for n in step.operands]
-        result = step.results[0]
-        run: Callable[..., Any] = step.run
-        if step.run in (np.maximum, np.minimum):  # take no array to write into by place
-            run = partial(_written, step.run)
-        if step.kind in (FOLD, CONTRACT):
-            before, after = self._part(step.operands[0]), self._part(result)
-            gone = tuple(
-                i for i, (n, m) in enumerate(zip(before.shape, after.shape, strict=True))
-                if n != m or (n == 1 and i == 0 and before.sliced and not after.sliced)
-            )  # fmt: skip
-            if step.run is np.add and self._long_rows(step, gone):
-                run = partial(_paired, gone)
-            elif step.kind == CONTRACT or self._short_rows(step, gone):
-                run = partial(_contract, _subscripts(len(self.dims), gone, len(where)))
-            else:
-                run = _Fold(step.run.reduce, gone)
-        return run, itemgetter(*where, self.slots[result])
-
-    def _short_rows(self, step: Step, gone: tuple[int, ...]) -> bool:
-        """Whether it adds up rows so short that NumPy's sum would mostly go from row to row."""
-        last = len(self.dims) - 1
-        kind = self.code.phantoms[step.operands[0]].dtype.kind
-        return step.run is np.add and kind == "f" and gone == (last,) and self.dims[last] <= SHORT
-
-    def _long_rows(self, step: Step, gone: tuple[int, ...]) -> bool:
-        """Whether it adds up all that a row, or a block, has."""
-        ndim = len(self.dims)
-        kind = self.code.phantoms[step.operands[0]].dtype.kind
-        whole = self._part(step.operands[0]).shape == self.dims
-        return kind == "f" and whole and gone != () and gone == tuple(range(ndim - len(gone), ndim))
+        places = [self.slots[n] for n in (*step.operands, *step.results)]
+        array = next(n for n in step.operands if n in self.code.phantoms)
+        before, after = self._part(array), self._part(step.results[0])
+        return bound(step, before, after, self.dims), itemgetter(*places)
 
     def run(self, arrays: Sequence[Any], give: Sequence[Any]) -> None:
         """Work on the arrays of what it reads; results are written into those of `give`."""
@@ -228,45 +175,6 @@ class Sweep:
             slots[self.slots[number]] = array
 
 
-def _paired(axes: tuple[int, ...], x: Any, out: Any) -> None:
-    """Sums over the last axes: of pieces without pairing, which is three times as fast, then of
-    those.
-    """
-    count = prod(x.shape[axes[0] :])
-    if count % PIECE or count < 2 * PIECE or not x.flags.c_contiguous:
-        np.add.reduce(x, axis=axes, out=out, keepdims=True)
-        return
-    parts = np.einsum("ij->i", x.reshape(-1, PIECE)).reshape(*x.shape[: axes[0]], -1)
-    np.add.reduce(parts, axis=-1, out=out.reshape(parts.shape[:-1]))
-
-
-def _written(ufunc: Any, a: Any, b: Any, out: Any) -> None:
-    ufunc(a, b, out=out)
-
-
-class _Fold:
-    """A reduction with its axes, that takes the array to write into as the last operand."""
-
-    __slots__ = ("axes", "reduce")
-
-    def __init__(self, reduce: Callable[..., Any], axes: tuple[int, ...]) -> None:
-        self.reduce, self.axes = reduce, axes
-
-    def __call__(self, x: Any, out: Any) -> None:
-        self.reduce(x, self.axes, None, out, True)
-
-
-def _contract(subscripts: tuple[str, tuple[int, ...]], *operands: Any) -> None:
-    *factors, out = operands
-    np.einsum(subscripts[0], *factors, out=out.squeeze(subscripts[1]))
-
-
-def _subscripts(ndim: int, gone: tuple[int, ...], count: int) -> tuple[str, tuple[int, ...]]:
-    letters = "abcdefghijklmnopqrstuvwxyz"[:ndim]
-    kept = "".join(c for i, c in enumerate(letters) if i not in gone)
-    return ",".join([letters] * count) + "->" + kept, gone
-
-
 def _combining(steps: Sequence[Step], number: int) -> Any:
     """What adds up the parts of a late fold."""
     step = next(s for s in steps if number in s.results)
@@ -286,17 +194,16 @@ def _without_views(region: Region) -> list[Step]:
     return found
 
 
-def _divided(code: Code, region: Region, arrays: set[int]) -> tuple[int, ...]:
-    """The axes of the space, so few that every value lies along some of them.
+def axes_of(code: Code, region: Region, wanted: Sequence[int]) -> tuple[int, ...] | None:
+    """The axes of the space, so few that every value lies along some; None where there are none.
 
-    arrays: values that are arrays outside, whose order in memory has to be that of the space.
+    wanted: what the region gives. That, and what it reads, are arrays, whose order in memory has to
+    be that of the space.
     """
+    arrays = {*region.reads(), *wanted}
     intervals = []
     for number, axes in region.axes.items():
         laid_out = code.phantoms[number]
         strides = laid_out.strides if number in arrays else None
         intervals += extents(laid_out.shape, axes, strides)
-    found = divided(intervals, region.size)
-    if found is None:
-        raise ValueError("values that lie across each other")
-    return found
+    return divided(intervals, region.size)

@@ -1,0 +1,93 @@
+"""Steps bound to a divided space: functions of a block's arrays, the last of which is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwire_engine.plan.code import CONTRACT, FOLD, Step
+
+PIECE = 1 << 8
+"""Elements that are added up without pairing at a time, which takes a third of the time."""
+SHORT = 1 << 10
+"""Elements of rows up to which all of a row is added up so."""
+
+
+class Part(NamedTuple):
+    """A value in the divided space: its shape there, and whether it differs from row to row.
+
+    same: an index that leaves axes out along which it is the same everywhere, order: its axes from
+    the outermost of the space inwards; None where all are there, and in order.
+    """
+
+    number: int
+    shape: tuple[int, ...]
+    sliced: bool
+    dtype: np.dtype
+    same: tuple[Any, ...] | None
+    order: tuple[int, ...] | None
+
+    def seen(self, array: Any) -> Any:
+        """An array of the value, in the divided space: a view."""
+        if array.shape == self.shape and self.order is None:
+            return array
+        if self.same is not None:
+            array = array[self.same]
+        if self.order is not None:
+            array = array.transpose(self.order)
+        return array.reshape(self.shape)
+
+
+def bound(step: Step, before: Part, after: Part, dims: Sequence[int]) -> Callable[..., Any]:
+    """What runs for a step whose first array is `before`, and whose result is `after`."""
+    if step.kind not in (FOLD, CONTRACT):
+        if step.run in (np.maximum, np.minimum):  # take no array to write into by place
+            return partial(_written, step.run)
+        whole: Callable[..., Any] = step.run
+        return whole
+    gone = tuple(
+        i for i, (n, m) in enumerate(zip(before.shape, after.shape, strict=True))
+        if n != m or (n == 1 and i == 0 and before.sliced and not after.sliced)
+    )  # fmt: skip
+    if step.run is np.add and before.dtype.kind == "f" and gone:
+        last = tuple(range(len(dims) - len(gone), len(dims)))
+        if gone == last and before.shape == tuple(dims) and prod(dims[gone[0] :]) > SHORT:
+            return partial(_paired, gone)
+        if gone == (len(dims) - 1,) and dims[-1] <= SHORT:
+            return partial(_contract, *_subscripts(len(dims), gone, 1))
+    if step.kind == CONTRACT:
+        return partial(_contract, *_subscripts(len(dims), gone, len(step.operands)))
+    return partial(_fold, step.run.reduce, gone)
+
+
+def _written(ufunc: Any, a: Any, b: Any, out: Any) -> None:
+    ufunc(a, b, out=out)
+
+
+def _fold(reduce: Callable[..., Any], axes: tuple[int, ...], x: Any, out: Any) -> None:
+    reduce(x, axes, None, out, True)
+
+
+def _paired(axes: tuple[int, ...], x: Any, out: Any) -> None:
+    """Sums over the last axes: of pieces without pairing, then of those."""
+    count = prod(x.shape[axes[0] :])
+    if count % PIECE or count < 2 * PIECE or not x.flags.c_contiguous:
+        np.add.reduce(x, axis=axes, out=out, keepdims=True)
+        return
+    parts = np.einsum("ij->i", x.reshape(-1, PIECE)).reshape(*x.shape[: axes[0]], -1)
+    np.add.reduce(parts, axis=-1, out=out.reshape(parts.shape[:-1]))
+
+
+def _contract(subscripts: str, gone: tuple[int, ...], *operands: Any) -> None:
+    *factors, out = operands
+    np.einsum(subscripts, *factors, out=out.squeeze(gone))
+
+
+def _subscripts(ndim: int, gone: tuple[int, ...], count: int) -> tuple[str, tuple[int, ...]]:
+    letters = "abcdefghijklmnopqrstuvwxyz"[:ndim]
+    kept = "".join(c for i, c in enumerate(letters) if i not in gone)
+    return ",".join([letters] * count) + "->" + kept, gone
