@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwire_engine.plan.code import VIEW, Code, Step
+from gradwire_engine.plan.code import CALL, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.legality import LEGAL
 from gradwire_engine.plan.space import Axes, aligned, row_major, seen, spans_rows
 
@@ -166,6 +166,7 @@ class _Grouping:
         self.maker: dict[int, Group] = {}  # of each value
         self.groups: dict[Group, None] = {}
         self.readers: dict[int, Group] = {}  # of values: the region that read it last
+        self.barrier = -1  # the last step that no region can hold
         for place, step in enumerate(code.steps):
             self._place(place, step)
 
@@ -174,6 +175,8 @@ class _Grouping:
         group = self._joined(place, step, needs) if LEGAL[step.kind].fuses else None
         if group is None:
             group = self._alone(place, step)
+            if step.kind in (PRODUCT, CALL):
+                self.barrier = place
             group.needs = needs
             self.groups[group] = None
         for number in step.results:
@@ -202,7 +205,8 @@ class _Grouping:
 
     def _joined(self, place: int, step: Step, needs: set[Group]) -> Group | None:
         makers = sorted((g for g in needs if g.region), key=lambda g: -g.places[-1])
-        beside = [self.readers[n] for n in step.operands if n in self.readers]
+        readers = (self.readers[n] for n in step.operands if n in self.readers)
+        beside = [group for group in readers if group.places[-1] > self.barrier]
         for group in dict.fromkeys([*makers, *beside]):
             if group not in self.groups or group.region is None:
                 continue

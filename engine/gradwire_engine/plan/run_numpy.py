@@ -16,6 +16,7 @@ from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, PRODUCT, VIEW, Code,
 from gradwire_engine.plan.functions import copied
 from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
+from gradwire_engine.plan.order import put_off
 from gradwire_engine.plan.regions import Group, grouped
 from gradwire_engine.plan.sweep import Sweep, axes_of
 
@@ -38,7 +39,7 @@ class Plan:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.code = plainer(lowered(graph))
+        self.code = put_off(plainer(lowered(graph)))
         made = _Making(self.code, grouped(self.code))
         self.units = made.units
         self._actions, self._template = made.actions, made.template()
