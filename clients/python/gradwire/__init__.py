@@ -63,6 +63,8 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire import testing as testing
     from gradwire import utils as utils
     from gradwire._typed.functions import *  # noqa: F403
+    from gradwire.saving import load as load
+    from gradwire.saving import save as save
 
     __version__: str
 else:
@@ -72,6 +74,7 @@ inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 _LATER = ("cuda", "func", "optim", "testing", "utils")
 """Modules that are imported when they are first asked for."""
+_SAVING = ("load", "save")
 
 _function, _names = functions.serving("gradwire", "")
 
@@ -80,6 +83,8 @@ def _found(name: str) -> Any:
     """An op of the catalogue; or what most programs never ask for: the version, more modules."""
     if name in _LATER:
         return import_module(f"gradwire.{name}")
+    if name in _SAVING:
+        return getattr(import_module("gradwire.saving"), name)
     if name == "__version__":
         from importlib.metadata import version
 
@@ -92,4 +97,4 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), *_LATER})
+    return sorted({*globals(), *_names(), *_LATER, *_SAVING})
