@@ -9,7 +9,7 @@ import pytest
 from tests.clients.conftest import Counted
 
 import gradwire as torch
-from gradwire import session as recording
+from gradwire import recorder as recording
 from gradwire.session import Session
 
 

@@ -33,6 +33,12 @@ class Client:
         """A session of one's own: `with client.session() as s:`. Settings as for Session."""
         return Session(self.transport, **settings)
 
+    def restore(self, data: bytes) -> Session:
+        """A new session of a snapshot. `kept` is what was kept in it; all names if nothing was."""
+        from gradwire.saving.snapshots import restored
+
+        return restored(self.transport, data)
+
 
 def connect(url: str | None = None, key: str | None = None, *, timeout: float = 300.0) -> Client:
     """Send what follows to a server; without a URL, work embedded in this process.

@@ -172,6 +172,19 @@ class Embedded:
             ]
         return items
 
+    def snapshot(self, session_id: str) -> bytes:
+        """The session as one safetensors file."""
+        host = _host()
+        with _own_state():
+            return b"".join(host.snapshot(host.session(session_id)))
+
+    def restore(self, metadata: dict[str, str], arrays: Arrays) -> dict[str, Any]:
+        """A session of a snapshot, given as what its file says; its resource."""
+        self._drop()
+        with _own_state():
+            found: dict[str, Any] = _host().restore(metadata, arrays).describe()
+        return found
+
     def steps(
         self,
         session_id: str,

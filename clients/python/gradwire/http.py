@@ -105,6 +105,21 @@ class Http:
             ]
         return found["items"]  # type: ignore[no-any-return]
 
+    def snapshot(self, session_id: str) -> bytes:
+        """The session as one safetensors file."""
+        headers = {"Accept": SAFETENSORS}
+        return self._send("GET", f"/v1/sessions/{session_id}/snapshot", headers=headers).content
+
+    def restore(self, metadata: dict[str, str], arrays: Arrays) -> dict[str, Any]:
+        """A session of a snapshot, given as what its file says; its resource."""
+        from gradwire_service.host import safetensors
+
+        body, headers = b"".join(safetensors.write(arrays, metadata)), {"Content-Type": SAFETENSORS}
+        found: dict[str, Any] = self._send(
+            "POST", "/v1/sessions", content=body, headers=headers
+        ).json()
+        return found
+
     def steps(
         self,
         session_id: str,

@@ -62,6 +62,12 @@ class Transport(Protocol):
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
 
+    def snapshot(self, session_id: str) -> bytes:
+        """The session as one safetensors file."""
+
+    def restore(self, metadata: dict[str, str], arrays: Arrays) -> dict[str, Any]:
+        """A session of a snapshot, given as what its file says; its resource."""
+
     def steps(
         self,
         session_id: str,

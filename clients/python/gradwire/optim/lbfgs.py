@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from gradwire.creation import tensor
+from gradwire.leaf import leaf
 from gradwire.modes import enable_grad, no_grad
 from gradwire.optim.optimizer import Optimizer
+from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire_engine.optim.lbfgs import lbfgs
 from gradwire_engine.optim.settings import checked, kind_of
@@ -36,8 +38,10 @@ class LBFGS(Optimizer):
         """Several evaluations of the closure; gives the first loss."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
-        group = {k: v for k, v in self.param_groups[0].items() if k != "params"}
-        settings = checked(kind_of(self.kind), group)
+        kind = kind_of(self.kind)
+        settings = checked(
+            kind, {k: v for k, v in self.param_groups[0].items() if k in kind.settings}
+        )
         begin = np.concatenate([_row(p.detach()) for p in self._tensors])
         walk = lbfgs(np, begin, self._kept, **settings)
         x, first = next(walk), None
@@ -71,14 +75,39 @@ class LBFGS(Optimizer):
             at += size
 
     def _fetched(self) -> list[dict[str, Any]]:
-        return [dict(self._kept), *({} for _ in self._tensors[1:])]
+        kept = {name: _shown(self._session, value) for name, value in self._kept.items()}
+        return [kept, *({} for _ in self._tensors[1:])]
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Take over settings and what was kept."""
         self.param_groups[0] |= {
             name: value for name, value in state_dict["param_groups"][0].items() if name != "params"
         }
-        self._kept = dict(state_dict["state"].get(0, {}))
+        self._kept = {n: _taken(v) for n, v in state_dict["state"].get(0, {}).items()}
+
+    def _said(self) -> dict[str, Any]:
+        return super()._said() | {"kept": self._fetched()[0]}
+
+    @classmethod
+    def _again(cls, *of: Any) -> Self:
+        found = super()._again(*of)
+        said = of[-1] or {"kept": {}}
+        found._kept = {n: _taken(v) for n, v in said["kept"].items()}
+        return found
+
+
+def _shown(session: Session, value: Any) -> Any:
+    """What is kept, rows as tensors."""
+    if isinstance(value, list):
+        return [_shown(session, item) for item in value]
+    return leaf(session, value) if isinstance(value, np.ndarray) else value
+
+
+def _taken(value: Any) -> Any:
+    """The opposite."""
+    if isinstance(value, list):
+        return [_taken(item) for item in value]
+    return value.numpy() if isinstance(value, Tensor) else value
 
 
 def _row(x: Tensor) -> Row:

@@ -6,7 +6,7 @@ A step is recorded like any op. Its mirror, the engine's optimiser on meta tenso
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
@@ -78,22 +78,23 @@ class Optimizer:
 
     def _send(self) -> None:
         """Record the groups as they are now."""
-        groups = [
-            _settings(group) | {"params": [p._name for p in group["params"]]}
-            for group in self.param_groups
-        ]
+        groups = self._now()
         with self._session.recording() as recording:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
             self._session.record(step, mark=recording.mark)
         self._sent = groups
 
-    def _sync(self) -> None:
-        """Record groups again where they were changed since."""
-        now = [
+    def _now(self) -> list[Group]:
+        """The groups as they travel."""
+        return [
             _settings(group) | {"params": [p._name for p in group["params"]]}
             for group in self.param_groups
         ]
+
+    def _sync(self) -> None:
+        """Record groups again where they were changed since."""
+        now = self._now()
         if now != self._sent:
             if [g["params"] for g in now] != [g["params"] for g in self._sent]:
                 groups = [(_metas(g), _settings(g)) for g in self.param_groups]
@@ -170,6 +171,32 @@ class Optimizer:
         with self._session.recording() as recording:
             step = {"optimizer": self._name, "state": state}
             self._session.record(step, mark=recording.mark)
+
+    def _said(self) -> dict[str, Any]:
+        """What a snapshot of the session would lack of it: entries that the host doesn't know."""
+        self._sync()
+        groups = [{k: v for k, v in g.items() if k != "params"} for g in self.param_groups]
+        return {"groups": groups, "defaults": self.defaults}
+
+    @classmethod
+    def _again(
+        cls,
+        session: Session,
+        name: str,
+        mirror: Engine,
+        params: list[list[Tensor]],
+        said: dict[str, Any] | None,
+    ) -> Self:
+        """The optimizer that a restored session has under a name. said: what `_said` gave."""
+        found = cls.__new__(cls)
+        found._session, found._name, found._mirror = session, name, mirror
+        known = [dict(group.settings) for group in mirror.groups]
+        found.defaults = said["defaults"] if said else dict(known[0])
+        groups = said["groups"] if said else known
+        pairs = zip(params, groups, strict=True)
+        found.param_groups = [{"params": own} | group for own, group in pairs]
+        found._sent = found._now()
+        return found
 
     def __del__(self) -> None:
         session = getattr(self, "_session", None)

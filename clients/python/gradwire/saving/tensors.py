@@ -14,8 +14,9 @@ import numpy as np
 from gradwire.functions import catalogued
 from gradwire.leaf import leaf
 from gradwire.modes import no_grad
+from gradwire.recorder import MAX_BYTES
 from gradwire.saving.structure import Path, damaged
-from gradwire.session import MAX_BYTES, Session
+from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire_engine.spec import DTYPES
 

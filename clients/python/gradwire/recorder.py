@@ -1,0 +1,230 @@
+"""Calls are recorded and sent together, in order.
+
+Each recorded step keeps the line of the user's program that made it, so that an error which only
+the elements reveal names that line. Steps travel with `"atomic": false`: what came before a failed
+step is kept, as a program that raised would leave it; what came after is undone in the mirrors too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradwire import defaults
+from gradwire.pending import Pending, Recording, users_line
+from gradwire.transport import Arrays, Step, Transport, Values
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.journal import Journal
+from gradwire_engine.mode import local
+from gradwire_engine.spec import DType
+
+if TYPE_CHECKING:
+    from gradwire.later import Later
+    from gradwire.tensor import Tensor
+
+MAX_STEPS = 1000
+"""Steps recorded before they are sent by themselves."""
+MAX_BYTES = 64 * 2**20
+"""Bytes of arrays recorded before they are sent by themselves."""
+FREE_AFTER = 64
+"""Forgotten tensors that are freed between recorded steps rather than at their end."""
+
+_FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
+"""Errors after which nobody knows what the host holds, or it holds nothing."""
+
+
+class Recorder:
+    """What is recorded for a session that a host has, and how it is sent.
+
+    dtype: the session's default. first: the number of the first name that is free.
+    """
+
+    def __init__(self, transport: Transport, key: str, dtype: DType, first: int = 1) -> None:
+        self.transport, self.id = transport, key
+        self._dtype = dtype
+        self._lock = RLock()
+        self._names = count(first)
+        self._pending = Pending()
+        self._forgotten: deque[str] = deque()
+        self._unusable: GradwireError | None = None
+        self._later: Later | None = None
+        self._walks = 0  # under way: what they changed in the mirrors can still be undone
+        self._anomaly = False  # what the host knows of anomaly mode
+        self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
+        self.journal = Journal()
+
+    # recording
+
+    def new_name(self) -> str:
+        """A name that no other tensor of the session has."""
+        return f"t{next(self._names)}"
+
+    def forget(self, name: str) -> None:
+        """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
+        self._forgotten.append(name)
+
+    def recording(self) -> Recording:
+        """A block that changes mirrors and records one step: undone together if it raises."""
+        return Recording(self._lock, self.journal, self._prepare)
+
+    def _prepare(self) -> None:
+        """Before anything is recorded: a session that works, in the program's default dtype.
+
+        The default dtype is the program's: the session's changes when the program changes it.
+        """
+        self._check_usable()
+        wanted = defaults.dtype()
+        if wanted is not self._dtype:
+            self.flush()
+            self.transport.change(self.id, {"dtype": wanted.name})
+            self._dtype = wanted
+
+    def record(
+        self,
+        step: Step,
+        made: Sequence[Tensor | None] = (),
+        arrays: dict[str, np.ndarray] | None = None,
+        *,
+        mark: int | None = None,
+        grad_mode: str | None = None,
+    ) -> None:
+        """Add a step to what is sent next, in the grad mode that is in force.
+
+        made: the tensors that it makes. mark: how long the journal was before the step.
+        """
+        state = local.state
+        mode = grad_mode or (
+            "inference_mode" if state.inference else None if state.grad else "no_grad"
+        )
+        if mode is not None:
+            step["grad_mode"] = mode
+        with self._lock:
+            if len(self._forgotten) >= FREE_AFTER:
+                self._record_free()
+            at = len(self.journal.entries) if mark is None else mark
+            line = users_line()
+            if state.anomaly:
+                self._lines |= {t._name: line for t in made if t is not None}
+            self._pending.add(step, line, at, made, arrays or {})
+            if len(self._pending.steps) >= MAX_STEPS or self._pending.nbytes >= MAX_BYTES:
+                self.flush()
+
+    def _record_free(self) -> None:
+        names = [self._forgotten.popleft() for _ in range(len(self._forgotten))]
+        at = len(self.journal.entries)
+        self._pending.add({"free": names}, "", at, (), {})
+
+    # sending
+
+    def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
+        """Send what is recorded and read tensors back; errors are raised as torch would.
+
+        data: whether the elements of what is read are wanted.
+        """
+        with self._lock:
+            self._check_usable()
+            if self._later is not None:
+                return self._later.look(returns)
+            if self._forgotten:
+                self._record_free()
+            pending, self._pending = self._pending, Pending()
+            if not pending.steps and not returns:
+                return {}
+            try:
+                self._tell_anomaly()
+                found = self.transport.steps(self.id, pending.steps, returns, pending.arrays, data)
+            except GradwireError as problem:
+                self._failed(problem, pending)
+                raise
+            except BaseException as problem:  # Ctrl-C while waiting: nobody knows what was done
+                self._failed(_interrupted(problem), pending)
+                raise
+            if not self._walks:
+                self.journal.entries.clear()
+            return found
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """While a walk is under way in the mirrors; what is sent then comes before it."""
+        with self._lock:
+            self._walks += 1
+            try:
+                yield
+            finally:
+                self._walks -= 1
+
+    @contextmanager
+    def putting_off(self, later: Later) -> Iterator[None]:
+        """What is recorded in this block is kept aside, and looked at by `later`."""
+        with self._lock:
+            later.around, outer = self._pending, self._later
+            self._pending, self._later = later.pending, later
+            try:
+                yield
+            finally:
+                self._pending, self._later = later.around, outer
+
+    def take_up(self, later: Pending) -> None:
+        """Record what was kept aside."""
+        with self._lock:
+            self._pending.extend(later, len(self.journal.entries))
+
+    def imagined(self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]) -> Values:
+        """What tensors would be after further steps: tried on a copy, where the host is at hand."""
+        with self._lock:
+            later, own = self._later, self._pending
+            if later is not None:
+                self._pending, self._later = later.around, None
+            try:
+                self.flush()
+                transport: Any = self.transport
+                found: Values = transport.imagine(self.id, steps, arrays, returns)
+            finally:
+                if later is not None:
+                    later.around, self._pending, self._later = self._pending, own, later
+            return found
+
+    def _tell_anomaly(self) -> None:
+        """The host looks for NaN where the program does; what it looks at is sent at once."""
+        state = local.state
+        wanted = state.anomaly and state.check_nan
+        if wanted is not self._anomaly:
+            self.transport.change(self.id, {"detect_anomaly": wanted})
+            self._anomaly = wanted
+        if not state.anomaly:
+            self._lines.clear()
+
+    def _failed(self, problem: GradwireError, pending: Pending) -> None:
+        """Bring mirrors back to where the host is; what came after the failed step is lost."""
+        if problem.code in _FINAL:
+            self._unusable = problem
+        if problem.code == "nan_gradient":
+            name = problem.detail.rpartition("tensor ")[2]
+            if name in self._lines:
+                problem.add_note(f"that was recorded at {self._lines[name]}")
+        first = pending.first_not_done(problem)
+        if first < len(pending.marks):
+            self.journal.rollback(pending.marks[first])
+        self.journal.entries.clear()
+        self._forgotten.extend(pending.lose(problem, first))
+
+    def _check_usable(self) -> None:
+        if self._unusable is not None:
+            raise error(self._unusable.code, self._unusable.detail, self._unusable.hint)
+
+
+def _interrupted(problem: BaseException) -> GradwireError:
+    return error(
+        "session_damaged",
+        f"a request was interrupted by {type(problem).__name__}; whether it was done is not known",
+        "start a new session",
+    )
+
+
+__all__ = ["MAX_BYTES", "MAX_STEPS", "Recorder"]

@@ -1,0 +1,165 @@
+"""A session as one file, and a session made of it, in this process or another.
+
+The host writes what it holds; beside that stands where the user's values have their tensors. What
+comes back is the host's, and the mirrors are the same graph on the device `meta`. Hooks are
+functions of the program that registered them: they are no part of it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gradwire.optim.kinds import by_kind
+from gradwire.optim.optimizer import Optimizer
+from gradwire.saving.structure import Path, damaged, read, written
+from gradwire.session import Session
+from gradwire.tensor import Tensor
+from gradwire.transport import Transport
+from gradwire_engine.errors import error
+from gradwire_engine.mode import State, local
+from gradwire_engine.snapshot import Reader, read_optimizer
+from gradwire_service.host import safetensors
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.snapshot.programs import Restored
+
+_KEPT = "gradwire_kept"
+
+
+def snapshot(session: Session, keep: Any) -> bytes:
+    """The session as a file. keep: what is to be found in it."""
+    names = _Names(session)
+    said = None if keep is None else json.dumps(written(keep, names), allow_nan=False)
+    session.flush()
+    body = session.transport.snapshot(session.id)
+    if said is None:
+        return body
+    metadata, arrays = safetensors.read(body)
+    return b"".join(safetensors.write(arrays, metadata | {_KEPT: said}))
+
+
+class _Names:
+    """How tensors and optimizers of a session are written: by their names there."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._held: list[Tensor] = []  # until the host has written them
+
+    def __call__(self, value: Any, path: Path) -> Any:
+        if isinstance(value, Tensor):
+            self._check(value.session, path)
+            self._held.append(value)
+            return {"tensor": [value._name, type(value).__name__]}
+        if isinstance(value, Optimizer):
+            self._check(value._session, path)
+            return {"optimizer": [value._name, written(value._said(), self, path)]}
+        return None
+
+    def _check(self, session: Any, path: Path) -> None:
+        if session is not self._session:
+            raise error(
+                "invalid_argument",
+                f"snapshot: {'.'.join(path) or 'the value'} lives in session {session.id}, not in "
+                f"{self._session.id}",
+                "keep what is of the session that the snapshot is taken of",
+            )
+
+
+def restored(transport: Transport, data: bytes) -> Session:
+    """A new session of a snapshot. What its program no longer names is freed in it."""
+    metadata, arrays = safetensors.read(data)
+    said = metadata.pop(_KEPT, None)
+    made = transport.restore(metadata, arrays)
+    try:
+        held = _Held(transport, made, metadata["session"])
+        kept = held.all() if said is None else read(json.loads(said), held)
+    except ValueError as problem:
+        transport.delete(made["id"])
+        raise damaged(f"what the snapshot keeps can't be read: {problem}") from problem
+    except BaseException:
+        transport.delete(made["id"])
+        raise
+    held.session.kept = kept
+    held.free_the_rest()
+    return held.session
+
+
+class _Held:
+    """What a restored session holds, as tensors and optimizers when they are asked for."""
+
+    def __init__(self, transport: Transport, made: dict[str, Any], text: str) -> None:
+        data = json.loads(text)
+        names = [*data["tensors"], *data["optimizers"]]
+        self.session = Session.of(transport, made, 1 + max(map(_number, names), default=0))
+        reader = _mirrored(data)
+        self._metas = {name: reader.tensor(cell) for name, cell in data["tensors"].items()}
+        self._mirrors = {
+            name: read_optimizer(reader, found) for name, found in data["optimizers"].items()
+        }
+        self._made: dict[str, Any] = {}
+
+    def __call__(self, kind: str, fields: Any) -> Any:
+        """The tensor or optimizer that was written."""
+        name, more = fields
+        if name not in self._made:
+            found = self._tensor(name, more) if kind == "tensor" else self._optimizer(name, more)
+            self._made[name] = found
+        return self._made[name]
+
+    def _tensor(self, name: str, kind: str = "Tensor") -> Tensor:
+        from gradwire.nn.parameter import Buffer, Parameter
+
+        if name not in self._metas:
+            raise damaged(f"the snapshot has no tensor {name[:60]!r}")
+        wanted = {"Parameter": Parameter, "Buffer": Buffer}.get(kind, Tensor)
+        found: Tensor = object.__new__(wanted)
+        Tensor.__init__(found, self.session, self._metas[name])
+        found._name = name
+        if isinstance(found, Buffer):
+            found.persistent = True
+        return found
+
+    def _optimizer(self, name: str, said: Any = None) -> Optimizer:
+        if name not in self._mirrors:
+            raise damaged(f"the snapshot has no optimizer {name[:60]!r}")
+        mirror = self._mirrors[name]
+        names = {id(meta): known for known, meta in reversed(self._metas.items())}
+        names |= {id(x._meta): known for known, x in self._made.items() if isinstance(x, Tensor)}
+        params = [
+            [self("tensor", [names[id(p)], "Parameter"]) for p in g.params] for g in mirror.groups
+        ]
+        kind = by_kind(mirror.kind.name)
+        return kind._again(self.session, name, mirror, params, read(said, self))
+
+    def all(self) -> dict[str, Any]:
+        """All that has a name, by it: of a snapshot that says no more."""
+        tensors = {name: self("tensor", [name, "Tensor"]) for name in self._metas}
+        return tensors | {name: self("optimizer", [name, None]) for name in self._mirrors}
+
+    def free_the_rest(self) -> None:
+        """What nobody names any more goes."""
+        for name in (*self._metas, *self._mirrors):
+            if name not in self._made:
+                self.session.forget(name)
+
+
+def _number(name: str) -> int:
+    """The number in a name that a session gave; 0 for any other."""
+    digits = name[1:]
+    return int(digits) if name[:1] == "t" and digits.isdecimal() and len(digits) < 19 else 0
+
+
+def _mirrored(data: dict[str, Any]) -> Reader:
+    """The graph of a snapshot on `meta`, where it has no elements."""
+    graph = data["graph"]
+    for row in (*graph["specs"], *graph["calls"]):
+        row[1] = "meta"  # the device
+    before, local.state = local.state, State()
+    try:
+        most = Limits(programs=max(1, len(data["programs"])), steps=2**62, names=2**62)
+        return Reader(graph, {}, Restored(data["programs"], most))
+    finally:
+        local.state = before
+
+
+__all__ = ["restored", "snapshot"]
