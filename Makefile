@@ -49,7 +49,7 @@ $(RIVALS)/stamp: $(STAMPS)/venv requirements/rivals.txt
 
 # --- the verbs ----------------------------------------------------------------------------------
 
-.PHONY: demo serve test check parity parity-full bench docs image-test lock clean help .venv
+.PHONY: demo serve test check crash parity parity-full bench docs image-test lock clean help .venv
 
 demo: $(STAMPS)/dev ## train on handwritten digits over HTTP, and draw the loss and a step's graph
 	$(BIN)/python examples/digits.py
@@ -66,6 +66,9 @@ check: $(STAMPS)/dev ## lint, formatting, types, weaknesses, licences
 	$(BIN)/mypy
 	$(BIN)/bandit --quiet --recursive -ll -ii engine service clients
 	$(BIN)/python -m deploy.supply
+
+crash: $(STAMPS)/dev ## kill a server that keeps sessions 200 times, and look at everything (ARGS="--kills 1000")
+	$(BIN)/python -m tests.service.crash $(ARGS)
 
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)

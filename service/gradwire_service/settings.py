@@ -46,6 +46,11 @@ class Settings(BaseSettings, Limits):
         gt=0,
         description="Seconds without a request after which a durable session leaves memory.",
     )
+    snapshot_changes: int = Field(
+        1000,
+        gt=0,
+        description="Changes of a durable session after which there is a snapshot at the latest.",
+    )
     shutdown_seconds: float = Field(
         20.0, gt=0, description="How long requests under way may take after SIGTERM."
     )

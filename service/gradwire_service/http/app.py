@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.pool import Pool
+from gradwire_service.http.durable import Pace
 from gradwire_service.http.log import Log
 from gradwire_service.http.service import Service
 from gradwire_service.http.table import routes
@@ -30,7 +31,7 @@ def create_app(
     keys: Collection[str] = (),
     keys_file: Path | None = None,
     data: str | None = None,
-    park_seconds: float = 300.0,
+    pace: Pace = Pace(),  # noqa: B008  (it is frozen)
 ) -> Service:
     """A service of its own: its sessions, its threads, its counts."""
     api = FastAPI(
@@ -50,7 +51,7 @@ def create_app(
         from gradwire_service.http.durable.keeper import Keeper
         from gradwire_service.store import Store
 
-        keeper = Keeper(Store(data, VERSION), tenants, written, park_seconds)
+        keeper = Keeper(Store(data, VERSION), tenants, written, pace)
     service = api.state.service = Service(tenants, written, api, ring, keeper)
     return service
 
@@ -73,7 +74,8 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
 
 async def _sweep(service: Service) -> None:
     while True:
-        await asyncio.sleep(_SWEEP)
+        keeper = service.keeper
+        await asyncio.sleep(_SWEEP if keeper is None else min(_SWEEP, keeper.pace.park_seconds))
         service.tenants.expire()
-        if service.keeper is not None:
-            service.keeper.look()
+        if keeper is not None:
+            keeper.look()

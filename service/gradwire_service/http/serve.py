@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from gradwire_engine.errors import error
 from gradwire_service.http.app import create_app
 from gradwire_service.http.connection import Connection
+from gradwire_service.http.durable import Pace
 from gradwire_service.http.service import Service
 from gradwire_service.settings import Settings, misspelt
 
@@ -43,7 +44,7 @@ def serve(given: dict[str, Any]) -> None:
         settings.keys,
         settings.keys_file,
         settings.data,
-        settings.park_seconds,
+        Pace(settings.park_seconds, settings.snapshot_changes),
     )
     config = configured(
         app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG

@@ -6,6 +6,6 @@ lasting: what the store has of one session. redo: a change run again. awake: a s
 and put aside. change: work on a session whose changes are kept. keeper: all of them together.
 """
 
-from gradwire_service.http.durable.change import changed, changing, need_store, patched
+from gradwire_service.http.durable.change import Pace, changed, changing, need_store, patched
 
-__all__ = ["changed", "changing", "need_store", "patched"]
+__all__ = ["Pace", "changed", "changing", "need_store", "patched"]

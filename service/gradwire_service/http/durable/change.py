@@ -28,6 +28,13 @@ Answered = Callable[[Any], Answer]
 """The answer that a reply makes."""
 
 
+class Pace(NamedTuple):
+    """When sessions leave memory, and how many changes are run again at most."""
+
+    park_seconds: float = 300.0
+    snapshot_changes: int = 1000
+
+
 class Outcome(NamedTuple):
     """What a request did: its answer or error, how to undo it, and its place in the log.
 
@@ -127,7 +134,7 @@ async def _settle(call: Call, session: Session, renews: bool, outcome: Outcome) 
         raise
     call.kept = True
     lasting.written(record, outcome.seconds)
-    if lasting.due:
+    if lasting.due(keeper.pace.snapshot_changes):
         keeper.snapshot_soon(call.tenant, session)
     return outcome.given()
 

@@ -15,6 +15,7 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.http.again import kept_of, told
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.durable.awake import put_aside, snapshot_of, wake
+from gradwire_service.http.durable.change import Pace
 from gradwire_service.http.durable.kept import Keeping
 from gradwire_service.http.durable.lasting import Lasting, damaged, refused
 from gradwire_service.http.durable.programs import forget_needless, gone, model_of, row_of
@@ -35,9 +36,9 @@ New = tuple[Lasting, SessionRow, Entry]
 class Keeper:
     """Writes for the event loop, and knows which sessions sleep."""
 
-    def __init__(self, store: Store, tenants: Tenants, log: Log, park_seconds: float) -> None:
+    def __init__(self, store: Store, tenants: Tenants, log: Log, pace: Pace) -> None:
         self.store, self._tenants, self._log = store, tenants, log
-        self._park_seconds = park_seconds
+        self.pace = pace
         self._keeping = Keeping(store)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._looked = time.monotonic()
@@ -209,7 +210,7 @@ class Keeper:
 
     def _idle(self, session: Session) -> bool:
         lasting: Lasting | None = session.durable
-        idle = time.time() - session.last_use > self._park_seconds
+        idle = time.time() - session.last_use > self.pace.park_seconds
         return (
             lasting is not None and idle and session.asleep is None and not session.users
             and not lasting.snapping

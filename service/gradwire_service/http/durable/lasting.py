@@ -18,7 +18,7 @@ from gradwire_service.store.schema import log, sessions
 from gradwire_service.store.store import removed, replaced, undone
 from gradwire_service.version import VERSION
 
-_REPLAY_SECONDS, _REPLAY_BYTES, _REPLAY_CHANGES = 2.0, 2**26, 1000
+_REPLAY_SECONDS, _REPLAY_BYTES = 2.0, 2**26
 """What may have to be run again at most, about, where snapshots are cheap beside it."""
 _SECONDS_SHARE, _BYTES_SHARE = 20, 4
 """Else the log may cost so many times what a snapshot does."""
@@ -92,14 +92,13 @@ class Lasting:
         if record.file is not None:
             since.files.append(record.file)
 
-    @property
-    def due(self) -> bool:
+    def due(self, changes: int) -> bool:
         """Whether so much has come since the last snapshot that another one is worth it."""
         since = self.since
         return not self.snapping and (
             since.seconds > max(_REPLAY_SECONDS, _SECONDS_SHARE * self.cost)
             or since.bytes + 2**18 * len(since.files) > max(_REPLAY_BYTES, _BYTES_SHARE * self.size)
-            or since.changes >= _REPLAY_CHANGES
+            or since.changes >= changes
         )
 
     def snapshot(self, session: Session, buffers: Sequence[Buffer]) -> tuple[SessionRow, Entry]:

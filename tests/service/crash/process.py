@@ -1,0 +1,69 @@
+"""A real server in a process of its own, on data that outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+GRADWIRE = Path(sys.executable).with_name("gradwire")
+
+
+class Process:
+    """`gradwire serve --data DATA` on a free port of this machine."""
+
+    def __init__(self, data: str, options: tuple[str, ...] = (), **environment: str) -> None:
+        command = [str(GRADWIRE), "serve", "--port", "0", "--log", "none", "--data", data, *options]
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line.startswith("gradwire listens on "):
+            self.stop()
+            raise AssertionError(f"the server didn't start: {line}{self.said}")
+        self.url = line.split()[-1]
+        self.client = httpx.Client(base_url=self.url, timeout=60)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def kill(self) -> None:
+        """As the kernel does it: nothing of the process runs any more."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """As an operator does it; the exit status."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        _, self.said = self.process.communicate(timeout=60)
+        client = getattr(self, "client", None)
+        if client is not None:
+            client.close()
+        return self.process.returncode
+
+
+@contextmanager
+def served(
+    data: object, *options: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Process]:
+    """A server while the block runs, ended in order unless the block did it."""
+    process = Process(str(data), options, **(environment or {}))
+    try:
+        yield process
+    finally:
+        process.stop()
