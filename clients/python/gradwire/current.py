@@ -35,9 +35,8 @@ class Client:
 
     def restore(self, data: bytes) -> Session:
         """A new session of a snapshot. `kept` is what was kept in it; all names if nothing was."""
-        from gradwire.saving.snapshots import restored
-
-        return restored(self.transport, data)
+        found: Session = import_module("gradwire.saving.snapshots").restored(self.transport, data)
+        return found
 
 
 def connect(url: str | None = None, key: str | None = None, *, timeout: float = 300.0) -> Client:

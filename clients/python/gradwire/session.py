@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -91,9 +92,8 @@ class Session(Recorder):
         keep: what `client.restore` gives back as `kept`: tensors and optimizers, and lists, dicts,
         numbers and strings around them.
         """
-        from gradwire.saving.snapshots import snapshot
-
-        return snapshot(self, keep)
+        found: bytes = import_module("gradwire.saving.snapshots").snapshot(self, keep)
+        return found
 
     def close(self) -> None:
         """End the session and free what it holds."""

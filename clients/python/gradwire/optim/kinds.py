@@ -35,11 +35,4 @@ class Adagrad(Optimizer):
     kind = "adagrad"
 
 
-def by_kind(kind: str) -> type[Optimizer]:
-    """The class of an optimizer that the engine calls so."""
-    from gradwire.optim.lbfgs import LBFGS
-
-    return next(c for c in (SGD, Adam, AdamW, RMSprop, Adagrad, LBFGS) if c.kind == kind)
-
-
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "RMSprop", "by_kind"]
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "RMSprop"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gradwire.optim.kinds import by_kind
+from gradwire import optim
 from gradwire.optim.optimizer import Optimizer
 from gradwire.saving.structure import Path, damaged, read, written
 from gradwire.session import Session
@@ -128,7 +128,7 @@ class _Held:
         params = [
             [self("tensor", [names[id(p)], "Parameter"]) for p in g.params] for g in mirror.groups
         ]
-        kind = by_kind(mirror.kind.name)
+        kind = _class_of(mirror.kind.name)
         return kind._again(self.session, name, mirror, params, read(said, self))
 
     def all(self) -> dict[str, Any]:
@@ -141,6 +141,12 @@ class _Held:
         for name in (*self._metas, *self._mirrors):
             if name not in self._made:
                 self.session.forget(name)
+
+
+def _class_of(kind: str) -> type[Optimizer]:
+    """The class of an optimizer that the engine calls so."""
+    found = (getattr(optim, name) for name in optim.__all__)
+    return next(c for c in found if getattr(c, "kind", None) == kind)
 
 
 def _number(name: str) -> int:
