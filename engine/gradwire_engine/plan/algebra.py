@@ -1,6 +1,6 @@
 """Cheap algebra on steps, only where the result is the same to the last bit.
 
-x·1, x/1, x-0, -(-x), and a cast to a wider dtype and back, are x.
+x·1, x/1, x-0, -(-x), and a cast to a wider dtype and back, are x; x+(-y) is x-y, and x-(-y) x+y.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ def plainer(code: Code) -> Code:
     kept: list[Step] = []
     for step in code.steps:
         step = step._replace(operands=tuple(names.get(n, n) for n in step.operands))
+        step = _without_minus(step, made)
         same = _same(code, step, made)
         if same is not None:
             names[step.results[0]] = same
@@ -45,6 +46,29 @@ def without_dead(code: Code) -> Code:
             kept.append(step)
     constants = {n: value for n, value in code.constants.items() if n in wanted}
     return code._replace(constants=constants, steps=tuple(reversed(kept)))
+
+
+def _without_minus(step: Step, made: dict[int, Step]) -> Step:
+    """A sum or difference with what was negated before it, as the other of the two."""
+    other = _OTHER.get(step.run) if step.kind == MAP else None
+    if other is None:
+        return step
+    for first, second in (step.operands, step.operands[::-1]):
+        before = _negated(second, made)
+        if before is not None:
+            return step._replace(run=other, key=other, operands=(first, before))
+        if step.run is np.subtract:
+            break
+    return step
+
+
+_OTHER: dict[Any, Any] = {np.add: np.subtract, np.subtract: np.add}
+
+
+def _negated(number: int, made: dict[int, Step]) -> int | None:
+    """What a value is the negative of."""
+    step = made.get(number)
+    return step.operands[0] if step is not None and step.run is np.negative else None
 
 
 def _same(code: Code, step: Step, made: dict[int, Step]) -> int | None:
