@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradwire.asking import RESULT, Asked
 from gradwire.called import Wanted
 from gradwire.dispatch import call
-from gradwire.func import RESULT, Asked
 from gradwire.tensor import Tensor
 from gradwire_engine import backward as engine
 from gradwire_engine.catalogue import resolve

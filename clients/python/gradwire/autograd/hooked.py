@@ -11,209 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import count
-from threading import local as thread_local
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
-from gradwire.later import Later, at_hand
+from gradwire.autograd.hook_run import Run
+from gradwire.autograd.registered import Registered, under_way
+from gradwire.later import Later
 from gradwire.pending import Pending
-from gradwire.tensor import Tensor
 from gradwire.trace import Trace
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import using
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gradwire.session import Session
     from gradwire.transport import Step, Values
-
-_numbers = count(1)
-
-
-class Registered:
-    """A hook as the mirrors hold it. edges: how many gradients of operands a node's hook gets.
-
-    place: the name at the host of where it hangs. reads: whether it was seen to look at values.
-    """
-
-    def __init__(
-        self, kind: str, function: Callable[..., Any], owner: ref[Tensor], edges: int = 0
-    ) -> None:
-        self.id = getattr(function, "__name__", type(function).__name__)
-        self.kind, self.function, self.owner, self.edges = kind, function, owner, edges
-        self.place = ""
-        self.reads = False
-
-    def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """The walk over mirrors has come here."""
-        walk = _under_way.walk
-        return () if walk is None else walk.arrived(self, values)
-
-    def call(self, given: Sequence[Any]) -> Any:
-        """Call the user's function as torch does."""
-        if self.kind == "post_accumulate":
-            return self._of_leaf(given[0])
-        if self.kind == "node":
-            return self.function(tuple(given[: self.edges]), tuple(given[self.edges :]))
-        return self.function(tuple(given) if self.kind == "node_before" else given[0])
-
-    def _of_leaf(self, leaf: Any) -> None:
-        if self.function(leaf) is not None:
-            raise error(
-                "invalid_argument",
-                "Tensor post accumulate grad hooks should return None.",
-                "end it without a return",
-                raised=RuntimeError,
-            )
-
-
-class _UnderWay(thread_local):
-    walk: Walk | None = None
-
-
-_under_way = _UnderWay()
-
-
-class _Inside(Trace):
-    """A hook under way: its tensors have the mirrors that they will have in the session."""
-
-    def __init__(self, session: Session, called: str, look: Look) -> None:
-        super().__init__(session, called)
-        self.journal = session.journal
-        self.made: list[ref[Tensor]] = []
-        self._look = look
-
-    def given(self, meta: Any) -> Tensor:
-        """A gradient that came."""
-        made = Tensor(self, meta)  # type: ignore[arg-type]
-        self.made.append(ref(made))
-        return made
-
-    def enter(
-        self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
-    ) -> Tensor:
-        """A tensor from outside, as it is there."""
-        made = Tensor(self, tensor._meta)  # type: ignore[arg-type]
-        self.held += [made, tensor]
-        self.inputs.append((made._name, tensor))
-        return made
-
-    def record(
-        self,
-        step: Step,
-        made: Sequence[Tensor | None] = (),
-        arrays: dict[str, np.ndarray] | None = None,
-        *,
-        mark: int | None = None,
-        grad_mode: str | None = None,
-    ) -> None:
-        """Write a step down, and note what it makes."""
-        super().record(step, made, arrays, mark=mark, grad_mode=grad_mode)
-        self.made += [ref(t) for t in made if t is not None]
-
-    def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
-        """Nothing is sent; tensors can be read where the walk can be tried."""
-        if returns and not at_hand(self.outer):
-            self._refuse()
-        return self._look(returns) if returns else {}
-
-    def read(self, name: str) -> np.ndarray:
-        """The elements of a tensor."""
-        found = self.flush([name])[name]
-        assert found is not None
-        assert found.array is not None
-        return found.array
-
-
-Look = Callable[[Sequence[str]], "Values"]
-"""How a hook under way sees the values of its tensors."""
-
-
-class _Run:
-    """One call of a hook. names: of the program's inputs for what came; outputs: what replaces it.
-
-    placeholders: what was given, held until it is known who else holds it.
-    """
-
-    def __init__(self, hook: Registered, walk: Walk, values: Sequence[Any]) -> None:
-        self.hook, self.session = hook, walk.session
-        self.id = f"w{next(_numbers)}"
-        look = lambda names: walk.look(self, names)  # noqa: E731
-        self.trace = _Inside(walk.session, f"the hook {hook.id}", look)
-        self.placeholders: list[Any] = [
-            None if value is None else self.trace.given(value) for value in values
-        ]
-        self.names = [self.trace.new_name() if p is None else p._name for p in self.placeholders]
-        self.outputs: list[str] | None = None
-
-    def replaced(self, found: Any) -> tuple[Any, ...]:
-        """What the function gave, as the mirrored walk goes on with it."""
-        if found is None:
-            return ()
-        several = self.hook.kind != "tensor" and isinstance(found, tuple | list)
-        parts = list(found) if several else [found]
-        lifted = [self.trace.lifted(p) if isinstance(p, Tensor) else p for p in parts]
-        self.outputs = []
-        for place, part in enumerate(lifted):
-            self.outputs.append(self._name_of(part, place))
-        return tuple([p._meta if isinstance(p, Tensor) else p for p in lifted])
-
-    def _name_of(self, part: Any, place: int) -> str:
-        if isinstance(part, Tensor):
-            name = part._name
-            if name in (self.outputs or ()):
-                name = self.trace.new_name()
-                step = {"op": "positive", "args": [part._name], "out": name}
-                self.trace.steps.append(step)
-            return name
-        if part is None and place < len(self.names) and self.placeholders[place] is not None:
-            raise error(
-                "invalid_argument",
-                f"hook {self.hook.id!r}: it gave None in place of gradient {place}",
-                "give zeros, or the gradient that came; or return nothing",
-            )
-        return self.names[place] if place < len(self.names) else ""
-
-    @property
-    def writes(self) -> bool:
-        """Whether it wrote to something in place."""
-        ops = [str(step.get("op", "")) for step in self.trace.steps]
-        return any(op == "__setitem__" or (op[-1:] == "_" and op[:2] != "__") for op in ops)
-
-    def adopt(self) -> dict[str, str]:
-        """Make tensors of the session of all that somebody still holds; their names there."""
-        self.placeholders.clear()
-        keep: dict[str, str] = {}
-        made, self.trace.made = self.trace.made, []
-        for reference in made:
-            tensor = reference()
-            if tensor is not None:
-                name = self.session.new_name()
-                keep[tensor._name] = name
-                tensor._name, tensor.session = name, self.session
-        return keep
-
-    def step(self, keep: dict[str, str]) -> Step | None:
-        """The hook as a step; None where it leaves no trace. keep: names for its tensors."""
-        if self.outputs is None and not keep and not self.writes:
-            return None
-        captured = self.trace.inputs
-        body = {
-            "inputs": [*self.names, *[name for name, _ in captured]],
-            "ops": self.trace.steps,
-            "outputs": self.outputs or self.names[:1],
-        }
-        return {
-            "hook": self.hook.place,
-            "kind": self.hook.kind,
-            "program": self.session.program(body),
-            "args": [tensor._name for _, tensor in captured],
-            "observes": self.outputs is None,
-            "keep": keep,
-            "id": self.id,
-        }
 
 
 class Walk:
@@ -222,7 +32,7 @@ class Walk:
     def __init__(self, session: Session, create_graph: bool, step: Step) -> None:
         self.session, self.step = session, step
         self._create_graph = create_graph
-        self._runs: list[_Run] = []
+        self._runs: list[Run] = []
         self._kept: dict[str, dict[str, str]] = {}
         self._ids: list[str] = []
         self._later: list[Pending] = []
@@ -234,7 +44,7 @@ class Walk:
             self._accumulated(hook)
             return ()
         if not hook.reads:
-            run = _Run(hook, self, values)
+            run = Run(hook, self, values)
             mark = len(self.session.journal.entries)
             try:
                 with run.trace.here():
@@ -252,7 +62,7 @@ class Walk:
 
     def _observe(self, hook: Registered, values: Sequence[Any]) -> None:
         """Keep what came, and show it when it is there."""
-        run = _Run(hook, self, values)
+        run = Run(hook, self, values)
         given = list(run.placeholders)
         self._runs.append(run)
 
@@ -305,7 +115,7 @@ class Walk:
         later = [step for pending in self._later for step in pending.steps]
         return [*filter(None, steps), self.step, *later]
 
-    def look(self, run: _Run, names: Sequence[str]) -> Values:
+    def look(self, run: Run, names: Sequence[str]) -> Values:
         """Values that a hook under way looks at: seen in a walk of a copy of the session."""
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
         *before, walk = [run.step(self._kept.get(run.id, {})) for run in self._runs] + [self.step]
@@ -318,12 +128,12 @@ class Walk:
     @contextmanager
     def here(self) -> Iterator[Walk]:
         """Hooks that the mirrors come to in this block are of this walk."""
-        before, _under_way.walk = _under_way.walk, self
+        before, under_way.walk = under_way.walk, self
         try:
             with self.session.walking():
                 yield self
         finally:
-            _under_way.walk = before
+            under_way.walk = before
 
     def register(self, mark: int) -> None:
         """Record the steps that go before the walk's own."""
@@ -355,4 +165,4 @@ class Walk:
                 call()
 
 
-__all__ = ["Registered", "Walk"]
+__all__ = ["Walk"]

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any
 from weakref import finalize, ref
 
-from gradwire.autograd import hooked
+from gradwire.autograd.registered import Registered
 from gradwire.grad_fn import GradFn
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace
@@ -44,7 +44,7 @@ class RemovableHandle:
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this tensor's gradient in every walk; what it gives replaces it."""
     _check(self, hook)
-    made = hooked.Registered("tensor", hook, ref(self))
+    made = Registered("tensor", hook, ref(self))
     handle = engine.register_hook(self._meta, made)
     return _named(self, made, handle)
 
@@ -52,21 +52,21 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
-    made = hooked.Registered("post_accumulate", hook, ref(self))
+    made = Registered("post_accumulate", hook, ref(self))
     return RemovableHandle(engine.register_post_accumulate_grad_hook(self._meta, made))
 
 
 def register_node_hook(self: GradFn, hook: Hook) -> RemovableHandle:
     """Call a function with the gradients of the operands and of the results, as two tuples."""
     tensor = _known(self, hook)
-    made = hooked.Registered("node", hook, ref(tensor), len(self.node.edges))
+    made = Registered("node", hook, ref(tensor), len(self.node.edges))
     return _named(tensor, made, self.node.register_hook(made))
 
 
 def register_node_prehook(self: GradFn, hook: Hook) -> RemovableHandle:
     """Call a function with the gradients of the results, as a tuple, before the node's rule."""
     tensor = _known(self, hook)
-    made = hooked.Registered("node_before", hook, ref(tensor))
+    made = Registered("node_before", hook, ref(tensor))
     return _named(tensor, made, self.node.register_prehook(made))
 
 
@@ -96,7 +96,7 @@ def _check(tensor: Tensor, hook: Any) -> None:
         raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
 
 
-def _named(tensor: Tensor, made: hooked.Registered, handle: Handle) -> RemovableHandle:
+def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
     """Give the place a name at the host, which lives as long as the place does."""
     session = tensor.session
     made.place = session.new_name()

@@ -146,7 +146,8 @@ class _Held:
 def _class_of(kind: str) -> type[Optimizer]:
     """The class of an optimizer that the engine calls so."""
     found = (getattr(optim, name) for name in optim.__all__)
-    return next(c for c in found if getattr(c, "kind", None) == kind)
+    wanted: type[Optimizer] = next(c for c in found if getattr(c, "kind", None) == kind)
+    return wanted
 
 
 def _number(name: str) -> int:

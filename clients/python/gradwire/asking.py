@@ -1,0 +1,195 @@
+"""A user's function at its arguments, and what is asked of its derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire import called, current, eager
+from gradwire.called import Wanted
+from gradwire.modes import enable_grad
+from gradwire.tensor import Tensor
+from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
+from gradwire.wire import tensors_in
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
+
+Function = Callable[..., Any]
+Argnums = int | tuple[int, ...]
+RESULT = "Transposed"
+"""What stands for the name of a derivative's node, which the host decides."""
+_BY_DIRECTION = ("jvp", "hvp", "vhp")
+"""Transforms whose inputs are those that have a tangent or a vector."""
+
+
+class Ran:
+    """A function that ran as Python, on tensors that record; what `Traced` is of one written down.
+
+    entered: for each argument that is differentiated by, what its tensors are called.
+    """
+
+    def __init__(
+        self, result: Any, inside: dict[str, Tensor], entered: dict[int, list[str]]
+    ) -> None:
+        self.outputs: list[Tensor] = []
+        self.structure = taken_apart(result, self.outputs.append)
+        self.inside, self.entered = inside, entered
+
+    def restored(self, parts: Sequence[Any]) -> Any:
+        """Results in the place of the outputs, in what the function gave them in."""
+        return restored(self.structure, iter(parts))
+
+
+def run(function: Function, args: Sequence[Any], by: set[int]) -> Ran:
+    """Call a function that can't be written down, with variables for these arguments."""
+    inside: dict[str, Tensor] = {}
+    entered: dict[int, list[str]] = {}
+    given = list(args)
+    for place in sorted(by):
+        made = [eager.variable(x) for x in flat(args[place])]
+        entered[place] = [x._name for x in made]
+        inside |= {x._name: x for x in made}
+        given[place] = restored(taken_apart(args[place], ignored), iter(made))
+    with enable_grad():
+        return Ran(function(*given), inside, entered)
+
+
+def _may_run(outer: Any) -> bool:
+    """Whether the user's Python may run in the place of a program: embedded, and in no trace."""
+    return not isinstance(outer, Trace) and outer.transport.url == "embedded"
+
+
+class Asked:
+    """A function written down at its arguments, and what is asked of its derivative.
+
+    wanted: the tensors that it is differentiated by; names: the program's inputs for them.
+    own: its outputs, without the aux ones.
+    """
+
+    def __init__(
+        self,
+        func: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        has_aux: bool,
+    ) -> None:
+        self.has_aux, self.argnums = has_aux, argnums
+        self.args = tuple(args)
+        numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        for number in numbers:
+            if not -len(args) <= number < len(args):
+                raise RuntimeError(
+                    f"argnums: {number} is out of range of {len(args)} positional arguments"
+                )
+        tensors: list[list[Tensor]] = [flat(arg) for arg in args]
+        self.structures = [taken_apart(args[number], ignored) for number in numbers]
+        self.wanted = [x for number in numbers for x in tensors[number]]
+        outer: Any = innermost() or session_of(args, kwargs)
+        by = {number % len(args) for number in numbers}
+        places = iter([place for place, found in enumerate(tensors) for _ in found])
+        entered: dict[int, list[str]] = {place: [] for place in by}
+
+        def enter(inside: Trace, tensor: Tensor) -> Tensor:
+            """An input for each tensor that is differentiated by, also for one that comes twice."""
+            known: Tensor = outer.lifted(tensor) if isinstance(outer, Trace) else tensor
+            place = next(places)
+            if place not in by:
+                return inside.placeholder(known)
+            made = inside.enter(known, known.shape, requires_grad=True)
+            entered[place].append(made._name)
+            return made
+
+        def function(*given: Any) -> Any:
+            return func(*given, **kwargs)
+
+        function.__name__ = getattr(func, "__name__", type(func).__name__)
+        self.standing, self.ran = outer, False
+        try:
+            self.traced: Traced | Ran = trace(function, args, outer, enter)
+        except GradwireError as problem:
+            if problem.code != "untraceable" or not _may_run(outer):
+                raise
+            self.traced, self.ran = run(function, args, by), True
+            entered = self.traced.entered
+        self.names = [name for number in numbers for name in entered[number % len(args)]]
+        self.inside = [self.traced.inside[name] for name in self.names]
+        self.own = self.traced.outputs
+        if has_aux:
+            structure = self.traced.structure
+            if not isinstance(structure, tuple) or len(structure) != 2:
+                raise RuntimeError(
+                    "with has_aux=True the function has to give a tuple (output, aux)"
+                )
+            own: list[Any] = []
+            taken = iter(self.traced.outputs)
+            restored(structure[0], (own.append(t) or t for t in taken))  # type: ignore[func-returns-value]
+            self.own = own
+
+    def only_output(self, asked: str) -> Tensor:
+        """The one tensor that the function gives."""
+        if len(self.own) != 1:
+            raise RuntimeError(f"{asked}: Expected f(*args) to return one tensor")
+        return self.own[0]
+
+    def name_of(self, tensor: Tensor) -> Any:
+        """What stands for a tensor in the step: its name there, which may be a trace further in."""
+        if self.ran:
+            return tensor
+        place: Any = innermost() or self.standing
+        found: Tensor = place.lifted(tensor) if isinstance(place, Trace) else tensor
+        return found._name
+
+    def derive(
+        self, transform: str, parts: list[Wanted], **fields: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """Record the transform; its parts, and the outputs themselves."""
+        if isinstance(self.traced, Ran):
+            recorded = local.state.grad and any(x.requires_grad for x in self.wanted)
+            found = eager.derive(transform, self.inside, self.own, self.names, recorded, fields)
+            ended = [o if recorded else o.detach() for o in self.traced.outputs]
+            return found, ended
+        values = [Wanted(o.shape, o.dtype, called.node_of(o)) for o in self.traced.outputs]
+        if transform not in _BY_DIRECTION:
+            fields["wrt"] = self.names
+        return called.derived(self.traced, transform, parts, values, **fields)
+
+    def outputs(self) -> list[Any]:
+        """The outputs alone."""
+        if isinstance(self.traced, Ran):
+            recorded = any(x.requires_grad for x in self.wanted)
+            return [o if recorded else o.detach() for o in self.traced.outputs]
+        return list(tensors_in([flat(called.call(self.traced))]))
+
+    def by_argument(self, parts: Sequence[Any]) -> Any:
+        """Parts in the structure of the arguments they belong to."""
+        taken = iter(parts)
+        found = tuple(restored(structure, taken) for structure in self.structures)
+        return found[0] if isinstance(self.argnums, int) else found
+
+    def like_output(self, parts: Sequence[Any]) -> Any:
+        """Parts in the structure of the output they belong to."""
+        structure = self.traced.structure
+        return restored(structure[0] if self.has_aux else structure, iter(parts))
+
+    def with_aux(self, outputs: Sequence[Any]) -> Any:
+        """The outputs in what the function gave them in."""
+        return self.traced.restored(outputs)
+
+
+def flat(value: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    taken_apart(value, found.append)
+    return found
+
+
+def ignored(tensor: Tensor) -> None:
+    """Only the structure is wanted."""
+
+
+def session_of(args: Any, kwargs: dict[str, Any]) -> Any:
+    first = next(iter(flat([*args, *kwargs.values()])), None)
+    return current.session() if first is None else first.session
+
+
+__all__ = ["RESULT", "Argnums", "Asked", "Function", "session_of"]

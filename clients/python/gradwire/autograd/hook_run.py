@@ -1,0 +1,166 @@
+"""One call of a hook: its tensors are those of the mirrored walk, what it does is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from gradwire.autograd.registered import Registered
+from gradwire.later import at_hand
+from gradwire.tensor import Tensor
+from gradwire.trace import Trace
+from gradwire_engine.errors import error
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gradwire.autograd.hooked import Walk
+    from gradwire.session import Session
+    from gradwire.transport import Step, Values
+
+_numbers = count(1)
+
+
+class _Inside(Trace):
+    """A hook under way: its tensors have the mirrors that they will have in the session."""
+
+    def __init__(self, session: Session, called: str, look: Look) -> None:
+        super().__init__(session, called)
+        self.journal = session.journal
+        self.made: list[ref[Tensor]] = []
+        self._look = look
+
+    def given(self, meta: Any) -> Tensor:
+        """A gradient that came."""
+        made = Tensor(self, meta)  # type: ignore[arg-type]
+        self.made.append(ref(made))
+        return made
+
+    def enter(
+        self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
+    ) -> Tensor:
+        """A tensor from outside, as it is there."""
+        made = Tensor(self, tensor._meta)  # type: ignore[arg-type]
+        self.held += [made, tensor]
+        self.inputs.append((made._name, tensor))
+        return made
+
+    def record(
+        self,
+        step: Step,
+        made: Sequence[Tensor | None] = (),
+        arrays: dict[str, np.ndarray] | None = None,
+        *,
+        mark: int | None = None,
+        grad_mode: str | None = None,
+    ) -> None:
+        """Write a step down, and note what it makes."""
+        super().record(step, made, arrays, mark=mark, grad_mode=grad_mode)
+        self.made += [ref(t) for t in made if t is not None]
+
+    def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
+        """Nothing is sent; tensors can be read where the walk can be tried."""
+        if returns and not at_hand(self.outer):
+            self._refuse()
+        return self._look(returns) if returns else {}
+
+    def read(self, name: str) -> np.ndarray:
+        """The elements of a tensor."""
+        found = self.flush([name])[name]
+        assert found is not None
+        assert found.array is not None
+        return found.array
+
+
+Look = Callable[[Sequence[str]], "Values"]
+"""How a hook under way sees the values of its tensors."""
+
+
+class Run:
+    """One call of a hook. names: of the program's inputs for what came; outputs: what replaces it.
+
+    placeholders: what was given, held until it is known who else holds it.
+    """
+
+    def __init__(self, hook: Registered, walk: Walk, values: Sequence[Any]) -> None:
+        self.hook, self.session = hook, walk.session
+        self.id = f"w{next(_numbers)}"
+        look = lambda names: walk.look(self, names)  # noqa: E731
+        self.trace = _Inside(walk.session, f"the hook {hook.id}", look)
+        self.placeholders: list[Any] = [
+            None if value is None else self.trace.given(value) for value in values
+        ]
+        self.names = [self.trace.new_name() if p is None else p._name for p in self.placeholders]
+        self.outputs: list[str] | None = None
+
+    def replaced(self, found: Any) -> tuple[Any, ...]:
+        """What the function gave, as the mirrored walk goes on with it."""
+        if found is None:
+            return ()
+        several = self.hook.kind != "tensor" and isinstance(found, tuple | list)
+        parts = list(found) if several else [found]
+        lifted = [self.trace.lifted(p) if isinstance(p, Tensor) else p for p in parts]
+        self.outputs = []
+        for place, part in enumerate(lifted):
+            self.outputs.append(self._name_of(part, place))
+        return tuple([p._meta if isinstance(p, Tensor) else p for p in lifted])
+
+    def _name_of(self, part: Any, place: int) -> str:
+        if isinstance(part, Tensor):
+            name = part._name
+            if name in (self.outputs or ()):
+                name = self.trace.new_name()
+                step = {"op": "positive", "args": [part._name], "out": name}
+                self.trace.steps.append(step)
+            return name
+        if part is None and place < len(self.names) and self.placeholders[place] is not None:
+            raise error(
+                "invalid_argument",
+                f"hook {self.hook.id!r}: it gave None in place of gradient {place}",
+                "give zeros, or the gradient that came; or return nothing",
+            )
+        return self.names[place] if place < len(self.names) else ""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it wrote to something in place."""
+        ops = [str(step.get("op", "")) for step in self.trace.steps]
+        return any(op == "__setitem__" or (op[-1:] == "_" and op[:2] != "__") for op in ops)
+
+    def adopt(self) -> dict[str, str]:
+        """Make tensors of the session of all that somebody still holds; their names there."""
+        self.placeholders.clear()
+        keep: dict[str, str] = {}
+        made, self.trace.made = self.trace.made, []
+        for reference in made:
+            tensor = reference()
+            if tensor is not None:
+                name = self.session.new_name()
+                keep[tensor._name] = name
+                tensor._name, tensor.session = name, self.session
+        return keep
+
+    def step(self, keep: dict[str, str]) -> Step | None:
+        """The hook as a step; None where it leaves no trace. keep: names for its tensors."""
+        if self.outputs is None and not keep and not self.writes:
+            return None
+        captured = self.trace.inputs
+        body = {
+            "inputs": [*self.names, *[name for name, _ in captured]],
+            "ops": self.trace.steps,
+            "outputs": self.outputs or self.names[:1],
+        }
+        return {
+            "hook": self.hook.place,
+            "kind": self.hook.kind,
+            "program": self.session.program(body),
+            "args": [tensor._name for _, tensor in captured],
+            "observes": self.outputs is None,
+            "keep": keep,
+            "id": self.id,
+        }
+
+
+__all__ = ["Run"]

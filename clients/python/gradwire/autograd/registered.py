@@ -1,0 +1,61 @@
+"""Hooks as the mirrors hold them, and the walk that is under way on a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import local as thread_local
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from gradwire.tensor import Tensor
+from gradwire_engine.errors import error
+
+if TYPE_CHECKING:
+    from gradwire.autograd.hooked import Walk
+
+
+class Registered:
+    """A hook as the mirrors hold it. edges: how many gradients of operands a node's hook gets.
+
+    place: the name at the host of where it hangs. reads: whether it was seen to look at values.
+    """
+
+    def __init__(
+        self, kind: str, function: Callable[..., Any], owner: ref[Tensor], edges: int = 0
+    ) -> None:
+        self.id = getattr(function, "__name__", type(function).__name__)
+        self.kind, self.function, self.owner, self.edges = kind, function, owner, edges
+        self.place = ""
+        self.reads = False
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """The walk over mirrors has come here."""
+        walk = under_way.walk
+        return () if walk is None else walk.arrived(self, values)
+
+    def call(self, given: Sequence[Any]) -> Any:
+        """Call the user's function as torch does."""
+        if self.kind == "post_accumulate":
+            return self._of_leaf(given[0])
+        if self.kind == "node":
+            return self.function(tuple(given[: self.edges]), tuple(given[self.edges :]))
+        return self.function(tuple(given) if self.kind == "node_before" else given[0])
+
+    def _of_leaf(self, leaf: Any) -> None:
+        if self.function(leaf) is not None:
+            raise error(
+                "invalid_argument",
+                "Tensor post accumulate grad hooks should return None.",
+                "end it without a return",
+                raised=RuntimeError,
+            )
+
+
+class _UnderWay(thread_local):
+    walk: Walk | None = None
+
+
+under_way = _UnderWay()
+
+
+__all__ = ["Registered", "under_way"]

@@ -1,0 +1,146 @@
+"""vmap: the user's function for every example along an axis, as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire import called
+from gradwire.asking import session_of
+from gradwire.called import Wanted
+from gradwire.tensor import Tensor
+from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
+
+Function = Callable[..., Any]
+
+
+def vmap(
+    func: Function,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Function:
+    """The function for every example along an axis of its arguments, at once."""
+
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        tensors: list[Tensor] = []
+        structure = taken_apart(args, tensors.append)
+        dims = _dims_of(in_dims, args, len(tensors), structure)
+        size = _batch_size(tensors, dims)
+        session: Any = innermost() or session_of(args, kwargs)
+        axes = iter(dims)
+
+        def enter(inside: Trace, tensor: Tensor) -> Tensor:
+            axis = next(axes)
+            known: Tensor = session.lifted(tensor) if isinstance(session, Trace) else tensor
+            if axis is None:
+                return inside.placeholder(known)
+            shape = list(known.shape)
+            del shape[axis]
+            return inside.enter(known, shape)
+
+        def function(*given: Any) -> Any:
+            return func(*given, **kwargs)
+
+        function.__name__ = getattr(func, "__name__", type(func).__name__)
+        traced = trace(function, args, session, enter)
+        entered = [d for d in dims if d is not None]
+        places = _in_dims(traced, tensors, dims, entered)
+        ends = _out_dims(out_dims, traced)
+        parts = [
+            Wanted(_with(o.shape, end, size), o.dtype, called.node_of(o))
+            for o, end in zip(traced.outputs, ends, strict=True)
+        ]
+        fields = {"in_dims": places, "out_dims": ends, "randomness": randomness}
+        return traced.restored(called.record({"vmap": traced.id}, traced, parts, **fields))
+
+    return batched
+
+
+def _dims_of(in_dims: Any, args: Sequence[Any], count: int, structure: Any) -> list[int | None]:
+    """The axis of each tensor among the arguments; one number stands for all below it."""
+    if not isinstance(in_dims, int | tuple):
+        raise ValueError(
+            f"vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}"
+        )
+    if not args:
+        raise ValueError("vmap: got no inputs. Maybe you forgot to add inputs")
+    given = (in_dims,) * len(args) if isinstance(in_dims, int) else in_dims
+    if len(given) != len(args):
+        raise ValueError(
+            f"vmap: in_dims is not compatible with the structure of `inputs`: {len(given)} for "
+            f"{len(args)} arguments"
+        )
+    found: list[int | None] = []
+    for dim, arg in zip(given, args, strict=True):
+        _spread(dim, arg, found)
+    return found
+
+
+def _spread(dim: Any, value: Any, found: list[int | None]) -> None:
+    if isinstance(value, Tensor):
+        if dim is not None and (not isinstance(dim, int) or not -value.ndim <= dim < value.ndim):
+            raise ValueError(
+                f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of "
+                f"dimensionality {value.ndim} so expected in_dim to satisfy "
+                f"{-value.ndim} <= in_dim < {value.ndim}."
+            )
+        found.append(None if dim is None else dim % value.ndim)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _spread(dim[key] if isinstance(dim, dict) else dim, item, found)
+    elif isinstance(value, list | tuple):
+        each = dim if isinstance(dim, list | tuple) else [dim] * len(value)
+        for part, item in zip(each, value, strict=True):
+            _spread(part, item, found)
+
+
+def _batch_size(tensors: Sequence[Tensor], dims: Sequence[int | None]) -> int:
+    sizes: list[int] = [t.shape[d] for t, d in zip(tensors, dims, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: at least one of the inputs must have a dim to be mapped over")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, "
+            f"got sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0]
+
+
+def _in_dims(
+    traced: Traced, tensors: Sequence[Tensor], dims: Sequence[int | None], entered: Sequence[int]
+) -> list[int | None]:
+    """The axis of each input of the program: of captured tensors none."""
+    left = iter(entered)
+    shared = {id(held) for held in traced.trace._captured.values()}
+    places = traced.trace.held[::2]
+    found = [None if id(place) in shared else next(left) for place in places]
+    return found + [None] * (len(traced.trace.inputs) - len(found))
+
+
+def _out_dims(out_dims: Any, traced: Traced) -> list[int]:
+    count = len(traced.outputs)
+    given = [out_dims] * count if isinstance(out_dims, int) else list(out_dims)
+    if len(given) != count:
+        raise ValueError(
+            f"vmap: out_dims is not compatible with the structure of outputs: {len(given)} for "
+            f"{count} outputs"
+        )
+    for end, output in zip(given, traced.outputs, strict=True):
+        if end is None or not -output.ndim - 1 <= end <= output.ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of "
+                f"[{-output.ndim - 1}, {output.ndim}], but got {end})"
+            )
+    pairs = zip(given, traced.outputs, strict=True)
+    return [end % (o.ndim + 1) for end, o in pairs]
+
+
+def _with(shape: Sequence[int], place: int, size: int) -> tuple[int, ...]:
+    return (*shape[:place], size, *shape[place:])
+
+
+__all__ = ["vmap"]
