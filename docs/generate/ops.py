@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 
+from docs.generate import examples
+
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.op import Composite, Op
@@ -17,6 +19,10 @@ HEAD = """# The ops
 (`gelu` for `nn.functional.gelu`). *In place* is the name of the form that writes to its first
 tensor. In derivatives `g` is the gradient that arrives, `out` the result, `conj` the complex
 conjugate. An op *of other ops* is written in them, and has whatever derivative they have.
+
+Under each table stands an example of each op, as [source text](source.md): the call, and after the
+arrow what it gives. `x.grad` is what `backward` leaves there where the elements of the result have
+the gradients 1, 2, 3, … Random ops draw from seed 0. A test runs them all.
 """
 
 
@@ -41,7 +47,9 @@ def _section(module: str, group: list[Op]) -> Iterator[str]:
     yield "|---|---|---|"
     for op in group:
         yield f"| {_calls(op)} | {_does(op)} | {_derivative(op)} |"
-    yield ""
+    yield "\n```examples"
+    yield from (examples.line(op.name) for op in group)
+    yield "```\n"
 
 
 def _calls(op: Op) -> str:

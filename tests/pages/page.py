@@ -6,6 +6,7 @@ console   each `$ command` run by one bash, in a scratch folder; prints what sta
 http      a request, then a block with its reply
 source    parsed as source text: gives the `steps` or the `error` of the block after it
 ebnf      a grammar that uses no rule it doesn't define
+examples  of ops, from the catalogue; a test of the service runs each (test_op_examples.py)
 json      a request body, of the model that its mark names: `<!-- body: OpsRequest -->`
 
 Marks, in an HTML comment before the block: `file: name` writes the block to that file of the
@@ -29,7 +30,9 @@ from tests.pages.markdown import ROOT, Block, blocks
 from tests.pages.program import Program
 from tests.pages.shown import matches
 
+from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.examples import example
 from gradwire_service.host import protocol
 from gradwire_service.host.source import parse
 
@@ -161,6 +164,12 @@ class Page:
         defined = set(re.findall(r"^(\w+) *=", text, re.MULTILINE))
         used = set(re.findall(r"\b[a-z]+\b", text))
         assert used <= defined | PYTHONS_TOKENS, f"rules that aren't there: {used - defined}"
+
+    def _kind_examples(self, block: Block) -> None:
+        known = set(map(example, CATALOGUE))
+        assert block.text.strip(), "no example stands here"
+        for line in block.text.splitlines():
+            assert line in known, f"not the catalogue's: {line}"
 
     def _kind_json(self, block: Block) -> None:
         model = getattr(protocol, block.marks.get("body", ""), None)

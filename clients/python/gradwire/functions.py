@@ -9,6 +9,7 @@ from typing import Any
 
 from gradwire.dispatch import call, call_inplace
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin
+from gradwire_engine.examples import example
 from gradwire_engine.op import Op
 
 Function = Callable[..., Any]
@@ -37,8 +38,12 @@ def catalogued(name: str) -> Function:
 
 
 def documentation(op: Op) -> str:
-    """An op's sentence and signatures, for help()."""
-    return f"{op.doc}\n\n" + "\n".join(f"{op.name}{s}" for s in op.signatures)
+    """An op's sentence, signatures and example, for help()."""
+    shown = [f"{op.name}{s}" for s in op.signatures]
+    said = example(op.name)
+    if said is not None:
+        shown += ["", *said.split("; ")]
+    return f"{op.doc}\n\n" + "\n".join(shown)
 
 
 def _apply(op: Op) -> Function:

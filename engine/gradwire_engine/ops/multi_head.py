@@ -103,6 +103,13 @@ def multi_head_attention_forward(
 ) -> tuple[Array, Array | None]:
     """Multi-head attention of (length, batch, width) sequences; the output and its weights."""
     batched = query.ndim == 3
+    if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
+        shown = ", ".join(str(list(x.shape)) for x in (query, key, value))
+        raise error(
+            "shape_mismatch",
+            f"multi_head_attention_forward: query, key and value are {shown}",
+            "give [length, batch, width] for each of them, or [length, width]",
+        )
     if not batched:
         query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else unsqueeze(key_padding_mask, 0)

@@ -7,6 +7,7 @@ from rich.table import Table
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
+from gradwire_engine.examples import example
 from gradwire_engine.op import Op
 
 
@@ -39,3 +40,6 @@ def _one(console: Console, op: Op) -> None:
     for label, fact in facts.items():
         if fact:
             console.print(f"  {label}: {fact}", markup=False)
+    shown = example(op.name)
+    for line in shown.split("; ") if shown else ():
+        console.print(f"    {line}", markup=False, soft_wrap=True)

@@ -278,6 +278,10 @@ class Reader:
             raise Mismatch("the bounds of a slice are ints or null")
         return [*value, None, None, None][:3]
 
+    def _data(self, value: Any) -> Any:
+        """A number, or nested lists of them."""
+        return list(map(self._data, value)) if type(value) is list else self._number(value)
+
     def _number(self, value: Any) -> Any:
         if type(value) is str:
             return WORDS.get(value, value)
@@ -312,6 +316,6 @@ _READ: dict[str, Callable[[Reader, Any], Any]] = {
     "index": Reader._index,
     "float": Reader._number,
     "number": Reader._number,
-    "data": Reader._number,
+    "data": Reader._data,
 }
 """How the value of a parameter is read, by its kind; of the other kinds it is as JSON has it."""

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
+from gradwire_engine.examples import example
 from gradwire_engine.op import Op
 from gradwire_engine.signature import REQUIRED, Parameter, Signature
 from gradwire_engine.spec import DType
@@ -30,6 +31,7 @@ def described(op: Op) -> Reply:
         "aliases": list(op.aliases),
         "doc": op.doc,
         "signatures": [_signature(s) for s in op.signatures],
+        "example": example(op.name),
         "formula": op.formula,
         "saves": list(op.saves),
         "fuses": op.fuses,

@@ -54,6 +54,11 @@ class OpReply(Part):
         description="How it is called.",
         examples=[[{"text": "(input: tensor)", "parameters": []}]],
     )
+    example: str | None = Field(
+        description="A call as source text, with what it gives after the arrow; x.grad for results "
+        "whose elements have the gradients 1, 2, 3, …",
+        examples=["input = tensor([0.0, 1.0]); sin(input) -> [0.0, 0.8415]"],
+    )
     formula: str | None = Field(
         description="Its derivative as a formula; null where it is made of other ops.",
         examples=["g · cos(x)"],
@@ -80,7 +85,9 @@ class OpsReply(Part):
             [
                 {
                     "name": "sin", "aliases": [], "doc": "The sine of each element.",
-                    "signatures": [], "formula": "g · cos(x)", "saves": ["input"], "fuses": True,
+                    "signatures": [],
+                    "example": "input = tensor([0.0, 1.0]); sin(input) -> [0.0, 0.8415]",
+                    "formula": "g · cos(x)", "saves": ["input"], "fuses": True,
                     "inplace": True, "data_dependent": False,
                 }
             ]
