@@ -18,6 +18,7 @@ from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
 from gradwire_engine.plan.order import put_off
 from gradwire_engine.plan.regions import Group, grouped
+from gradwire_engine.plan.space import plain_view
 from gradwire_engine.plan.sweep import Sweep, axes_of
 
 
@@ -221,6 +222,8 @@ def _runner(code: Code, unit: Step | Sweep) -> Callable[..., Any]:
         return partial(_on_arrays, unit.run) if any(scalars) else unit.run
     if unit.run is copied:
         return partial(_copy, laid_out[0].dtype)
+    if unit.kind == VIEW and len(laid_out) == 1:
+        return plain_view(code.phantoms.get(unit.operands[0]), laid_out[0]) or unit.run
     if unit.kind in (VIEW, PRODUCT):
         whole: Callable[..., Any] = unit.run
         return whole

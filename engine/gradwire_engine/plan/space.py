@@ -7,9 +7,10 @@ however they were reshaped in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import prod
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,19 @@ def along(shape: Sequence[int], axes: Axes, dims: Sequence[int]) -> tuple[bool, 
         found.append(any(start <= low and high <= end for start, end in covered) and size > 1)
         high = low
     return tuple(found)
+
+
+def plain_view(source: Any, result: Any) -> Callable[..., Any] | None:
+    """A view that is the array in another shape, or with its axes in another order, as one call.
+
+    source, result: phantoms. None where it is neither: a kernel then, which looks before it sees.
+    """
+    if source is None or source.dtype != result.dtype or source.size != result.size:
+        return None
+    if source.flags.c_contiguous and result.flags.c_contiguous:
+        return methodcaller("reshape", result.shape)
+    lying = list(zip(source.shape, source.strides, strict=True))
+    wanted = list(zip(result.shape, result.strides, strict=True))
+    if sorted(lying) == sorted(wanted) and len(set(lying)) == len(lying):
+        return methodcaller("transpose", [lying.index(axis) for axis in wanted])
+    return None
