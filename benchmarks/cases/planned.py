@@ -1,4 +1,4 @@
-"""Whole models, forward and backward, as plans: against torch op by op."""
+"""Whole models, forward and backward, as plans: against torch op by op, and compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Spread
-from benchmarks.libraries import LIBRARIES, Engine, Library
+from benchmarks.libraries import LIBRARIES, Engine, Library, Torch
 from benchmarks.side import Side, all_cores
 from benchmarks.workloads import WORKLOADS, Step
 
@@ -57,16 +57,49 @@ class _On(Engine):
         return found.requires_grad_() if requires_grad else found
 
 
+class _Later(Torch):
+    """torch, where gradients are only noted down: what is compiled is the loss."""
+
+    wanted: Sequence[Any] = ()
+
+    def grad(self, output: Any, inputs: Sequence[Any]) -> Sequence[Any]:  # noqa: ARG002
+        self.wanted = inputs
+        return ()
+
+
+def compiled(workload: Callable[[Library], Step]) -> Callable[[], Any]:
+    """One step of a workload by torch.compile, which compiles the walk back with the loss."""
+    import torch
+
+    later = _Later()
+    step = workload(later)
+    step()
+    inputs, loss = later.wanted, torch.compile(lambda: step()[0])
+    torch.autograd.grad(loss(), inputs)
+    return lambda: torch.autograd.grad(loss(), inputs)
+
+
+COMPILED = ("mlp", "block", "logreg", "softmax", "chain", "lenet")
+"""Workloads that torch.compile takes as one function, in less than a minute."""
+
+
 def prepare(workload: str, library: str) -> Callable[[], object]:
-    """One step of a workload, planned or on a library op by op."""
-    if library == "planned":
-        return planned(WORKLOADS[workload])
+    """One step of a workload: planned, compiled, or on a library op by op."""
+    if library in _WHOLE:
+        return _WHOLE[library](WORKLOADS[workload])
     return WORKLOADS[workload](LIBRARIES[library]())
+
+
+_WHOLE = {"planned": planned, "compiled": compiled}
 
 
 def figures(harness: Harness) -> Sequence[Figure]:
     """A ratio of times for each workload, their geometric mean, and how many are above 1."""
-    found = [_figure(harness, workload) for workload in WORKLOADS]
+    found, beside = [], []
+    for workload in WORKLOADS:
+        eager, *others = _figures(harness, workload)
+        found.append(eager)
+        beside += others
     ratios = [f.measured for f in found if f.measured is not None]
     mean = Spread(
         *(_mean([getattr(r, part) for r in ratios]) for part in ("middle", "low", "high"))
@@ -74,6 +107,7 @@ def figures(harness: Harness) -> Sequence[Figure]:
     above = [f.name.split()[1] for f in found if f.measured and f.measured.middle > WORST]
     return [
         *found,
+        *beside,
         Figure("planned / torch eager, geometric mean of eight", MEAN, mean, "of those above"),
         Figure(
             "planned / torch eager: how many of eight above 1",
@@ -88,15 +122,23 @@ def _mean(ratios: Sequence[float]) -> float:
     return exp(sum(map(log, ratios)) / len(ratios))
 
 
-def _figure(harness: Harness, workload: str) -> Figure:
-    threads = harness.settings.threads
-    cores = all_cores()[:threads]
+def _figures(harness: Harness, workload: str) -> list[Figure]:
+    """Against torch eager; and compiled, where that takes no longer than all the rest."""
+    settings = harness.settings
+    sides = ["planned", "torch"]
+    if workload in COMPILED and settings.scale == 1:
+        sides.append("compiled")
+    cores = all_cores()[: settings.threads]
     target = "benchmarks.cases.planned:prepare"
-    sides = {
-        library: Side(target, {"workload": workload, "library": library}, cores, threads)
-        for library in ("planned", "torch")
-    }
-    found = harness.take_turns(sides)
-    ours, theirs = found["planned"], found["torch"]
-    note = f"{duration(ours.seconds)} against {duration(theirs.seconds)}"
-    return Figure(f"planned {workload} / torch eager", None, ours.over(theirs), note)
+    found = harness.take_turns(
+        {
+            side: Side(target, {"workload": workload, "library": side}, cores, settings.threads)
+            for side in sides
+        }
+    )
+    ours, figures = found["planned"], []
+    for side in sides[1:]:
+        note = f"{duration(ours.seconds)} against {duration(found[side].seconds)}"
+        name = f"planned {workload} / torch {'eager' if side == 'torch' else side}"
+        figures.append(Figure(name, None, ours.over(found[side]), note))
+    return figures
