@@ -71,8 +71,22 @@ def register(name: str, factory: Callable[[], Backend]) -> None:
     _FACTORIES[name] = factory
 
 
-def offer_unlisted(name: str, made: Backend) -> None:
-    """Offer a device that `devices` doesn't list: nobody asks for it by name."""
+class Unlisted(str):
+    """The name of a device that no request can ask for: it equals no text, only itself."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    __hash__ = object.__hash__
+
+
+def offer_unlisted(name: Unlisted, made: Backend) -> None:
+    """Offer a device that `devices` doesn't list: only who holds its name finds it."""
     _BACKENDS[name] = made
 
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwire_engine.arrays import Backend, backend, offer_unlisted, phantom
+from gradwire_engine.arrays import Backend, Unlisted, backend, offer_unlisted, phantom
 from gradwire_engine.call import BIND, Call
 from gradwire_engine.errors import error
 
-SYMBOLIC = "symbol"
-"""The device of symbols; no request can name it, as it is not listed and needs a running trace."""
+SYMBOLIC = Unlisted("symbol")
+"""The device of symbols."""
 
 
 class UntraceableError(Exception):

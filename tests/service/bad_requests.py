@@ -183,6 +183,9 @@ def shapes_of_requests() -> Iterator[Bad]:
     yield bad("atomic a number", *request, {"steps": [], "atomic": 1})
     yield bad("anomaly", *request, {"steps": [], "anomaly": "on"})
     yield bad("anomaly of another kind", *request, {"steps": [], "anomaly": {"inf": True}})
+    for device in ("recording", "symbol", "tpu"):
+        yield op(f"device {device!r}", "unsupported_device", 422, "zeros", [4],
+                 kwargs={"device": device})  # fmt: skip
     yield bad("return what isn't there", "tensor_not_found", 404, {"steps": [], "return": ["no"]})
     yield bad(
         "return a gradient of what isn't there", "tensor_not_found", 404,

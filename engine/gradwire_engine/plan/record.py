@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.arrays import Backend, backend, offer_unlisted
+from gradwire_engine.arrays import Backend, Unlisted, backend, offer_unlisted
 from gradwire_engine.plan import understood as understood  # fills the table of functions
 from gradwire_engine.plan.probe import Cell, Probe
 from gradwire_engine.plan.recorder import Recorder, UnrecordableError
 
-RECORDING = "recording"
-"""The device of probes; no request can name it."""
+RECORDING = Unlisted("recording")
+"""The device of probes."""
 
 
 class _Library:
@@ -67,6 +67,8 @@ def record(recorder: Recorder, run: Callable[..., Any], operands: Sequence[Any])
     except BaseException:
         recorder.back_to(mark)
         raise
+    finally:
+        del _running.recorder
 
 
 def _no_elements(array: Any) -> Any:
