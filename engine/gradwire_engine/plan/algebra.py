@@ -1,6 +1,7 @@
 """Cheap algebra on steps, only where the result is the same to the last bit.
 
-x·1, x/1, x-0, -(-x), and a cast to a wider dtype and back, are x; x+(-y) is x-y, and x-(-y) x+y.
+x·1, x/1, x-0 (but of complex numbers), -(-x), and a cast to a wider dtype and back, are x; x+(-y) is
+x-y, and x-(-y) x+y.
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ def _candidates(code: Code, step: Step, made: dict[int, Step]) -> list[int]:
     operands = step.operands
     neutral = _NEUTRAL.get(step.run)
     if neutral is not None:
+        if code.phantoms[step.results[0]].dtype.kind == "c":
+            return []
         value, either = neutral
         places = (1, 0) if either else (1,)
         return [operands[1 - place] for place in places if _is(code, operands[place], value, made)]
@@ -104,7 +107,8 @@ _NEUTRAL: dict[Any, tuple[int, bool]] = {
     np.divide: (1, False),
     np.subtract: (0, False),
 }
-"""What changes nothing as the second operand, and whether as the first neither."""
+"""What changes nothing as the second operand, and whether as the first neither; of complex numbers
+none does, where a product with 1 + 0i is NaN at infinities."""
 
 
 def _is(code: Code, number: int, value: int, made: dict[int, Step]) -> bool:
@@ -120,4 +124,14 @@ def _is(code: Code, number: int, value: int, made: dict[int, Step]) -> bool:
 def _widens(code: Code, cast: Step) -> bool:
     """Whether a cast keeps all that its operand is."""
     narrow, wide = (code.phantoms[n].dtype for n in (cast.operands[0], cast.results[0]))
-    return bool(np.can_cast(narrow, wide, "safe"))
+    if not np.can_cast(narrow, wide, "safe"):
+        return False
+    # NumPy calls int64 to float64 safe, which has 53 bits for it
+    return narrow.kind not in "iu" or wide.kind in "iu" or _bits(narrow) <= _bits(wide)
+
+
+def _bits(dtype: np.dtype) -> int:
+    """Binary digits that a number of a dtype has."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max).bit_length()
+    return int(np.finfo(dtype).nmant) + 1

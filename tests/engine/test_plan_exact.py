@@ -1,0 +1,92 @@
+"""What plans leave out changes no bit: casts there and back, and neutral numbers, as op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwire_engine.catalogue import resolve
+from gradwire_engine.plan import plan_of
+from gradwire_engine.spec import DTYPES, DType, Spec
+from gradwire_engine.tensor import Tensor
+
+PLANNED = {name: dtype for name, dtype in DTYPES.items() if not dtype.half}
+"""What plans are made for."""
+EDGES = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan]
+
+
+def numbers(dtype: DType, finite: bool = False) -> np.ndarray:
+    """What is at the edges of a dtype. finite: what an int can be made of, too."""
+    kind = dtype.numpy.kind
+    if kind == "b":
+        return np.array([False, True])
+    if kind in "iu":
+        limits = np.iinfo(dtype.numpy)
+        odd = [n for n in (2**24 + 1, 2**53 + 1) if n < limits.max]
+        return np.array([0, 1, limits.min, limits.max, *odd], dtype.numpy)
+    if finite:
+        return np.array([0, 1.25, 2.5, 100], dtype.numpy)
+    if kind == "f":
+        return np.array(EDGES, dtype.numpy)
+    return np.array([complex(a, b) for a, b in product(EDGES, EDGES)], dtype.numpy)
+
+
+def bits(array: np.ndarray) -> bytes:
+    """The elements' bits; all that are no number are one."""
+    parts = array.view(array.real.dtype).copy() if array.dtype.kind == "c" else array.copy()
+    if parts.dtype.kind == "f":
+        parts[np.isnan(parts)] = np.nan
+    return parts.tobytes()
+
+
+def agree(function: Callable[[Any], Any], x: np.ndarray, dtype: DType) -> None:
+    """Its plan gives what a function gives op by op, to the bit."""
+    plan = plan_of(lambda x: [function(x)], [Spec(x.shape, dtype, "cpu")])
+    with np.errstate(all="ignore"):
+        eager, (found,) = function(Tensor.of(x.copy())).array, plan.run([x])
+    assert (found.dtype, bits(found)) == (eager.dtype, bits(eager))
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("there", PLANNED)
+@pytest.mark.parametrize("start", PLANNED)
+def test_there_and_back(start: str, there: str) -> None:
+    to, one, other = resolve("to"), PLANNED[start], PLANNED[there]
+    whole = other.numpy.kind in "iu"
+    agree(lambda x: to(to(x, other), one), numbers(one, whole), one)
+
+
+NEUTRAL: dict[str, Callable[[Any], Any]] = {
+    "x * 1": lambda x: x * 1,
+    "1 * x": lambda x: 1 * x,
+    "x * 1.0": lambda x: x * 1.0,
+    "x / 1": lambda x: x / 1,
+    "x + 0": lambda x: x + 0,
+    "0 + x": lambda x: 0 + x,
+    "x - 0": lambda x: x - 0,
+    "0 - x": lambda x: 0 - x,
+    "x + -0.0": lambda x: x + -0.0,
+    "x - -0.0": lambda x: x - -0.0,
+    "-(-x)": lambda x: -(-x),
+    "x + -x": lambda x: x + -x,
+    "-x + 1": lambda x: -x + 1,
+    "1 - -x": lambda x: 1 - -x,
+    "x * ones": lambda x: x * resolve("ones_like")(x),
+    "x / ones": lambda x: x / resolve("ones_like")(x),
+    "x - zeros": lambda x: x - resolve("zeros_like")(x),
+    "x + zeros": lambda x: x + resolve("zeros_like")(x),
+    "x - uint8": lambda x: x + -resolve("to")(x * 0 + 1, DTYPES["uint8"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("case", NEUTRAL)
+@pytest.mark.parametrize("name", [n for n in PLANNED if n != "bool"])
+def test_what_changes_nothing(name: str, case: str) -> None:
+    dtype = PLANNED[name]
+    whole = "uint8" in case and not name.startswith(("int", "uint"))
+    agree(NEUTRAL[case], numbers(dtype, whole), dtype)
