@@ -147,18 +147,19 @@ def lenet(lib: Library) -> Step:
     def weight(*shape: int) -> Any:
         return lib.tensor(source.normal(*shape, scale=0.05), requires_grad=True)
 
-    kernels, dense = (weight(6, 1, 5, 5), weight(16, 6, 5, 5)), (weight(120, 256), weight(10, 120))
-    biases = weight(6), weight(16), weight(120), weight(10)
+    # in float32 two elements of a pool's window must not be so near that rounding picks the largest
+    layers = [(weight(*shape), weight(shape[0])) for shape in ((6, 1, 5, 5), (16, 6, 5, 5))]
+    dense = [(weight(*shape), weight(shape[0])) for shape in ((120, 256), (10, 120))]
 
     def step() -> tuple[Any, Sequence[Any]]:
         hidden = x
-        for kernel, bias in zip(kernels, biases[:2], strict=True):
+        for kernel, bias in layers:
             hidden = functional.relu(functional.conv2d(hidden, kernel, bias))
             hidden = functional.max_pool2d(hidden, 2)
         flat = ops.reshape(hidden, (64, 256))
-        hidden = functional.relu(functional.linear(flat, dense[0], biases[2]))
-        loss = functional.cross_entropy(functional.linear(hidden, dense[1], biases[3]), y)
-        return loss, lib.grad(loss, [*kernels, *dense, *biases])
+        hidden = functional.relu(functional.linear(flat, *dense[0]))
+        loss = functional.cross_entropy(functional.linear(hidden, *dense[1]), y)
+        return loss, lib.grad(loss, [tensor for layer in (*layers, *dense) for tensor in layer])
 
     return step
 
