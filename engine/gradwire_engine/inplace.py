@@ -89,7 +89,7 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
             refuse_overlap(name, target, others)
     held = content(target)
-    if any(o is target for o in others) and held.view is not None:
+    if type(held) is Tensor and held.view is not None and any(o is target for o in others):
         held._edge = bare(held._edge, anyway=True)  # as another operand it keeps its hooks
     if name == "abs_" and target.dtype.is_complex:
         raise error(

@@ -14,6 +14,8 @@ import pytest
 from tests.service.conftest import Client, Running
 from tests.service.snapshots import KINDS, leaf, op, program, restore, taken
 
+from gradwire_service.host.memory import TENSOR_BYTES
+
 SAME = ("label", "device", "dtype", "ttl_seconds", "memory_limit_bytes", "detect_anomaly")
 
 
@@ -174,6 +176,6 @@ def test_memory_is_charged_and_given_back(server: Running) -> None:
     session.steps(op("zeros", [250_000], out="x"))
     snapshot, before = taken(session), ledger.held
     other = restore(server.client, snapshot)
-    assert ledger.held == before + 1_000_000
+    assert ledger.held == before + 1_000_000 + TENSOR_BYTES
     server.client.delete(other.path)
     assert ledger.held == before

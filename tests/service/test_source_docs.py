@@ -29,7 +29,7 @@ def test_the_bounds_are_the_parsers() -> None:
 
 
 def test_the_grammar_names_the_attributes_namespaces_and_operators() -> None:
-    for word in ATTRIBUTES | NAMESPACES - {"torch", "nn"}:
+    for word in {*ATTRIBUTES, *NAMESPACES} - {"torch", "nn"}:
         assert f'"{word}"' in GRAMMAR
     rule = dict(re.findall(r"^(\w+) *= (.*?) ;", GRAMMAR, re.M | re.S))
     for name, table in (("augmented", IN_PLACE), ("unary", UNARY), ("binary", BINARY | COMPARE)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -122,7 +123,8 @@ def _answer(steps: Steps, request: RunRequest) -> Reply:
 def _one_by_one(steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str]) -> Reply:
     """Each step all or nothing by itself: those before one that fails are kept."""
     failed: GradwireError | None = None
-    with transaction():  # undoes it all where the work has to begin again elsewhere
+    again = steps.session.meter.allowance is not None
+    with transaction() if again else nullcontext():  # undoes it all where it may begin elsewhere
         try:
             for index, step in enumerate(wanted):
                 with transaction():

@@ -41,6 +41,8 @@ SMALL = 2**15
 """Bytes that are read from a body, or written to a reply, on the event loop."""
 _SMALL_PACKED = 2**10
 """Bytes of a compressed body that is opened on the event loop: they may be 30,000 times as many."""
+WHOLE = "gradwire.whole"
+"""In the scope of a request whose body has come to its end."""
 _FIELDS = 64
 """More fields than any request has."""
 DATA = ("nested", "none", "base64")
@@ -193,12 +195,13 @@ class Call:
                 "limit_exceeded", f"the request has {len(value)} fields, and none has {_FIELDS}",
                 "the contract lists the fields of each call",
             )  # fmt: skip
+        most = max(self.host.limits.names, self.host.limits.steps)
         for name, found in value.items():
-            if type(found) is list and len(found) > self.host.limits.names:
+            if type(found) is list and len(found) > most:
                 raise error(
                     "limit_exceeded",
-                    f"{name[:_TOKEN]} has {len(found)} items, and a request names at most "
-                    f"{self.host.limits.names}",
+                    f"{name[:_TOKEN]} has {len(found)} items, and no list of a request has more "
+                    f"than {most}",
                     "send less in one request",
                 )
 
@@ -262,6 +265,21 @@ class Call:
         if self._body is None:
             self._body = await self._whole()
         return self._body
+
+    async def leave_body(self) -> None:
+        """Read what little is left of a body that wasn't wanted; the connection ends at more.
+
+        A client that is still sending may lose the answer with the connection, so it is worth that.
+        """
+        little = (self._length() or SMALL + 1) <= SMALL and b"expect" not in self._headers
+        self.closing = self.closing or not little
+        began, more, position = time.monotonic(), True, 0
+        try:
+            while more and not self.closing:
+                piece, more = await self._piece(position, began)
+                position += len(piece)
+        except GradwireError:
+            self.closing = True
 
     async def _whole(self) -> Buffer:
         limit = self.host.limits.body_bytes
