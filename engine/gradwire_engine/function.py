@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Application, Function, FunctionRecipe, Rule
+from gradwire_engine.function_values import on_values
 from gradwire_engine.inplace import check_writable, rebase
 from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import local, no_grad
@@ -42,11 +43,7 @@ def apply(forward: Callable[..., Made], args: Sequence[Any]) -> list[Any]:
     forward: runs with grad mode off, on the arguments themselves.
     """
     if any(type(a) in VALUE_TYPES and type(a) is not Tensor for a in args):
-        raise error(
-            "invalid_argument",
-            "a custom function has no rule for the values of a transform (vmap, forward mode)",
-            "use it outside of the transform, or write it in ops",
-        )
+        return on_values(apply, forward, args)
     with transaction():
         edges = [a.edge for a in args if type(a) is Tensor]
         with no_grad():

@@ -17,7 +17,6 @@ from gradwire_engine.function import Made, apply
 from gradwire_engine.function_rule import Function
 from gradwire_engine.mode import inference_mode, local, no_grad
 from gradwire_engine.tensor import Tensor
-from gradwire_engine.vmap import vmap
 
 pytestmark = pytest.mark.usefixtures("each_library")
 
@@ -353,10 +352,6 @@ def test_without_create_graph_it_is_like_any_other() -> None:
 
 
 # around it
-
-
-def test_it_is_refused_inside_vmap() -> None:
-    refused("invalid_argument", lambda: vmap(squared)(leaf([[1, 2], [3, 4]])), "transform")
 
 
 @pytest.mark.parametrize("create_graph", [False, True])

@@ -73,6 +73,7 @@ class Asked:
         kwargs: dict[str, Any],
         argnums: Argnums,
         has_aux: bool,
+        transforms: tuple[str, ...] = (),
     ) -> None:
         self.has_aux, self.argnums = has_aux, argnums
         self.args = tuple(args)
@@ -106,7 +107,7 @@ class Asked:
         function.__name__ = getattr(func, "__name__", type(func).__name__)
         self.standing, self.ran = outer, False
         try:
-            self.traced: Traced | Ran = trace(function, args, outer, enter)
+            self.traced: Traced | Ran = trace(function, args, outer, enter, transforms)
         except GradwireError as problem:
             if problem.code != "untraceable" or not _may_run(outer):
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire.asking import RESULT, Argnums, Asked, Function
+from gradwire.autograd.transformable import FORWARD, REVERSE, VMAP
 from gradwire.called import Wanted
 from gradwire.vmapped import vmap
 from gradwire.wire import tensors_in
@@ -25,7 +26,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     """The gradient, and what the function gives."""
 
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
-        asked = Asked(func, args, kwargs, argnums, has_aux)
+        asked = Asked(func, args, kwargs, argnums, has_aux, (REVERSE,))
         loss = asked.only_output("grad")
         if loss.ndim:
             raise RuntimeError(
@@ -42,7 +43,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """What the function gives, and a function from cotangents to the gradients of all primals."""
-    asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux)
+    asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux, (REVERSE,))
     outputs = asked.outputs()
 
     def pull(*cotangents: Any) -> Any:
@@ -67,7 +68,7 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
         raise RuntimeError("jvp: Expected primals and tangents to be tuples")
     if len(primals) != len(tangents):
         raise RuntimeError("jvp: Expected primals and tangents to have the same structure")
-    asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux)
+    asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux, (FORWARD,))
     directions = list(tensors_in(tangents))
     pairs = zip(asked.names, directions, strict=True)
     named = {name: asked.name_of(v) for name, v in pairs}
@@ -98,7 +99,8 @@ def jacfwd(
 
 def _jacobian(func: Function, argnums: Argnums, has_aux: bool, strategy: str | None) -> Function:
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        asked = Asked(func, args, kwargs, argnums, has_aux)
+        kinds = (VMAP, FORWARD) if strategy == "forward-mode" else (REVERSE,)
+        asked = Asked(func, args, kwargs, argnums, has_aux, kinds)
         parts = [
             Wanted((*o.shape, *x.shape), o.dtype, RESULT) for o in asked.own for x in asked.wanted
         ]
@@ -122,7 +124,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     def push(*tangents: Any) -> Any:
         return jvp(func, primals, tangents)[1]
 
-    asked = Asked(func, primals, {}, tuple(range(len(primals))), False)
+    asked = Asked(func, primals, {}, tuple(range(len(primals))), False, (FORWARD,))
     return asked.with_aux(asked.outputs()), push
 
 

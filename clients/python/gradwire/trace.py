@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 class Trace:
     """A function that is being written down; to its tensors it is their session."""
 
+    transforms: tuple[str, ...] = ()
+    """What torch.func does with it: the kinds that `autograd.transformable` names."""
+
     def __init__(self, outer: Any, called: str) -> None:
         self.outer: Session = outer
         self.called = called
@@ -220,10 +223,15 @@ def _as_it_is(found: Trace, tensor: Tensor) -> Tensor:
 
 
 def trace(
-    function: Callable[..., Any], args: Sequence[Any], outer: Any, enter: Enter = _as_it_is
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    outer: Any,
+    enter: Enter = _as_it_is,
+    transforms: tuple[str, ...] = (),
 ) -> Traced:
     """Call a function with placeholders for its tensors, and write down what it does."""
     found = Trace(outer, getattr(function, "__name__", type(function).__name__))
+    found.transforms = transforms
     given = [_entered(found, arg, enter) for arg in args]
     with found.here():
         result = function(*given)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwire import called
 from gradwire.asking import session_of
+from gradwire.autograd.transformable import VMAP
 from gradwire.called import Wanted
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
@@ -45,7 +46,7 @@ def vmap(
             return func(*given, **kwargs)
 
         function.__name__ = getattr(func, "__name__", type(func).__name__)
-        traced = trace(function, args, session, enter)
+        traced = trace(function, args, session, enter, (VMAP,))
         entered = [d for d in dims if d is not None]
         places = _in_dims(traced, tensors, dims, entered)
         ends = _out_dims(out_dims, traced)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 from gradwire.autograd.applied import applied
 from gradwire.autograd.context import FunctionCtx
+from gradwire.autograd.transformable import check_transformable
 from gradwire.autograd.written import Used
 from gradwire.modes import no_grad
 
@@ -19,7 +20,12 @@ class Function:
     forward(ctx, *args), or forward(*args) beside setup_context(ctx, inputs, output). backward(ctx,
     *gradients of the outputs) gives one gradient or None for each argument. Both are called when
     the function is applied: what they do is written down and runs where the tensors are.
+
+    Under vmap and in forward mode forward and backward serve as they are, and the two are derived
+    from them; as in torch, generate_vmap_rule or a vmap, and a jvp, have to be there.
     """
+
+    generate_vmap_rule: ClassVar[bool] = False
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -43,11 +49,27 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: FunctionCtx, *grad_inputs: Any) -> Any:
+        """May be written: the tangents of the outputs from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """May be written: the function for many examples, and the axes of these in its results."""
+        raise NotImplementedError("To use vmap, set generate_vmap_rule or override vmap.")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Use the function on tensors and whatever else."""
         backward = cls.backward if cls.backward is not Function.backward else cls.vjp
         separate = cls.setup_context is not Function.setup_context
+        own_vmap = cls.vmap is not Function.vmap
+        own_jvp = cls.jvp is not Function.jvp
+        check_transformable(cls.__name__, separate, cls.generate_vmap_rule, own_vmap, own_jvp)
         setup = cls.setup_context if separate else None
         if separate or kwargs:
             args = _bound(cls.forward, () if separate else (None,), args, kwargs)
