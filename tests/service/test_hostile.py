@@ -10,7 +10,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -250,3 +250,53 @@ def test_guessed_ids(target: Target) -> None:
         for i in range(300):
             assert client.get(f"/v1/sessions/s_{i:024x}").status_code == 404
     target.check()
+
+
+CHUNKED = b"POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("path", [b"/v1/sessions", b"/v1/nowhere"])
+@pytest.mark.parametrize(
+    ("opening", "line"),
+    [
+        (b"0\r\n", b"X: " + b"a" * 1000 + b"\r\n"), (b"0\r\nX: ", b"a" * 1000),
+        (b"2\r\n{}\r\n0\r\n", b"X: " + b"a" * 1000 + b"\r\n"), (b"1;x=", b"a" * 1000),
+    ],
+    ids=["trailers", "trailer", "behind a body", "chunk"],
+)  # fmt: skip
+def test_trailers_that_never_end(target: Target, path: bytes, opening: bytes, line: bytes) -> None:
+    """Behind a body that is read, and behind one that nobody wants: cut off early."""
+    sent = 0
+    with socket.create_connection(target.address, timeout=30) as connection:
+        connection.sendall(CHUNKED % path + opening)
+        with suppress(ConnectionError):
+            for sent in range(100_000):  # noqa: B007  (it is, below)
+                connection.sendall(line)
+        received = _all(connection)
+    assert sent * len(line) < 32 * MIB
+    assert received == b"" or received.startswith((b"HTTP/1.1 404", b"HTTP/1.1 413"))
+    target.check()
+
+
+def test_trailers_are_dropped(target: Target) -> None:
+    """They are no headers: not of this request, and not of the next on the connection."""
+    body = b"2\r\n{}\r\n0\r\nGradwire-Timeout: -1\r\nX-Request-Id: trailer\r\n\r\n"
+    last = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    received = target.exchange(CHUNKED % b"/v1/sessions" + body, last)
+    assert received.startswith(b"HTTP/1.1 201")
+    assert received.count(b"HTTP/1.1 200") == 1
+    assert b"trailer" not in received
+
+
+def test_a_body_that_nobody_reads_ends_the_connection(target: Target) -> None:
+    """Unless the little that is left of it comes soon."""
+    many = target.exchange(head("/v1/nowhere", 10**8), b"a" * 1000)
+    none = target.exchange(head("/v1/nowhere", 10))
+    chunks = target.exchange(CHUNKED % b"/v1/nowhere" + b"1\r\na\r\n")
+    for received in (many, none, chunks):
+        assert received.startswith(b"HTTP/1.1 404"), received[:100]
+        assert b"connection: close" in received
+    last = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    received = target.exchange(head("/v1/nowhere", 10), b"0123456789" + last)
+    assert received.startswith(b"HTTP/1.1 404")
+    assert b"HTTP/1.1 200" in received

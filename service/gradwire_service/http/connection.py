@@ -1,4 +1,4 @@
-"""A connection, with bounds on what comes before a request is one: its head's size and time."""
+"""A connection, with bounds on what isn't body: the head's size and time, the size of trailers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from uvicorn.server import ServerState
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
+from gradwire_service.http.call import WHOLE
 from gradwire_service.http.service import Service, request_id
 
 _PER_HEADER = 4
@@ -36,7 +37,8 @@ class Connection(HttpToolsProtocol):
         self._limits: Limits = cast(Service, config.app).limits
         self._refusal: GradwireError | None = None
         self._clock: asyncio.TimerHandle | None = None
-        self._head = 0  # bytes received of a head that isn't complete; -1 between requests
+        self._count = 0  # bytes received of a head, or in a body since its last piece
+        self._inside = False  # a body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock: a request has to come."""
@@ -52,30 +54,46 @@ class Connection(HttpToolsProtocol):
         """Read on, unless the connection is given up."""
         if self._refusal is not None:
             return
-        self._head += len(data)
+        self._count += len(data)
         super().data_received(data)
-        if self._head > self._limits.header_bytes and self._refusal is None:
+        if self._count > self._limits.header_bytes and self._refusal is None:
             self._refuse(self._too_long())
-        elif self._head > 0 and self._clock is None:
+        elif self._count > 0 and not self._inside and self._clock is None:
             self._clock = self.loop.call_later(self._limits.header_seconds, self._late)
 
     def on_message_begin(self) -> None:
         """A head begins, perhaps behind another request's body in the same data."""
         super().on_message_begin()
-        self._head = max(self._head, 1)
+        self._count = max(self._count, 1)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Headers behind a body mean nothing here, and aren't kept."""
+        if not self._inside:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """The head is there: it may be too long even so, where all of it came at once."""
-        if self._head > self._limits.header_bytes:
+        if self._count > self._limits.header_bytes:
             sizes = [len(name) + len(value) + _PER_HEADER for name, value in self.headers]
             if len(self.url) + sum(sizes) > self._limits.header_bytes:
                 self._refusal = self._too_long()
                 raise Refused
-        self._head = _NO_HEAD
+        self._count, self._inside = 0, True
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body: what is no body is counted anew."""
+        self._count = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is there with all of its body."""
+        self._count, self._inside = 0, False
+        cast(Any, self.scope)[WHOLE] = True
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """What the parser refused, as a problem document."""
@@ -105,7 +123,8 @@ class Connection(HttpToolsProtocol):
     def _too_long(self) -> GradwireError:
         return error(
             "limit_exceeded",
-            f"the request's head has more than {self._limits.header_bytes} bytes",
+            f"the request's head, or what comes between pieces of its body, has more than "
+            f"{self._limits.header_bytes} bytes",
             "send fewer and shorter headers, and a shorter path",
         )
 
@@ -126,7 +145,3 @@ class Connection(HttpToolsProtocol):
         head = STATUS_LINE[CODES[raised.code].status] + b"\r\n".join(lines)
         self.transport.write(head + b"\r\n\r\n" + body)
         self.transport.close()
-
-
-_NO_HEAD = -(2**62)
-"""So that a body's bytes don't count as a head's."""

@@ -25,7 +25,7 @@ from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
 from gradwire_service.http.again import HEADER, answered_once
-from gradwire_service.http.call import Answer, Call, Hangup
+from gradwire_service.http.call import WHOLE, Answer, Call, Hangup
 from gradwire_service.http.log import Log
 from gradwire_service.http.metrics import EVERYBODY
 from gradwire_service.http.patience import Patience
@@ -98,6 +98,8 @@ class Service:
         self.underway += 1
         try:
             found = await self._answer(call, send, began)
+            if WHOLE not in scope:
+                await call.leave_body()
         except Hangup:
             return
         except asyncio.CancelledError:
