@@ -1,7 +1,7 @@
 """Cheap algebra on steps, only where the result is the same to the last bit.
 
-x·1, x/1, x-0 (but of complex numbers), -(-x), and a cast to a wider dtype and back, are x; x+(-y) is
-x-y, and x-(-y) x+y.
+x·1, x/1, x-0 (but of complex numbers), -(-x), and a cast to a wider dtype and back, are x; x+(-y)
+is x-y, and x-(-y) x+y.
 """
 
 from __future__ import annotations
