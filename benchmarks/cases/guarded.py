@@ -42,7 +42,7 @@ def figures(harness: Harness) -> Sequence[Figure]:
             command = gradwire_command(port)
             if name == "without":
                 command = [sys.executable, "-m", "benchmarks.peers.unguarded", str(port)]
-            extra = {"GRADWIRE_KEYS": f"alice:{KEY},bob:another", "GRADWIRE_LOG": "none"}
+            extra = {"GRADWIRE_KEYS": f"alice:{KEY},bob:another-{KEY}", "GRADWIRE_LOG": "none"}
             stack.enter_context(running(command, port, core=server_core(), extra=extra))
             sides[name] = client_side("benchmarks.cases.guarded:client", {"port": port})
         found = harness.take_turns(sides)

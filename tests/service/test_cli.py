@@ -149,7 +149,7 @@ def test_other_machines_need_keys(host: str) -> None:
 
 def test_other_machines_with_keys() -> None:
     for more, headers in (
-        ({"GRADWIRE_KEYS": "a, b"}, {"authorization": "Bearer b"}),
+        ({"GRADWIRE_KEYS": f"{'a' * 16}, {'b' * 16}"}, {"authorization": f"Bearer {'b' * 16}"}),
         ({"GRADWIRE_INSECURE": "1"}, {}),
     ):
         with serving("--host", "0.0.0.0", "--port", 0, **more) as (_, url):

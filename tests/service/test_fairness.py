@@ -14,6 +14,7 @@ import httpx
 import pytest
 from tests.service.test_cli import serving
 
+ONE, TWO = "one-key-of-the-tests", "two-key-of-the-tests"
 FACTOR = 3.0
 ATTEMPTS = 5
 SMALL = {
@@ -84,20 +85,20 @@ def p99(client: httpx.Client, seconds: float) -> float:
 
 @pytest.mark.slow
 def test_a_flood_raises_the_others_p99_by_little_and_takes_none_of_its_bytes() -> None:
-    settings = {"GRADWIRE_KEYS": "alice:one,bob:two", "GRADWIRE_TENANT_BYTES": str(64 * 2**20)}
+    settings = {"GRADWIRE_KEYS": f"alice:{ONE},bob:{TWO}", "GRADWIRE_TENANT_BYTES": str(64 * 2**20)}
     with serving("--port", 0, "--log", "none", **settings) as (_, url):
-        headers = {"authorization": "Bearer two"}
+        headers = {"authorization": f"Bearer {TWO}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as bob:
             key = bob.post("/v1/sessions", json={}).json()["id"]
             p99(bob, 1.0)
             ratios = []
             for _ in range(ATTEMPTS):  # what else runs here only adds: one quiet attempt is enough
                 alone = p99(bob, 2.0)
-                with flood(url, "one", 48):
+                with flood(url, ONE, 48):
                     ratios.append(p99(bob, 2.0) / alone)
                 if ratios[-1] <= FACTOR:
                     break
-            with flood(url, "one", 16):
+            with flood(url, ONE, 16):
                 step = {"op": "zeros", "args": [[12 * 2**20]], "out": "z"}  # 48 MiB of its 64
                 reply = bob.post(f"/v1/sessions/{key}/steps", json={"steps": [step]})
                 assert reply.status_code == 200, reply.text

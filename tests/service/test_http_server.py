@@ -233,12 +233,13 @@ def test_text_logs(tmp_path) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_keys(serve: Callable[..., Running]) -> None:
-    server = serve(keys=["one", "two"])
-    for headers in ({}, {"authorization": "Bearer three"}, {"authorization": "Basic one"}):
+    one, two = "one-key-of-the-tests", "two-key-of-the-tests"
+    server = serve(keys=[one, two])
+    for headers in ({}, {"authorization": "Bearer three"}, {"authorization": f"Basic {one}"}):
         reply = server.client.post("/v1/sessions", json={}, headers=headers)
         assert reply.json()["code"] == "unauthorized"
         assert_problem(reply)
-    for key in ("one", "two"):
+    for key in (one, two):
         headers = {"authorization": f"Bearer {key}"}
         assert server.client.post("/v1/sessions", json={}, headers=headers).status_code == 201
     assert server.client.get("/health/ready").status_code == 200

@@ -15,6 +15,8 @@ from tests.service.test_cli import run, serving
 from gradwire_engine.errors import GradwireError
 from gradwire_service.keys import KeyFile, Ring
 
+ONE, TWO, THREE, FOUR = (f"{name}-key-of-the-tests" for name in ("one", "two", "three", "four"))
+
 
 def bearer(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
@@ -51,7 +53,22 @@ def test_odd_names_of_tenants_are_refused(tmp_path: Path, tenant: str) -> None:
     with pytest.raises(GradwireError, match="no name for a tenant"):
         KeyFile(tmp_path / "keys").create(tenant)
     with pytest.raises(GradwireError, match="no name for a tenant"):
-        Ring([f"{tenant}:key"])
+        Ring([f"{tenant}:{'k' * 16}"])
+
+
+@pytest.mark.parametrize("key", ["", "alice:", "alice: ", "short", f"alice:{'k' * 15}"])
+def test_keys_that_can_be_guessed_are_refused(key: str) -> None:
+    with pytest.raises(GradwireError, match=r"has (0|5|15) characters") as raised:
+        Ring([key])
+    assert "k" * 15 not in str(raised.value)
+    Ring([f"alice:{'k' * 16}"])
+
+
+def test_a_server_does_not_start_with_them() -> None:
+    refused = run("serve", "--port", 0, GRADWIRE_KEYS="alice:,bob:" + "k" * 16)
+    assert refused.returncode == 1
+    assert "the key of 'alice' has 0 characters" in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_keys_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
@@ -77,14 +94,14 @@ def test_a_revoked_key_is_refused_at_once(serve: Callable[..., Running], tmp_pat
 
 
 def test_keys_of_the_environment_have_tenants(serve: Callable[..., Running]) -> None:
-    server = serve(keys=["alice:one", "alice:two", "three", "four"])
-    session = server.client.post("/v1/sessions", json={}, headers=bearer("one")).json()["id"]
+    server = serve(keys=[f"alice:{ONE}", f"alice:{TWO}", THREE, FOUR])
+    session = server.client.post("/v1/sessions", json={}, headers=bearer(ONE)).json()["id"]
     path = f"/v1/sessions/{session}"
     found = {
         key: server.client.get(path, headers=bearer(key)).status_code
-        for key in ("one", "two", "three", "four")
+        for key in (ONE, TWO, THREE, FOUR)
     }
-    assert found == {"one": 200, "two": 200, "three": 404, "four": 404}
+    assert found == {ONE: 200, TWO: 200, THREE: 404, FOUR: 404}
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,11 @@ class Tenant:
 
 
 def two(server: Running) -> tuple[Tenant, Tenant]:
-    return Tenant(server, "one"), Tenant(server, "two")
+    return Tenant(server, ONE), Tenant(server, TWO)
 
 
-KEYS = ["alice:one", "bob:two", "operator:three"]
+ONE, TWO, THREE = (f"{name}-key-of-the-tests" for name in ("one", "two", "three"))
+KEYS = [f"alice:{ONE}", f"bob:{TWO}", f"operator:{THREE}"]
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +149,7 @@ def test_metrics_are_each_ones_own() -> None:
         made = 'gradwire_requests_total{method="POST",route="/v1/sessions",status="201"} '
         assert made + "1.0" in shown
         assert "gradwire_sessions 1.0" in shown
-        whole = Tenant(server, "three").http.get("/metrics").text
+        whole = Tenant(server, THREE).http.get("/metrics").text
         assert made + "8.0" in whole
         assert "gradwire_sessions 8.0" in whole
 

@@ -9,7 +9,7 @@ from hmac import compare_digest
 from secrets import token_bytes
 
 from gradwire_engine.errors import GradwireError
-from gradwire_service.keys.secret import check_tenant, digest
+from gradwire_service.keys.secret import check_key, check_tenant, digest
 from gradwire_service.keys.store import KeyFile
 
 _Stamp = tuple[int, int, int]
@@ -60,6 +60,7 @@ class Ring:
         tenant, colon, key = text.partition(":")
         if not colon:
             key, tenant = text, f"key-{digest(text).hex()[:8]}"
+        check_key(key, f"the key of {tenant[:80]!r}" if colon else "a key without a tenant")
         place = self._place(digest(key))
         return place, (place, check_tenant(tenant))
 

@@ -15,6 +15,8 @@ from gradwire_engine.errors import error
 
 PREFIX = "gw_"
 _BYTES = 32
+SHORTEST = 16
+"""Characters of a key that somebody made up: fewer could be guessed."""
 _TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -26,6 +28,17 @@ def new_key() -> str:
 def digest(key: str) -> bytes:
     """What is kept of a key: 32 bytes."""
     return sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def check_key(key: str, which: str) -> None:
+    """Refuse a key that came from outside and is too short; the error doesn't show it."""
+    if len(key.strip()) < SHORTEST:
+        raise error(
+            "invalid_argument",
+            f"{which} has {len(key.strip())} characters",
+            f"at least {SHORTEST} that nobody can guess; gradwire keys create makes such keys",
+            raised=ValueError,
+        )
 
 
 def check_tenant(name: str) -> str:
