@@ -31,6 +31,7 @@ CASES = (
     "million",
     "hundred_megabytes",
     "crowd",
+    "durable",
     "starting",
 )
 QUICK = Settings(rounds=2, seconds=0.02, warm_up=0.02, scale=0.01)

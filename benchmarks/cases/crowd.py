@@ -45,7 +45,7 @@ class Crowd:
                 asked += 1
                 started = perf_counter()
                 writer.write(self._request)
-                if await _answered(reader):
+                if await answered(reader):
                     times.append(perf_counter() - started)
         except (OSError, asyncio.IncompleteReadError):
             pass  # the answer that never came is counted as lost
@@ -54,7 +54,7 @@ class Crowd:
         return asked
 
 
-async def _answered(reader: asyncio.StreamReader) -> bool:
+async def answered(reader: asyncio.StreamReader) -> bool:
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     start = head.index(b"content-length:") + len(b"content-length:")
     await reader.readexactly(int(head[start : head.index(b"\r\n", start)]))

@@ -62,6 +62,11 @@ class Settings(BaseSettings, Limits):
             return value
         return tuple(key for key in map(str.strip, value.split(",")) if key)
 
+    @field_validator("data", mode="before")
+    @classmethod
+    def _nowhere(cls, value: object) -> object:
+        return value or None
+
     @property
     def limits(self) -> Limits:
         """The limits alone, as the host wants them."""

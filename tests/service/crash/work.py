@@ -53,8 +53,8 @@ def _steps(draw: Random, here: list[str], program: str) -> list[dict[str, Any]]:
         [{"op": "add_", "args": [one, 0.5]}],
         [{"call": program, "args": [one], "out": out}],
         [
-            leaf, {"op": "cos", "args": [out], "out": "k"}, {"op": "sum", "args": ["k"], "out": "s"},
-            {"backward": {"tensors": ["s"]}},
+            leaf, {"op": "cos", "args": [out], "out": "k"},
+            {"op": "sum", "args": ["k"], "out": "s"}, {"backward": {"tensors": ["s"]}},
         ],
         [
             {"tensor": "w", "value": value, "requires_grad": True},
