@@ -108,22 +108,28 @@ def run(call: Call, arrays: list[Any]) -> Any:
     except np.linalg.LinAlgError as problem:
         raise error("numerical_error", f"{call.op.name}: {problem}") from problem
     except IndexError as problem:
-        raise error(
-            "invalid_argument", f"{call.op.name}: {problem}", raised=IndexError
-        ) from problem
+        raise _unfit(call, problem, IndexError) from problem
     except (ValueError, TypeError, OverflowError) as problem:
         if type(problem) is TypeError:  # a fault of the kernel, not one of NumPy's own classes
             raise
-        shown = ", ".join(map(str, call.inputs))
-        raise error(
-            "invalid_argument", f"{call.op.name}: {problem}; the operands are {shown}"
-        ) from problem
+        raise _unfit(call, problem) from problem
     except MemoryError as problem:
         raise error(
             "memory_limit",
             f"{call.op.name}: the result would take {call.nbytes} bytes, which are not to be had",
             "work on smaller tensors",
         ) from problem
+
+
+def _unfit(call: Call, problem: Exception, raised: type[Exception] | None = None) -> GradwireError:
+    """What is said of operands that a kernel does not take."""
+    shown = ", ".join(map(str, call.inputs))
+    return error(
+        "invalid_argument",
+        f"{call.op.name}: {problem}; the operands are {shown}",
+        "give operands of shapes, dtypes and values that the op takes",
+        raised=raised,
+    )
 
 
 def _operand(arg: Any, state: State, flat: list[Any]) -> Any:

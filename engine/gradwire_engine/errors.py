@@ -86,8 +86,19 @@ class GradwireError(Exception):
     """Seconds after which the same may go well, where that is known."""
 
     def __init__(self, code: str, detail: str, hint: str | None = None) -> None:
-        super().__init__(detail if hint is None else f"{detail}\n  hint: {hint}")
+        super().__init__(_told(detail, hint))
         self.code, self.detail, self.hint = code, detail, hint
+        self._found = detail
+
+    def within(self, op: str) -> None:
+        """Say that it was met in this op, where its text has another's name: the outermost counts.
+
+        An op written in others is what was asked for, and one of those is what complains.
+        """
+        named = op.rpartition(".")[2] in self._found.partition(":")[0]
+        if self.status == 422:
+            self.detail = self._found if named else f"{op}: {self._found}"
+            self.args = (_told(self.detail, self.hint),)
 
     @property
     def status(self) -> int:
@@ -98,6 +109,10 @@ class GradwireError(Exception):
     def title(self) -> str:
         """The code in words."""
         return CODES[self.code].title
+
+
+def _told(detail: str, hint: str | None) -> str:
+    return detail if hint is None else f"{detail}\n  hint: {hint}"
 
 
 @cache

@@ -233,8 +233,11 @@ class Composite(Overload):
             args = args[: self.positional]
         try:
             result = self.function(*args, **kwargs)
-        except GradwireError:
+        except GradwireError as problem:
+            problem.within(self.name)
             raise
+        except IndexError as problem:  # of a tensor's shape: no kernel runs here
+            raise self._too_few_axes((*args, *kwargs.values())) from problem
         except (AttributeError, TypeError) as problem:
             refused = self._number_for_tensor(args)
             if refused is None:
@@ -244,6 +247,17 @@ class Composite(Overload):
         if named and not any(result is arg for arg in args):
             result.rename_node(self.grad_name)
         return result
+
+    def _too_few_axes(self, args: Sequence[Any]) -> GradwireError:
+        """The error that an operand lacks an axis which this op looks at."""
+        each = (item for arg in args for item in (arg if type(arg) is tuple else (arg,)))
+        shown = ", ".join(str(item.spec) for item in each if type(item) in APPLY)
+        return error(
+            "shape_mismatch",
+            f"{self.name}: an operand has too few axes; they are {shown}",
+            "give it the axes that the op works along",
+            raised=IndexError,
+        )
 
     def _number_for_tensor(self, args: Sequence[Any]) -> GradwireError | None:
         """The error that a Python number stands where this op needs a tensor, if one does."""
@@ -408,7 +422,11 @@ class Op:
         overload, values = self.bind(args, kwargs)
         if numbers_alone(overload, values):
             values = lifted(overload, values)
-        return overload(*values)
+        try:
+            return overload(*values)
+        except GradwireError as problem:
+            problem.within(self.name)
+            raise
 
     def __repr__(self) -> str:
         return f"<op {self.name}, {len(self.overloads)} overload(s)>"

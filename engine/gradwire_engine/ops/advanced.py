@@ -62,6 +62,7 @@ def indexed_shape(shape: Shape, indices: tuple[Any, ...]) -> Shape:
         raise error(
             "invalid_argument",
             f"index: {len(indices)} indices for a tensor with {len(shape)} axes",
+            "index at most each of its axes once",
             raised=IndexError,
         )
     rest = [n for i, n in enumerate(shape) if i not in places]

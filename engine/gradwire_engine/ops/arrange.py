@@ -16,7 +16,7 @@ from gradwire_engine.ops.gather import index_select
 from gradwire_engine.ops.known import elements
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints, axes, axis
-from gradwire_engine.spec import BOOL, FLOAT, Shape, Spec, int64
+from gradwire_engine.spec import BOOL, FLOAT, INTEGER, Shape, Spec, int64
 
 moving = partial(primitive, exact=True, linear=True)
 """An op that puts elements elsewhere, or zeros in their place."""
@@ -254,6 +254,10 @@ def _repeat_counting(repeats: Array, *, output_size: int | None = None) -> Array
 
 def _count(repeats: Any, output_size: int | None) -> int:
     """How many elements a tensor of repeats asks for."""
+    if repeats.dtype.category != INTEGER:
+        raise error(
+            "dtype_mismatch", f"repeat_interleave: repeats are {repeats.dtype}", "convert to int64"
+        )
     if output_size is not None:
         return output_size
     return int(elements("repeat_interleave", repeats, "give output_size").sum())

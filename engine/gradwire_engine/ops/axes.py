@@ -181,7 +181,11 @@ def unflatten(input: Array, dim: int, sizes: Ints) -> Array:
     """Unfold one axis into several; one of the sizes may be -1."""
     place, shape = axis("unflatten", dim, input.ndim), tuple(input.shape)
     if not sizes or not shape:
-        raise error("invalid_argument", f"unflatten: {list(sizes)} of {list(shape)} names no axis")
+        raise error(
+            "invalid_argument",
+            f"unflatten: {list(sizes)} of {list(shape)} names no axis",
+            "give at least one size, and a tensor with axes",
+        )
     known = prod(n for n in sizes if n != -1)
     if known != shape[place] and (-1 not in sizes or not known or shape[place] % known):
         raise error(

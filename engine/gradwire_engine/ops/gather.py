@@ -238,7 +238,13 @@ def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
     return summed(xp, from_front(index, size), input, size).reshape(shape)
 
 
-@primitive(spec=lambda index: index, public=False, batch=leading)
+def _places_spec(index: Spec, size: int) -> Spec:
+    if index.dtype.category != INTEGER:
+        raise error("dtype_mismatch", f"the indices are {index}", "convert them to int64")
+    return index
+
+
+@primitive(spec=_places_spec, public=False, batch=leading)
 def front_places(xp: Any, index: Array, size: int) -> Array:
     """Indices that may count from the end of an axis as ones that count from its front."""
     return from_front(index, size)

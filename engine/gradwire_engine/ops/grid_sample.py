@@ -42,7 +42,11 @@ def _check(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
             "(N, C, H, W) goes with (N, h, w, 2), (N, C, D, H, W) with (N, d, h, w, 3)",
         )
     if mode == "bicubic" and axes != 2:
-        raise error("invalid_argument", f"{asked}: bicubic is for images with two axes")
+        raise error(
+            "invalid_argument",
+            f"{asked}: bicubic is for images with two axes, these have {axes}",
+            "use bilinear or nearest",
+        )
     if input.dtype != grid.dtype or kind(input) not in "fV":
         raise error(
             "dtype_mismatch",

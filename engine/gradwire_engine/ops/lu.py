@@ -19,7 +19,7 @@ from gradwire_engine.ops.square import each_matrix, need_matrices
 from gradwire_engine.ops.triangular import triangular_system
 from gradwire_engine.ops.views import narrow
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import DType, Spec, int32
+from gradwire_engine.spec import INTEGER, DType, Spec, int32
 
 
 class Factors(NamedTuple):
@@ -55,7 +55,7 @@ def _rows(x: Any, start: int, size: int) -> Any:
 
 def lower_of(packed: Any) -> Any:
     """L: what stands below the diagonal, and ones on it."""
-    k = min(packed.shape[-2:])
+    k = min(packed.shape[-2], packed.shape[-1])
     low = tril(_last(packed, 0, k), -1)
     return low + diag_embed_rows(diagonals(low) * 0 + 1, low.shape[-2])
 
@@ -147,6 +147,12 @@ def packed_factors(xp: Any, A: Array) -> tuple[Array, Array]:
 
 
 def _permutation_spec(pivots: Spec, rows: int, dtype: DType) -> Spec:
+    if pivots.dtype.category != INTEGER or not pivots.shape:
+        raise error(
+            "invalid_argument",
+            f"the pivots are {pivots}",
+            "give the ones of lu_factor: integers, a row for each matrix",
+        )
     return Spec((*pivots.shape[:-1], rows, rows), dtype, "")
 
 
@@ -219,7 +225,9 @@ def lu_unpack(
     """The permutation and the triangular factors out of packed ones; empty where not wanted."""
     if len(LU_data.shape) < 2:
         raise error(
-            "shape_mismatch", f"lu_unpack: LU_data must be a matrix, not {list(LU_data.shape)}"
+            "shape_mismatch",
+            f"lu_unpack: LU_data must be a matrix, not {list(LU_data.shape)}",
+            "give what lu_factor gave",
         )
     empty = narrow(LU_data.detach(), 0, 0, 0)
     rows = LU_data.shape[-2]

@@ -184,7 +184,12 @@ def slice_(
 ) -> Array:
     """Every step-th element of an axis from start up to end; ends beyond the axis are cut off."""
     if not input.ndim:
-        raise error("invalid_argument", "slice: the tensor has no axes", raised=IndexError)
+        raise error(
+            "invalid_argument",
+            "slice: the tensor has no axes",
+            "reshape it to (1,)",
+            raised=IndexError,
+        )
     if step < 1:
         raise error(
             "invalid_argument",

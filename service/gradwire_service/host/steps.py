@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import no_grad
@@ -130,7 +130,12 @@ class Steps:
             return
         self.session.origins.mark(self.index, step.out)
         overload, values = self.reader.bind(resolve(name), step.args, step.kwargs)
-        self.name_results(name, step.out, overload(*values))
+        try:
+            result = overload(*values)
+        except GradwireError as problem:
+            problem.within(overload.name)
+            raise
+        self.name_results(name, step.out, result)
 
     def bind_in_place(self, step: OpStep) -> tuple[Any, tuple[Any, ...]]:
         """The overload of an in-place op, and its arguments, the tensor that is written first."""
