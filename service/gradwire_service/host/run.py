@@ -96,12 +96,12 @@ def run(
     meter.begin(until, allowance)
     try:
         with modes(session, request.grad_mode, request.anomaly):
-            return _answer(Steps(session, arrays), request)
+            return _answer(Steps(session, arrays), request, again=allowance is not None)
     finally:
         meter.settle()
 
 
-def _answer(steps: Steps, request: RunRequest) -> Reply:
+def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
     if isinstance(request, GradRequest):
         return _grads(steps, request)
     if isinstance(request, BackwardRequest):
@@ -110,7 +110,7 @@ def _answer(steps: Steps, request: RunRequest) -> Reply:
             return _values(steps, request.returns)
     wanted = _steps_of(request, steps)
     if not request.atomic:
-        return _one_by_one(steps, wanted, request.returns)
+        return _one_by_one(steps, wanted, request.returns, again)
     with transaction():
         try:
             for index, step in enumerate(wanted):
@@ -120,11 +120,12 @@ def _answer(steps: Steps, request: RunRequest) -> Reply:
             steps.drop_temporaries()
 
 
-def _one_by_one(steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str]) -> Reply:
+def _one_by_one(
+    steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str], again: bool
+) -> Reply:
     """Each step all or nothing by itself: those before one that fails are kept."""
     failed: GradwireError | None = None
-    again = steps.session.meter.allowance is not None
-    with transaction() if again else nullcontext():  # undoes it all where it may begin elsewhere
+    with transaction() if again else nullcontext():  # undoes it all, to begin again elsewhere
         try:
             for index, step in enumerate(wanted):
                 with transaction():
