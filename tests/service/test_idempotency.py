@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from tests.service.conftest import Client, Running
 from tests.service.test_http_lanes import SLOW, begin
 
 from gradwire_service.host.limits import Limits
+from gradwire_service.http.call import Call
 
 ADD = [{"op": "add_", "args": ["x", 1]}]
 
@@ -100,6 +102,26 @@ def test_a_client_that_hangs_up_cancels(server: Running, session: Client) -> Non
     assert session.data("x") == 0.0  # as before
     assert time.monotonic() - began < 5
     assert server.service.executor.waiting == 0
+
+
+def test_a_request_that_nobody_waits_for_is_forgotten(server: Running, session: Client) -> None:
+    """With its body: what it was lent has gone back, whoever might still ask for the reply."""
+    asked, name = {"steps": SLOW}, key()["idempotency-key"]
+    with httpx.Client(base_url=server.url, timeout=0.1) as brief, pytest.raises(httpx.ReadTimeout):
+        brief.post(f"{session.path}/steps", json=asked, headers={"idempotency-key": name})
+    assert calls_of(name)
+    until = time.monotonic() + 5
+    while calls_of(name):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    replayed = session.post("/steps", asked, headers={"idempotency-key": name})
+    assert replayed.headers["idempotency-replayed"] == "true"
+
+
+def calls_of(name: str) -> list[Call]:
+    """The requests with this key that are in memory."""
+    calls = [found for found in gc.get_objects() if type(found) is Call]
+    return [call for call in calls if call.place is not None and call.place.key == name]
 
 
 @pytest.mark.parametrize("odd", ["", "a" * 256])

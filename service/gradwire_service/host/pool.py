@@ -1,7 +1,7 @@
 """The threads that compute, shared fairly: among those who wait, who used them least goes first.
 
-One share alone may have all threads. Where there are more, one thread is never given to a share
-that has others already: who comes next finds it free, or gets the first that falls free.
+One share alone may have all threads. Where more have ever had work, one thread is never given to
+a share that has others already: who comes next finds it free, or gets the first that falls free.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ class Task(NamedTuple):
 
 
 class Share:
-    """What one tenant has of the threads. spent: seconds it computed, never far behind others."""
+    """What one tenant has of the threads. spent: seconds it computed, never far behind others.
 
-    __slots__ = ("running", "spent", "waiting")
+    used: whether it has ever had work for a thread.
+    """
+
+    __slots__ = ("running", "spent", "used", "waiting")
 
     def __init__(self) -> None:
+        self.used = False
         self.waiting: deque[Task] = deque()
         self.running = 0
         self.spent = 0.0
@@ -47,6 +51,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="gradwire")
         self._shares: list[Share] = []
         self._running = 0
+        self._users = 0
         self.waiting = 0
         self._usual = 0.0
 
@@ -64,6 +69,9 @@ class Pool:
         self, share: Share, work: Callable[[], Any], used: Callable[[float], None]
     ) -> asyncio.Future[Any]:
         """Do the work in a thread as soon as it is this share's turn."""
+        if not share.used:
+            share.used = True
+            self._users += 1
         if not share.running and not share.waiting:
             others = [s.spent for s in self._shares if s.running or s.waiting]
             share.spent = max(share.spent, min(others, default=share.spent))
@@ -87,7 +95,7 @@ class Pool:
             self._threads.submit(self._do, share, task, asyncio.get_running_loop())
 
     def _may_start(self, share: Share) -> bool:
-        alone = len(self._shares) == 1
+        alone = self._users == 1
         return alone or not share.running or self._running < self.workers - 1
 
     def _do(self, share: Share, task: Task, loop: asyncio.AbstractEventLoop) -> None:

@@ -83,9 +83,9 @@ class Call:
     """A request: path parameters, query, headers, body."""
 
     __slots__ = (
-        "_body", "_due", "_form", "_headers", "_late", "_query", "_until", "closing", "executor",
-        "fingerprint", "found", "gone", "host", "kept", "lent", "path", "place", "receive",
-        "request_id", "route", "scope", "service", "session_id", "task", "tenant",
+        "_body", "_due", "_form", "_grace", "_headers", "_late", "_query", "_until", "closing",
+        "executor", "fingerprint", "found", "gone", "host", "kept", "lent", "path", "place",
+        "receive", "request_id", "route", "scope", "service", "session_id", "task", "tenant",
     )  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
@@ -104,6 +104,7 @@ class Call:
         self._body: Buffer | None = None
         self._until: Deadline | None = None
         self._late = self.gone = False
+        self._grace: asyncio.TimerHandle | None = None
         self._due = _NEVER
         self.place: Place | None = None
         self.fingerprint = b""  # of the request, where it has a key
@@ -361,7 +362,15 @@ class Call:
         if self.place is None:
             self._give_up()
         else:
-            asyncio.get_running_loop().call_later(_GRACE, self._give_up)
+            self._grace = asyncio.get_running_loop().call_later(_GRACE, self._give_up)
+
+    def end(self) -> None:
+        """The request is answered, or nobody waits: what it was lent goes back, and its body."""
+        self._body = None
+        if self._grace is not None:
+            self._grace.cancel()
+        if self.lent:
+            self.host.ledger.add(-self.lent)
 
     def _give_up(self) -> None:
         if self.place is not None and self.tenant.replies.waiting.get(self.place):

@@ -108,8 +108,7 @@ class Service:
             raise
         finally:
             self.underway -= 1
-            if call.lent:
-                call.host.ledger.add(-call.lent)
+            call.end()
             # uvicorn keeps the scope until the connection's next request, and with it an array.
             del scope["gradwire.call"]
         await _send(found, call, send)

@@ -1,0 +1,38 @@
+"""The threads that compute: how they are shared."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Barrier, BrokenBarrierError
+
+from gradwire_service.host.pool import Pool, Share
+
+
+async def both(pool: Pool, share: Share) -> bool:
+    """Whether two tasks of this share run at the same time."""
+    barrier = Barrier(2)
+
+    def meet() -> bool:
+        try:
+            barrier.wait(0.5)
+        except BrokenBarrierError:
+            return False
+        return True
+
+    done = [pool.submit(share, meet, lambda _: None) for _ in range(2)]
+    return all(await asyncio.gather(*done))
+
+
+def test_one_alone_has_all_threads() -> None:
+    """Until another comes: a share that never had work, as that without keys, is none."""
+
+    async def main() -> None:
+        pool = Pool(2)
+        _, alice, bob = pool.share(), pool.share(), pool.share()
+        assert await both(pool, alice)
+        await pool.submit(bob, lambda: None, lambda _: None)
+        assert not await both(pool, alice)
+        assert not await both(pool, bob)
+        pool.close()
+
+    asyncio.run(main())
