@@ -34,10 +34,15 @@ class Counted:
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.sent: list[list[str]] = []
+        self.copies = 0
 
     def steps(self, session_id, steps, returns, arrays, data):
         self.sent.append([_word(step) for step in steps])
         return self._inner.steps(session_id, steps, returns, arrays, data)
+
+    def imagine(self, *asked):
+        self.copies += 1
+        return self._inner.imagine(*asked)
 
     def __getattr__(self, name):
         return getattr(self._inner, name)

@@ -110,7 +110,7 @@ def test_nodes_below_can_be_looked_at_but_not_hooked(session: Session) -> None:
 
 @pytest.fixture
 def embedded() -> Iterator[Session]:
-    """Over HTTP a hook that reads is called after the walk."""
+    """Over HTTP a hook that reads may replace nothing."""
     with torch.connect().session() as made:
         yield made
 
@@ -200,3 +200,115 @@ def test_a_leafs_hook_that_raises_undoes_the_walk(session: Session) -> None:
     handle.remove()
     y.backward()
     assert x.grad.tolist() == [2.0, 4.0]
+
+
+def _uses_up_names() -> None:
+    for _ in range(100):
+        torch.ones(1) + 1
+
+
+def test_a_leafs_hook_that_raises_leaves_a_session_that_works(session: Session) -> None:
+    x, kept = torch.tensor([1.0, 2.0], requires_grad=True), []
+    seen = x.register_hook(kept.append)
+
+    def hook(p: Any) -> None:
+        kept.append(p.grad.detach() * 2)
+        for _ in range(200):
+            p.grad.detach().norm()
+        raise KeyError(p.grad.sum().item())
+
+    handle = x.register_post_accumulate_grad_hook(hook)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="6"):
+            (x**2).sum().backward()
+    with pytest.raises(RuntimeError, match="this tensor was never made"):
+        kept[-1].tolist()
+    kept.clear()
+    handle.remove()
+    seen.remove()
+    _uses_up_names()
+    (x**2).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    gc.collect()
+    assert session.info()["tensors"] <= 3
+
+
+def test_what_hooks_drop_is_freed_on_the_host(session: Session) -> None:
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    sums = []
+
+    def hook(p: Any) -> None:
+        for _ in range(70):
+            p.grad.detach()
+        sums.append((p.grad * 2).sum().item())
+
+    for p in (x, y):
+        p.register_post_accumulate_grad_hook(hook)
+    for _ in range(3):
+        (x * y).sum().backward()
+    assert sums == [6.0, 6.0, 12.0, 12.0, 18.0, 18.0]
+    gc.collect()
+    assert session.info()["tensors"] <= 4
+
+
+def test_a_hook_far_away_is_shown_a_copy_once_and_waits_for_the_walk_then(
+    session: Session, counted: Any
+) -> None:
+    x, seen = torch.tensor([1.0, 2.0], requires_grad=True), []
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.tolist()))
+    for _ in range(2):
+        (x**2).sum().backward()
+    assert seen == [[2.0, 4.0], [4.0, 8.0]]
+    near = session.transport.url == "embedded"
+    assert counted.copies == (2 if near else 1)
+
+
+def test_a_hook_in_a_walk_of_another_hook_is_called_once_more(session: Session) -> None:
+    """There is no copy of a copy; what the first call made is given up."""
+    x, y = (torch.tensor([3.0, 4.0], requires_grad=True) for _ in range(2))
+    norms, calls = [], []
+
+    def inner(p: Any) -> None:
+        calls.append("inner")
+        norms.append((p.grad.detach() * 1).norm().item())
+
+    def outer(p: Any) -> None:
+        with torch.enable_grad():
+            (y * p.grad).sum().backward()
+
+    y.register_post_accumulate_grad_hook(inner)
+    x.register_post_accumulate_grad_hook(outer)
+    for _ in range(2):
+        (x * x.detach()).sum().backward()
+    assert norms == pytest.approx([5.0, 15.0])
+    assert calls == ["inner"] * 3
+    _uses_up_names()
+    gc.collect()
+    assert session.info()["tensors"] <= 5
+
+
+def test_the_place_of_a_hook_that_was_lost_is_not_freed(door: str | None) -> None:
+    with torch.connect(door).session(memory_limit_bytes=2**20) as session:
+        x = torch.ones(2, requires_grad=True)
+        session.flush()
+        torch.zeros(2**20)
+        y = x * 2
+        y.register_hook(print)
+        with pytest.raises(GradwireError) as refused:
+            session.flush()
+        assert refused.value.code == "memory_limit"
+        del y
+        gc.collect()
+        _uses_up_names()
+        assert torch.ones(2).sum().item() == 2.0
+
+
+def test_what_somebody_else_freed_does_not_matter(session: Session) -> None:
+    a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
+    session.flush()
+    names = [a._name, c._name]
+    session.transport.steps(session.id, [{"free": names}], [], {}, False)
+    del a, b, c
+    gc.collect()
+    assert torch.ones(2).sum().item() == 2.0
+    assert session.info()["tensors"] <= 2

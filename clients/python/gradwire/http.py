@@ -150,6 +150,16 @@ class Http:
                 return found
             done += len(ready)
 
+    def imagine(
+        self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
+    ) -> Values:
+        """What tensors would be after some steps: these are done in a copy of the session."""
+        copy: str = self._send("POST", f"/v1/sessions/{session_id}/fork").json()["id"]
+        try:
+            return self.steps(copy, steps, returns, arrays, True)
+        finally:
+            self.delete(copy)
+
     def _steps(
         self,
         session_id: str,

@@ -1,7 +1,7 @@
 """Steps that are recorded while a walk is under way, and done after it.
 
-What they make can be looked at before that, where the host is in this process: on a copy of the
-session, in which the walk and these steps are done. Elsewhere to look is refused.
+What they make can be looked at before that: on a copy of the session, in which the walk and these
+steps are done.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.pending import Pending, users_line
-from gradwire.transport import Step, Values
+from gradwire.transport import Values
 from gradwire_engine.errors import GradwireError, error
 
 if TYPE_CHECKING:
-    from gradwire.session import Session
+    from gradwire.recorder import Recorder
 
 
 class Later:
-    """What a function records. before: the steps that will have been done by then."""
+    """What a function records. before: what will have been done by then, this included."""
 
-    def __init__(self, session: Session, called: str, before: Callable[[], list[Step]]) -> None:
+    def __init__(self, session: Recorder, called: str, before: Callable[[], Pending]) -> None:
         self.pending = Pending()
+        self.names: set[str] = set()  # given in it
         self.around = Pending()  # what was recorded before, and is sent first
+        self.looked = False
         self._nested = session._later is not None
         self._session, self._called, self._before = session, called, before
 
@@ -30,13 +32,14 @@ class Later:
         """Tensors as they will be; nothing is sent where none is asked for."""
         if not names:
             return {}
-        if self._nested or not at_hand(self._session):
+        if self._nested:
             raise looks_at_values(self._called)
-        steps = [*self._before(), *self.pending.steps]
-        return self._session.imagined(steps, self.pending.arrays, names)
+        self.looked = True
+        done = self._before()
+        return self._session.imagined(done.steps, done.arrays, names, self._called)
 
 
-def at_hand(session: Session) -> bool:
+def at_hand(session: Recorder) -> bool:
     """Whether the host is this process, which can try things out."""
     transport = getattr(session, "transport", None)
     return getattr(transport, "url", "") == "embedded"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -70,18 +70,50 @@ class Pending:
             problem.add_note(f"recorded at {self.lines[step]}")
         return 0 if problem.code == "invalid_request" else step
 
-    def lose(self, problem: GradwireError, first: int) -> list[str]:
-        """Give up the steps from `first` on; the names that still have to be freed."""
+    def freed_already(self, problem: GradwireError) -> bool:
+        """Leave out what was done, and a name that was to be freed and is not there any more."""
+        step = problem.step
+        if problem.code != "tensor_not_found" or step is None or step >= len(self.steps):
+            return False
+        names = self.steps[step].get("free", ())
+        gone = next((name for name in names if repr(name) in problem.detail), None)
+        if gone is None:
+            return False
+        for done in (self.steps, self.lines, self.marks, self.made):
+            del done[:step]
+        self.steps[0] = {"free": [name for name in names if name != gone]}
+        return True
+
+    def lose(self, problem: GradwireError, first: int) -> tuple[list[str], set[str]]:
+        """Give up the steps from `first` on.
+
+        The names that still have to be freed; and names that the host never had, of which Python
+        may speak nevertheless: it forgot them already, or holds no tensor by them.
+        """
         where = self.lines[first] if first < len(self.lines) else ""
-        never: set[str] = set()
+        never = {name for step in self.steps[first:] for name in _made_by(step)}
+        unfreed = [n for step in self.steps[first:] for n in step.get("free", ())]
+        gone = never.difference(unfreed)
         for made in self.made[first:]:
             for name, reference in made:
-                never.add(name)
                 tensor = reference()
                 if tensor is not None:
                     tensor._lose(Lost(problem, where))
-        unfreed = (n for step in self.steps[first:] for n in step.get("free", ()))
-        return [name for name in unfreed if name not in never]
+                    gone.discard(name)
+        return [name for name in unfreed if name not in never], gone
+
+
+def _made_by(step: Step) -> Iterator[str]:
+    """The names that a step gives."""
+    yield from _names_in([step.get("tensor"), step.get("out"), list(step.get("keep", {}).values())])
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _names_in(item)
 
 
 class Lost:

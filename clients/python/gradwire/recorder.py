@@ -7,16 +7,17 @@ step is kept, as a program that raised would leave it; what came after is undone
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire import defaults
+from gradwire.forgotten import Forgotten
+from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
 from gradwire.transport import Arrays, Step, Transport, Values
 from gradwire_engine.errors import GradwireError, error
@@ -25,16 +26,12 @@ from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
 
 if TYPE_CHECKING:
-    from gradwire.later import Later
     from gradwire.tensor import Tensor
 
 MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
 MAX_BYTES = 64 * 2**20
 """Bytes of arrays recorded before they are sent by themselves."""
-FREE_AFTER = 64
-"""Forgotten tensors that are freed between recorded steps rather than at their end."""
-
 _FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
 """Errors after which nobody knows what the host holds, or it holds nothing."""
 
@@ -51,7 +48,7 @@ class Recorder:
         self._lock = RLock()
         self._names = count(first)
         self._pending = Pending()
-        self._forgotten: deque[str] = deque()
+        self._forgotten = Forgotten()
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
@@ -63,11 +60,15 @@ class Recorder:
 
     def new_name(self) -> str:
         """A name that no other tensor of the session has."""
-        return f"t{next(self._names)}"
+        name = f"t{next(self._names)}"
+        if self._later is not None:
+            self._later.names.add(name)
+            self._forgotten.put_aside(name)
+        return name
 
     def forget(self, name: str) -> None:
         """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
-        self._forgotten.append(name)
+        self._forgotten.add(name)
 
     def recording(self) -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises."""
@@ -105,7 +106,7 @@ class Recorder:
         if mode is not None:
             step["grad_mode"] = mode
         with self._lock:
-            if len(self._forgotten) >= FREE_AFTER:
+            if self._forgotten.many:
                 self._record_free()
             at = len(self.journal.entries) if mark is None else mark
             line = users_line()
@@ -116,9 +117,9 @@ class Recorder:
                 self.flush()
 
     def _record_free(self) -> None:
-        names = [self._forgotten.popleft() for _ in range(len(self._forgotten))]
-        at = len(self.journal.entries)
-        self._pending.add({"free": names}, "", at, (), {})
+        names = self._forgotten.take(self._later.names if self._later is not None else frozenset())
+        if names:
+            self._pending.add({"free": names}, "", len(self.journal.entries), (), {})
 
     # sending
 
@@ -131,14 +132,13 @@ class Recorder:
             self._check_usable()
             if self._later is not None:
                 return self._later.look(returns)
-            if self._forgotten:
-                self._record_free()
+            self._record_free()
             pending, self._pending = self._pending, Pending()
             if not pending.steps and not returns:
                 return {}
             try:
                 self._tell_anomaly()
-                found = self.transport.steps(self.id, pending.steps, returns, pending.arrays, data)
+                found = self._sent(pending, returns, data)
             except GradwireError as problem:
                 self._failed(problem, pending)
                 raise
@@ -148,6 +148,15 @@ class Recorder:
             if not self._walks:
                 self.journal.entries.clear()
             return found
+
+    def _sent(self, pending: Pending, returns: Sequence[str], data: bool) -> Values:
+        """Have the steps done; what somebody else freed need not be freed once more."""
+        while True:
+            try:
+                return self.transport.steps(self.id, pending.steps, returns, pending.arrays, data)
+            except GradwireError as problem:
+                if not pending.freed_already(problem):
+                    raise
 
     @contextmanager
     def walking(self) -> Iterator[None]:
@@ -170,25 +179,65 @@ class Recorder:
             finally:
                 self._pending, self._later = later.around, outer
 
-    def take_up(self, later: Pending) -> None:
+    def take_up(self, later: Later) -> None:
         """Record what was kept aside."""
         with self._lock:
-            self._pending.extend(later, len(self.journal.entries))
+            self._pending.extend(later.pending, len(self.journal.entries))
+            self.asked_for(later.names)
 
-    def imagined(self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]) -> Values:
-        """What tensors would be after further steps: tried on a copy, where the host is at hand."""
+    def asked_for(self, names: Iterable[str]) -> None:
+        """What makes these names is recorded now, though it may be kept aside by others."""
+        if self._later is not None:
+            self._later.names.update(names)
+        else:
+            self._forgotten.asked_for(names)
+
+    def put_aside(self, names: Iterable[str]) -> None:
+        """The host is not asked for these names yet."""
+        for name in names:
+            self._forgotten.put_aside(name)
+
+    def abandon(self, later: Later, problem: GradwireError) -> None:
+        """What was kept aside is never done."""
+        with self._lock:
+            self._forgotten.asked_for(later.names)
+            self.give_up(later.pending, problem)
+
+    def give_up(self, pending: Pending, problem: GradwireError, first: int = 0) -> None:
+        """Steps from `first` on are never done."""
+        with self._lock:
+            unfreed, gone = pending.lose(problem, first)
+            self._forgotten.never_made(gone)
+            for name in unfreed:
+                self._forgotten.add(name)
+
+    def imagined(
+        self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str], called: str
+    ) -> Values:
+        """What tensors would be after further steps, tried on a copy; what `called` looks at.
+
+        Where the host is elsewhere it may have no room for a copy, and looking is refused.
+        """
         with self._lock:
             later, own = self._later, self._pending
             if later is not None:
                 self._pending, self._later = later.around, None
             try:
                 self.flush()
-                transport: Any = self.transport
-                found: Values = transport.imagine(self.id, steps, arrays, returns)
+                return self._tried(steps, arrays, returns, called)
             finally:
                 if later is not None:
                     later.around, self._pending, self._later = self._pending, own, later
-            return found
+
+    def _tried(
+        self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str], called: str
+    ) -> Values:
+        try:
+            return self.transport.imagine(self.id, steps, arrays, returns)
+        except GradwireError as problem:
+            if at_hand(self):
+                raise
+            raise looks_at_values(called) from problem
 
     def _tell_anomaly(self) -> None:
         """The host looks for NaN where the program does; what it looks at is sent at once."""
@@ -212,7 +261,7 @@ class Recorder:
         if first < len(pending.marks):
             self.journal.rollback(pending.marks[first])
         self.journal.entries.clear()
-        self._forgotten.extend(pending.lose(problem, first))
+        self.give_up(pending, problem, first)
 
     def _check_usable(self) -> None:
         if self._unusable is not None:

@@ -146,7 +146,7 @@ class Tensor(Elements):
                 warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=2)
             self._grad = None
         elif self._grad is None or self._grad._meta is not meta:
-            self._grad = self._named_gradient(meta)
+            return self._named_gradient(meta)
         return self._grad
 
     @grad.setter
@@ -169,6 +169,7 @@ class Tensor(Elements):
         with session.recording() as recording:
             made = Tensor(session, meta)
             step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
+            assign(self, "_grad", made)  # a hook that is called again finds none of its first call
             session.record(step, [made], mark=recording.mark)  # it gives its operand itself
         return made
 

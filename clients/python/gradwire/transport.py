@@ -78,5 +78,10 @@ class Transport(Protocol):
     ) -> Values:
         """Do the steps, keeping those before one that fails; then read tensors."""
 
+    def imagine(
+        self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
+    ) -> Values:
+        """What tensors would be after some steps: these are done in a copy of the session."""
+
 
 __all__ = ["Arrays", "Received", "Step", "Transport", "Values"]

@@ -392,3 +392,75 @@ def before_a_node_one_of_whose_results_has_no_gradient(torch, see):
     see(x=x)
     a.sin().sum().backward()
     see(x=x)
+
+
+def a_leafs_hook_that_looks_at_the_gradient(torch, see):
+    seen = []
+
+    def logs_then_updates(p):
+        seen.append(p.grad.abs().max().item())
+        p.sub_(p.grad, alpha=0.1)
+        p.grad = None
+
+    def clips(p):
+        if p.grad.norm() > 1:
+            p.grad.div_(p.grad.norm())
+
+    def refuses_nan(p):
+        assert not torch.isnan(p.grad).any()
+        seen.append(bool(torch.isfinite(p.grad).all()))
+
+    def keeps_what_it_made(p):
+        norm = p.grad.norm()
+        seen.append((norm, norm.item()))
+
+    for hook in (
+        lambda p: seen.append(repr(p.grad)),
+        lambda p: seen.append(p.grad.tolist()),
+        lambda p: seen.append(p.grad.norm().item()),
+        lambda p: seen.append(p.grad.detach().norm().item()),
+        lambda p: seen.append(p.detach().sum().item()),
+        clips,
+        refuses_nan,
+        logs_then_updates,
+        keeps_what_it_made,
+    ):
+        q = torch.ones(3, requires_grad=True)
+        q.register_post_accumulate_grad_hook(hook)
+        for _ in range(3):
+            (q * 3).sum().backward()
+            see(seen=seen, calls=len(seen), q=q)
+        see(after=torch.ones(2).sum().item())
+        seen.clear()
+
+
+def leaves_hooks_that_look_one_after_the_other(torch, see):
+    w, b, seen = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True), []
+
+    def scaled(p):
+        p.grad.mul_(torch.tensor([1.0, 2.0, 3.0], dtype=p.dtype))
+        seen.append([(p.grad * i).sum().item() for i in range(3)])
+
+    for p in (w, b):
+        p.register_post_accumulate_grad_hook(scaled)
+    for _ in range(3):
+        (w * b).sin().sum().backward()
+        see(seen=seen, w=w, b=b)
+
+
+def a_hook_that_looks_and_then_raises(torch, see):
+    q, seen = torch.ones(3, requires_grad=True), []
+
+    def hook(p):
+        big = (p.grad.detach() * 2).norm()
+        seen.append(big)
+        if p.grad.abs().max().item() > 2:
+            raise ValueError("too big")
+
+    handle = q.register_post_accumulate_grad_hook(hook)
+    see.error(raises=lambda: (q * 3).sum().backward())
+    handle.remove()
+    q.grad = None
+    seen.clear()
+    (q * 3).sum().backward()
+    see(q=q, after=(q.detach() * 2).tolist())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gradwire.autograd.registered import Registered
-from gradwire.later import at_hand
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace
 from gradwire_engine.errors import error
@@ -62,7 +61,8 @@ class _Inside(Trace):
 
     def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
         """Nothing is sent; tensors can be read where the walk can be tried."""
-        if returns and not at_hand(self.outer):
+        outer: Any = self.outer
+        if returns and isinstance(outer, Trace):
             self._refuse()
         return self._look(returns) if returns else {}
 
@@ -94,6 +94,8 @@ class Run:
         ]
         self.names = [self.trace.new_name() if p is None else p._name for p in self.placeholders]
         self.outputs: list[str] | None = None
+        self.looked = False
+        self._adopted: list[ref[Tensor]] = []
 
     def replaced(self, found: Any) -> tuple[Any, ...]:
         """What the function gave, as the mirrored walk goes on with it."""
@@ -140,7 +142,13 @@ class Run:
                 name = self.session.new_name()
                 keep[tensor._name] = name
                 tensor._name, tensor.session = name, self.session
+                self._adopted.append(reference)
+        self.session.put_aside(keep.values())
         return keep
+
+    def kept(self) -> list[Tensor | None]:
+        """What became a tensor of the session and is still held."""
+        return [reference() for reference in self._adopted]
 
     def step(self, keep: dict[str, str]) -> Step | None:
         """The hook as a step; None where it leaves no trace. keep: names for its tensors."""

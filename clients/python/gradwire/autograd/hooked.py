@@ -2,9 +2,9 @@
 
 The programs are registered at the host for this walk only. What a hook kept of what it saw or made
 becomes a tensor of the session once the host has it. What a hook of a leaf records, whose gradient
-was added, is done after the walk. Where the host is in this process, a hook may look at values: the
-walk is tried on a copy of the session. Elsewhere such a hook is called after the walk, with the
-gradient, and may replace nothing.
+was added, is done after the walk. A hook may look at values: the walk is tried on a copy of the
+session. Where the host is elsewhere that costs requests, so from the next walk on such a hook is
+called after the walk, with the gradient; and it may replace nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.autograd.hook_run import Run
 from gradwire.autograd.registered import Registered, under_way
-from gradwire.later import Later
+from gradwire.later import Later, at_hand
 from gradwire.pending import Pending
 from gradwire.trace import Trace
 from gradwire_engine.errors import GradwireError, error
@@ -35,8 +35,9 @@ class Walk:
         self._runs: list[Run] = []
         self._kept: dict[str, dict[str, str]] = {}
         self._ids: list[str] = []
-        self._later: list[Pending] = []
+        self._later: list[Later] = []
         self._after: list[Callable[[], None]] = []
+        self._far_readers: list[Registered] = []
 
     def arrived(self, hook: Registered, values: Sequence[Any]) -> tuple[Any, ...]:
         """Call a hook, or note that it is to be called after the walk."""
@@ -56,6 +57,10 @@ class Walk:
                 hook.reads = True
             else:
                 self._runs.append(run)
+                if run.looked and not at_hand(self.session):
+                    self._far_readers.append(hook)
+                    if run.outputs is not None:
+                        raise _replaces(hook)
                 return found
         self._observe(hook, values)
         return ()
@@ -70,12 +75,7 @@ class Walk:
             found = hook.call(given)
             parts = found if isinstance(found, tuple | list) else (found,)
             if any(p is not None and all(p is not g for g in given) for p in parts):
-                raise error(
-                    "untraceable",
-                    f"hook {hook.id!r} looks at values and gives a gradient back; it was called "
-                    "after the walk, and can't replace anything there",
-                    "write it in ops alone (torch.where, clamp, …), or return nothing",
-                )
+                raise _replaces(hook)
 
         self._after.append(look)
 
@@ -88,41 +88,54 @@ class Walk:
         if isinstance(session, Trace):
             self._after.append(lambda: hook.call([leaf]))
             return
+        if not hook.reads:
+            self._call_of_leaf(hook, leaf)
+        if hook.reads:
+            self._after.append(lambda: hook.call([leaf]))
+
+    def _call_of_leaf(self, hook: Registered, leaf: Any) -> None:
+        """Call it now; if it can't be shown what it looks at, it is to be called after the walk."""
         self._adopt()
         later = Later(self.session, f"the hook {hook.id}", self._before)
+        self._later.append(later)
         mark = len(self.session.journal.entries)
         try:
-            if not hook.reads:
-                with self.session.putting_off(later), using(grad=self._create_graph):
-                    hook.call([leaf])
-                self._later.append(later.pending)
+            with self.session.putting_off(later), using(grad=self._create_graph):
+                hook.call([leaf])
         except GradwireError as problem:
             if problem.code != "untraceable":
                 raise
             self.session.journal.rollback(mark)
+            self.session.abandon(self._later.pop(), problem)
             hook.reads = True
-        if hook.reads:
-            self._after.append(lambda: hook.call([leaf]))
+        self._far_readers += [hook] * (later.looked and not at_hand(self.session))
 
     def _adopt(self) -> None:
         """What hooks before kept is from now on of the session."""
         for run in self._runs:
             self._kept[run.id] = self._kept.get(run.id, {}) | run.adopt()
 
-    def _before(self) -> list[Step]:
+    def _before(self) -> Pending:
         """The walk as a copy of the session does it, and what is done after it."""
-        steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
-        later = [step for pending in self._later for step in pending.steps]
-        return [*filter(None, steps), self.step, *later]
+        found = Pending()
+        for run in self._runs:
+            step = run.step(self._kept.get(run.id, {}))
+            if step is not None:
+                found.steps.append(step)
+        found.steps.append(self.step)
+        for later in self._later:
+            found.steps += later.pending.steps
+            found.arrays |= later.pending.arrays
+        return found
 
     def look(self, run: Run, names: Sequence[str]) -> Values:
         """Values that a hook under way looks at: seen in a walk of a copy of the session."""
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
         *before, walk = [run.step(self._kept.get(run.id, {})) for run in self._runs] + [self.step]
-        outputs, run.outputs = run.outputs, None
+        outputs, run.outputs, run.looked = run.outputs, None, True
         steps = [*filter(None, [*before, run.step(keep), walk])]
         run.outputs = outputs
-        found = self.session.imagined(steps, {}, list(keep.values()))
+        found = self.session.imagined(steps, {}, list(keep.values()), run.trace.called)
         return {name: found[keep[name]] for name in names}
 
     @contextmanager
@@ -142,27 +155,53 @@ class Walk:
             step = run.step(self._kept[run.id])
             if step is not None:
                 self._ids.append(run.id)
-                self.session.record(step, mark=mark)
+                self.session.record(step, run.kept(), mark=mark)
+                self.session.asked_for(self._kept.pop(run.id).values())
 
     def unregister(self, mark: int) -> None:
         """Record the steps that go after it."""
         for key in self._ids:
             self.session.record({"unhook": key}, mark=mark)
-        for pending in self._later:
-            self.session.take_up(pending)
+        while self._later:
+            self.session.take_up(self._later.pop(0))
 
-    def failed(self) -> None:
-        """The request failed: what it left registered is taken away."""
+    def failed(self, problem: BaseException) -> None:
+        """What wasn't recorded yet is given up; what the request left registered is taken away."""
+        self._give_up(problem if isinstance(problem, GradwireError) else _raised(problem))
         for key in self._ids:
             with suppress(GradwireError):
                 self.session.record({"unhook": key})
                 self.session.flush()
 
+    def _give_up(self, problem: GradwireError) -> None:
+        for later in self._later:
+            self.session.abandon(later, problem)
+        adopted = Pending()
+        for run in self._runs:
+            if run.id in self._kept:
+                adopted.add({"keep": self._kept[run.id]}, "", 0, run.kept(), {})
+        self.session.give_up(adopted, problem)
+
     def finish(self) -> None:
         """Call what waited for the walk."""
+        for hook in self._far_readers:
+            hook.reads = True  # from the next walk on it waits for the end, in place of a copy
         with using(grad=self._create_graph):
             for call in self._after:
                 call()
+
+
+def _replaces(hook: Registered) -> GradwireError:
+    return error(
+        "untraceable",
+        f"hook {hook.id!r} looks at values and gives a gradient back; the host is elsewhere, and "
+        "such a hook can't replace anything there",
+        "write it in ops alone (torch.where, clamp, …), or return nothing",
+    )
+
+
+def _raised(problem: BaseException) -> GradwireError:
+    return error("untraceable", f"a hook raised {type(problem).__name__}", "mend the hook")
 
 
 __all__ = ["Walk"]

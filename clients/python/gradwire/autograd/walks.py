@@ -123,8 +123,8 @@ def _walking(session: Session, create_graph: bool, step: Step) -> Iterator[Walk]
     walk = Walk(session, create_graph, step)
     try:
         yield walk
-    except BaseException:
-        walk.failed()
+    except BaseException as problem:
+        walk.failed(problem)
         raise
     walk.finish()
 
