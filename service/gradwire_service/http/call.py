@@ -32,7 +32,7 @@ from gradwire_service.http.codec import (
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
-    from gradwire_service.http.idempotency import Place
+    from gradwire_service.http.idempotency.replies import Place
     from gradwire_service.http.route import Route
     from gradwire_service.http.service import Service
     from gradwire_service.http.tenant import Tenant

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from gradwire_service.http.service import Service
     from gradwire_service.http.tenant import Tenant
 
-EVERYBODY, OPERATOR = "*", "operator"
-"""Who asks where no keys are configured, and the tenant whose keys show the whole server."""
 BUCKETS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """Upper bounds of the histogram of durations, in seconds."""
 
@@ -122,8 +120,7 @@ def exposition(service: Service, tenant: Tenant) -> tuple[bytes, str]:
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
     from prometheus_client.registry import Collector
 
-    whole = tenant.name in (EVERYBODY, OPERATOR)
-    tenants = list(service.tenants) if whole else [tenant]
+    tenants = list(service.tenants) if tenant.whole else [tenant]
     shown = Exposition(tenants, [tenant.metrics for tenant in tenants])
 
     class Now(Collector):

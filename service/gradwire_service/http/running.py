@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_service.http.openapi import DATA, Doc, Query
+from gradwire_service.http.openapi import DATA, Doc
 
 STORED = ("storage_unavailable", "storage_full")
 GONE = ("session_not_found", "session_closed", "session_expired", "session_damaged", *STORED)
@@ -14,8 +14,6 @@ RUN = (
     "dtype_mismatch", "not_scalar", "requires_no_grad", "unused_input", "invalid_argument",
     "numerical_error", "invalid_source", "memory_limit", "deadline_exceeded", "not_acceptable",
 )  # fmt: skip
-LIMIT = Query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": 1000}, 100)
-CURSOR = Query("cursor", "Where the last page ended: its `next`.", {"type": "string"}, "42")
 
 
 def run(reply: str, body: Any, example: Any, tag: str = "steps") -> Doc:

@@ -24,13 +24,12 @@ from gradwire_service.host.executor import Executor
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
-from gradwire_service.http.again import HEADER, answered_once
 from gradwire_service.http.call import WHOLE, Answer, Call, Hangup
+from gradwire_service.http.idempotency.once import HEADER, answered_once
 from gradwire_service.http.log import Log
-from gradwire_service.http.metrics import EVERYBODY
 from gradwire_service.http.patience import Patience
 from gradwire_service.http.route import Route
-from gradwire_service.http.tenant import Tenant, Tenants
+from gradwire_service.http.tenant import EVERYBODY, Tenant, Tenants
 from gradwire_service.http.turns import Turns
 from gradwire_service.keys import Ring
 

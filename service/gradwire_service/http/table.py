@@ -14,9 +14,10 @@ from gradwire_service.host.protocol import (
     TensorBody,
 )
 from gradwire_service.http.openapi import DATA, Doc, Query
+from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
 from gradwire_service.http.routes import optimizers, pages, server, sessions, steps, tensors
-from gradwire_service.http.running import CURSOR, GONE, LIMIT, STORED, run
+from gradwire_service.http.running import GONE, STORED, run
 from gradwire_service.http.table_programs import program_routes, transform_routes
 
 SESSION = "/v1/sessions/{id}"
@@ -83,7 +84,7 @@ def _sessions() -> list[Route]:
         ),
         Route(
             "/v1/sessions", "GET", sessions.list_sessions,
-            Doc(tag, "SessionsReply", query=(LIMIT, CURSOR), errors=("invalid_request",)),
+            Doc(tag, "SessionsReply", query=PAGE, errors=("invalid_request",)),
         ),
         Route(SESSION, "GET", sessions.read_session, Doc(tag, "SessionReply", errors=GONE)),
         Route(

@@ -7,9 +7,10 @@ from typing import Any
 from gradwire_service.host.protocol import Program
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.http.openapi import Doc
+from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
 from gradwire_service.http.routes import applied, programs, transforms
-from gradwire_service.http.running import CURSOR, LIMIT, STORED, run
+from gradwire_service.http.running import STORED, run
 
 PROGRAM = "/v1/programs/{id}"
 EXAMPLE = {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]}
@@ -40,7 +41,7 @@ def program_routes() -> list[Route]:
     tag, missing = "programs", ("program_not_found", *STORED)
     made = ("memory_limit", "tensor_not_found", "op_not_found", "invalid_argument",
             "invalid_source", *missing)  # fmt: skip
-    page = Doc(tag, "ProgramsReply", query=(LIMIT, CURSOR), errors=("invalid_request",))
+    page = Doc(tag, "ProgramsReply", query=PAGE, errors=("invalid_request",))
     return [
         Route(
             "/v1/programs", "POST", programs.create_program,

@@ -14,10 +14,13 @@ from gradwire_service.host.host import Above, Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.pool import Pool
 from gradwire_service.host.rates import Bucket
-from gradwire_service.http.idempotency import Kept, Place, Replies
+from gradwire_service.http.idempotency.replies import Kept, Place, Replies
 from gradwire_service.http.metrics import Metrics
 from gradwire_service.http.seen import Seen
 from gradwire_service.http.turns import Queue
+
+EVERYBODY, OPERATOR = "*", "operator"
+"""Who asks where no keys are configured, and the tenant whose keys show the whole server."""
 
 
 class Tenant:
@@ -34,6 +37,11 @@ class Tenant:
         self.metrics = Metrics()
         self.seen = Seen()
         self.queue = Queue()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is told of the whole server."""
+        return self.name in (EVERYBODY, OPERATOR)
 
     def admit(self, now: float) -> None:
         """Count a request; rate_limited where there are too many, or they computed too long."""

@@ -12,9 +12,8 @@ from gradwire_service.host.protocol.names import LiteralOrName, Out, Written
 from gradwire_service.host.protocol.step import StepPart
 
 Strategy = OneOf["forward-mode", "reverse-mode"]
-DERIVATIVES = ("value_and_grad", "vjp", "jvp", "hvp", "vhp", "jacobian", "hessian")
-"""Transforms whose results may be tensors of a session."""
 Derivative = OneOf["value_and_grad", "vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"]
+"""Transforms whose results may be tensors of a session."""
 ProgramId = Annotated[str, Field(min_length=1, max_length=64)]
 _ID = "p_0f4c2ba1d7e95836a1b2c3d4e5f60718"
 

@@ -12,20 +12,19 @@ from gradwire_engine.errors import GradwireError
 from gradwire_service.host.programs import Stored
 from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.again import kept_of, told
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.durable.awake import put_aside, snapshot_of, wake
 from gradwire_service.http.durable.change import Pace
 from gradwire_service.http.durable.kept import Keeping
 from gradwire_service.http.durable.lasting import Lasting, damaged, refused
 from gradwire_service.http.durable.programs import forget_needless, gone, model_of, row_of
-from gradwire_service.http.metrics import EVERYBODY
+from gradwire_service.http.idempotency.once import kept_of, told
+from gradwire_service.http.tenant import EVERYBODY, Tenant, Tenants
 from gradwire_service.store import Entry, Found, SessionRow, Store
 from gradwire_service.store.rows import ProgramRow
 
 if TYPE_CHECKING:
     from gradwire_service.http.log import Log
-    from gradwire_service.http.tenant import Tenant, Tenants
 
 _BETWEEN = 60.0
 """Seconds between looks for what nobody needs any more."""

@@ -8,7 +8,7 @@ from hashlib import sha256
 import orjson
 
 from gradwire_service.host.limits import Limits
-from gradwire_service.http.idempotency import Kept, Place
+from gradwire_service.http.idempotency.replies import Kept, Place
 from gradwire_service.store import Entry, Reply, Store, Unavailable
 from gradwire_service.store.rows import ProgramRow
 from gradwire_service.store.schema import programs, replies

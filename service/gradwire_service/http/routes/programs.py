@@ -8,8 +8,7 @@ from gradwire_service.host.programs import Stored
 from gradwire_service.host.protocol import Program
 from gradwire_service.http.call import SMALL, Answer, Call
 from gradwire_service.http.codec import Buffer
-
-_PAGE, _LONGEST_PAGE = 100, 1000
+from gradwire_service.http.paging import page
 
 
 async def create_program(call: Call) -> Answer:
@@ -32,16 +31,7 @@ def _created(call: Call, body: Buffer) -> tuple[Stored, bool]:
 
 async def list_programs(call: Call) -> Answer:
     """Programs, oldest first; `next` is the cursor of what follows, or null."""
-    limit = call.number("limit", _PAGE, 1, _LONGEST_PAGE)
-    after = call.number("cursor", 0, 0, 2**63)
-    found = [s for s in call.host.programs.all() if s.serial > after]
-    more = found[limit - 1].serial if len(found) > limit else None
-    return call.answer(
-        {
-            "items": [stored.brief() for stored in found[:limit]],
-            "next": None if more is None else str(more),
-        }
-    )
+    return call.answer(page(call, call.host.programs.all()))
 
 
 async def read_program(call: Call) -> Answer:

@@ -12,6 +12,7 @@ from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.call import Answer, Call
 from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
 from gradwire_service.http.durable import changing, need_store, patched
+from gradwire_service.http.paging import page
 
 if TYPE_CHECKING:
     from gradwire_service.http.durable.keeper import Keeper, New
@@ -22,7 +23,6 @@ FORMATS = {
     "mermaid": "text/vnd.mermaid; charset=utf-8",
     "svg": "image/svg+xml",
 }
-_PAGE, _LONGEST_PAGE = 100, 1000
 
 
 async def create_session(call: Call) -> Answer:
@@ -84,12 +84,7 @@ async def snapshot_session(call: Call) -> Answer:
 
 async def list_sessions(call: Call) -> Answer:
     """Sessions, oldest first; `next` is the cursor of what follows, or null."""
-    limit = call.number("limit", _PAGE, 1, _LONGEST_PAGE)
-    after = call.number("cursor", 0, 0, 2**63)
-    found = [s for s in call.host.sessions() if s.serial > after]
-    items = [session.brief() for session in found[:limit]]
-    more = found[limit - 1].serial if len(found) > limit else None
-    return call.answer({"items": items, "next": None if more is None else str(more)})
+    return call.answer(page(call, call.host.sessions()))
 
 
 async def read_session(call: Call) -> Answer:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.http import problem
 from gradwire_service.http.call import SMALL, Answer
-from gradwire_service.http.idempotency import LONGEST_KEY, UNTOUCHED, Kept, Place, too_large
+from gradwire_service.http.idempotency.replies import (
+    LONGEST_KEY,
+    UNTOUCHED,
+    Kept,
+    Place,
+    too_large,
+)
 
 if TYPE_CHECKING:
     from gradwire_service.http.call import Call

@@ -1,0 +1,1 @@
+"""Idempotency-Key: a request is run once, and answered as often as it comes."""

@@ -1,0 +1,39 @@
+"""Lists in pages: the query that asks for one, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeVar
+
+from gradwire_service.http.call import Call
+from gradwire_service.http.openapi import Query
+
+_USUAL, _LONGEST = 100, 1000
+PAGE = (
+    Query(
+        "limit", "At most so many.",
+        {"type": "integer", "minimum": 1, "maximum": _LONGEST, "default": _USUAL}, _USUAL,
+    ),
+    Query("cursor", "Where the last page ended: its `next`.", {"type": "string"}, "42"),
+)  # fmt: skip
+
+
+class Listed(Protocol):
+    """What stands in lists. serial: counts up from one to the next that was made."""
+
+    @property
+    def serial(self) -> int: ...
+
+    def brief(self) -> dict[str, Any]: ...
+
+
+T = TypeVar("T", bound=Listed)
+
+
+def page(call: Call, listed: Iterable[T]) -> dict[str, Any]:
+    """Those of the page that the query asks for; `next` is the cursor of what follows, or None."""
+    limit = call.number("limit", _USUAL, 1, _LONGEST)
+    after = call.number("cursor", 0, 0, 2**63)
+    found = [one for one in listed if one.serial > after]
+    more = str(found[limit - 1].serial) if len(found) > limit else None
+    return {"items": [one.brief() for one in found[:limit]], "next": more}
