@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from tests.service.conftest import Client, Running
-from tests.service.test_http_lanes import SLOW, begin
+from tests.service.test_http_lanes import SLOW, begin, finish
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.call import Call
@@ -102,6 +102,21 @@ def test_a_client_that_hangs_up_cancels(server: Running, session: Client) -> Non
     assert session.data("x") == 0.0  # as before
     assert time.monotonic() - began < 5
     assert server.service.executor.waiting == 0
+
+
+def test_who_hangs_up_before_a_thread_is_free_cancels(serve: Callable[..., Running]) -> None:
+    server = serve(workers=1)
+    first, second = server.session(), server.session()
+    busy = begin(server, first, *SLOW, *SLOW)
+    time.sleep(0.2)
+    waits = begin(server, second, *SLOW * 40)
+    time.sleep(0.2)
+    waits.close()
+    finish(busy)
+    until = time.monotonic() + 5
+    while server.service.executor.waiting:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_a_request_that_nobody_waits_for_is_forgotten(server: Running, session: Client) -> None:

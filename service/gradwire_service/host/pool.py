@@ -40,6 +40,12 @@ class Share:
         self.spent = 0.0
 
 
+def _seen(future: asyncio.Future[Any]) -> None:
+    """An error that nobody waits for any more is nothing to complain about."""
+    if not future.cancelled():
+        future.exception()
+
+
 class Pool:
     """Threads for an event loop, and the shares of those who use them.
 
@@ -76,6 +82,7 @@ class Pool:
             others = [s.spent for s in self._shares if s.running or s.waiting]
             share.spent = max(share.spent, min(others, default=share.spent))
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_seen)
         share.waiting.append(Task(work, future, used))
         self._start()
         return future

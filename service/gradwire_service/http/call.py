@@ -210,6 +210,8 @@ class Call:
         """How long the request may compute, and until when if the caller says so."""
         if self._until is None:
             self._until = Deadline(self.host.limits.seconds, self._timeout())
+            if self.gone:  # before a thread came to ask
+                self._until.give_up()
         return self._until
 
     def _timeout(self) -> float:
@@ -375,9 +377,9 @@ class Call:
     def _give_up(self) -> None:
         if self.place is not None and self.tenant.replies.waiting.get(self.place):
             return
+        self.gone = True
         if self._until is not None:
             self._until.give_up()
-        self.gone = True
         self.task.cancel()
 
     def _length(self) -> int | None:
