@@ -132,7 +132,10 @@ def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> C
         faults = draw.choice(FAULTS) if number else ""
         server = Process(data, **_ENVIRONMENT, GRADWIRE_FAULTS="")
         program_id = server.client.post("/v1/programs", json=PROGRAM).json()["id"]
-        _look(server, clients)
+        try:
+            _look(server, clients)
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}\n{server.said()}") from problem
         if number == kills:
             server.stop()
             break
@@ -212,4 +215,4 @@ def _work_until_killed(
             thread.join(60)
     for client in clients:
         if client.wrong is not None:
-            raise client.wrong
+            raise AssertionError(f"{client.wrong}\n{server.said()}") from client.wrong

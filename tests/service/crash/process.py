@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import httpx
 
@@ -19,11 +20,13 @@ class Process:
     """`gradwire serve --data DATA` on a free port of this machine."""
 
     def __init__(self, data: str, options: tuple[str, ...] = (), **environment: str) -> None:
-        command = [str(GRADWIRE), "serve", "--port", "0", "--log", "none", "--data", data, *options]
+        command = [str(GRADWIRE), "serve", "--port", "0", "--log", "json", "--data", data, *options]
+        self._log = TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
+        self._text = ""
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._log,
             text=True,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
         )
@@ -31,13 +34,21 @@ class Process:
         line = self.process.stdout.readline()
         if not line.startswith("gradwire listens on "):
             self.stop()
-            raise AssertionError(f"the server didn't start: {line}{self.said}")
+            raise AssertionError(f"the server didn't start: {line}{self.said()}")
         self.url = line.split()[-1]
         self.client = httpx.Client(base_url=self.url, timeout=60)
 
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    def said(self) -> str:
+        """What it complained of: failures with their tracebacks, none of the requests."""
+        if not self._log.closed:
+            self._log.seek(0)
+            self._text = self._log.read()
+        lines = self._text.splitlines()
+        return "\n".join(line for line in lines if '"event":"request"' not in line)
 
     def kill(self) -> None:
         """As the kernel does it: nothing of the process runs any more."""
@@ -50,7 +61,9 @@ class Process:
     def _end(self, how: signal.Signals) -> int:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        _, self.said = self.process.communicate(timeout=60)
+        self.process.communicate(timeout=60)
+        self.said()
+        self._log.close()
         client = getattr(self, "client", None)
         if client is not None:
             client.close()
