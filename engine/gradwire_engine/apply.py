@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.call import Call, find_call
+from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
@@ -106,7 +107,7 @@ def run(call: Call, arrays: list[Any]) -> Any:
     except GradwireError:
         raise
     except np.linalg.LinAlgError as problem:
-        raise error("numerical_error", f"{call.op.name}: {problem}") from problem
+        raise error("numerical_error", f"{_named(call)}{problem}") from problem
     except IndexError as problem:
         raise _unfit(call, problem, IndexError) from problem
     except (ValueError, TypeError, OverflowError) as problem:
@@ -116,7 +117,7 @@ def run(call: Call, arrays: list[Any]) -> Any:
     except MemoryError as problem:
         raise error(
             "memory_limit",
-            f"{call.op.name}: the result would take {call.nbytes} bytes, which are not to be had",
+            f"{_named(call)}the result would take {call.nbytes} bytes, which are not to be had",
             "work on smaller tensors",
         ) from problem
 
@@ -130,6 +131,11 @@ def _unfit(call: Call, problem: Exception, raised: type[Exception] | None = None
         "give operands of shapes, dtypes and values that the op takes",
         raised=raised,
     )
+
+
+def _named(call: Call) -> str:
+    """How an error begins: with the op's name, unless only other ops know it by that."""
+    return f"{call.op.name}: " if call.op.name in CATALOGUE else ""
 
 
 def _operand(arg: Any, state: State, flat: list[Any]) -> Any:

@@ -99,9 +99,11 @@ def _scores(xp: Any, q: Array, k: Array, rows: slice, causal: bool) -> Array:
 
 def _softmax(xp: Any, scores: Array, logs: Array) -> None:
     top = scores.max(axis=1, keepdims=True)
+    top[top == -xp.inf] = 0  # of a row that sees nothing all weights are 0
     scores -= top
     xp.exp(scores, out=scores)
     total = xp.einsum("ij->i", scores)[:, None]
+    total[total == 0] = 1
     scores /= total
     xp.log(total, out=logs)
     logs += top

@@ -155,12 +155,26 @@ def _taps(xp: Any, grid: Array, shape: tuple[int, ...], how: Sampling) -> Taps:
         x, move = _inside(xp, x, sizes, how)
         move *= scale
     cell = xp.rint(x) if how.mode == "nearest" else xp.floor(x)
-    cell[~(xp.abs(cell) < FAR)] = -FAR
+    if how.mode != "bicubic":
+        cell[~(xp.abs(cell) < FAR)] = -FAR
     x -= cell
     offsets, shares, slopes = _shares(xp, x, how.mode)
     slopes *= move[:, None]
-    at = cell.astype(xp.int64)[:, None] + xp.asarray(offsets)[:, None]
+    at = cell[:, None] + xp.asarray(offsets, cell.dtype)[:, None]
+    at = _brought(xp, at, sizes[:, None], how).astype(xp.int64)
     return Taps(_flat(xp, at, shape[2:], shape[0], how), shares, slopes)
+
+
+def _brought(xp: Any, at: Array, sizes: Array, how: Sampling) -> Array:
+    """Elements (axes, taps, places) far outside, at places nearer by that are read alike."""
+    far = ~(xp.abs(at) < FAR)
+    if not far.any():
+        return at
+    if how.padding == "reflection":
+        period = xp.maximum(2 * (sizes - 1 if how.corners else sizes), 1)
+        at = xp.where(far, xp.fmod(at, period), at)
+    at = xp.where(at > FAR, FAR, at)
+    return xp.where(at > -FAR, at, -FAR)
 
 
 @lru_cache(maxsize=256)

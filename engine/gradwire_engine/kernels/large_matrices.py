@@ -35,6 +35,9 @@ def singular(xp: Any, A: Array, full_matrices: bool) -> tuple[Array, Array, Arra
     """U, S and Vh of A = U diag(S) Vh."""
     if not _large(A):
         u, s, vh = xp.linalg.svd(A, full_matrices)
-    else:
+        return u, s, vh
+    try:
         u, s, vh = xp.scipy_linalg.svd(A, full_matrices, check_finite=False)
+    except ValueError as problem:  # what LAPACK says of NaN
+        raise np.linalg.LinAlgError("SVD did not converge") from problem
     return u, s, vh

@@ -16,6 +16,7 @@ from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.expand import sum as summed
 from gradwire_engine.ops.matmul import matmul
+from gradwire_engine.ops.reduce import all
 from gradwire_engine.ops.sequences import arange_from
 from gradwire_engine.ops.softmax import softmax
 from gradwire_engine.rule import vjp
@@ -28,6 +29,13 @@ def causal_mask(query: Any, rows: int, columns: int) -> Any:
     return reshape(row, (rows, 1)) >= arange_from(0, columns, device=query.device)
 
 
+def safe_softmax(scores: Any) -> Any:
+    """softmax over the last axis; zeros where every score is -inf."""
+    last = scores.ndim - 1
+    blind = all(scores == -inf, (last,), True)
+    return where(blind, 0, softmax(where(blind, 0, scores), last))
+
+
 def _gradients(
     g: Any, query: Any, key: Any, value: Any, out: Any, logs: Any, causal: bool, scale: float
 ) -> tuple[Any, Any, Any]:
@@ -37,7 +45,7 @@ def _gradients(
     if causal:
         scores = where(causal_mask(query, *scores.shape[-2:]), scores, -inf)
     last = scores.ndim - 1
-    weights = softmax(scores, last)
+    weights = safe_softmax(scores)
     slopes = matmul(g, mT(value))
     slopes = mul(weights, sub(slopes, summed(mul(slopes, weights), (last,), True)))
     return mul(matmul(slopes, key), scale), matmul(mT(slopes), scaled), matmul(mT(weights), g)

@@ -9,15 +9,13 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul
-from gradwire_engine.ops.attended import attended, causal_mask
+from gradwire_engine.ops.attended import attended, causal_mask, safe_softmax
 from gradwire_engine.ops.axes import mT, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.dropout import dropout
 from gradwire_engine.ops.expand import expand, reshape
 from gradwire_engine.ops.loss import F
 from gradwire_engine.ops.matmul import matmul
-from gradwire_engine.ops.reduce import all
-from gradwire_engine.ops.softmax import softmax
 
 
 def _check_shapes(query: Any, key: Any, value: Any) -> None:
@@ -59,13 +57,6 @@ def masked(scores: Any, mask: Any) -> Any:
     return where(mask, scores, -inf) if mask.dtype.kind == "b" else scores + mask
 
 
-def _safe_softmax(scores: Any) -> Any:
-    """softmax over the last axis; zeros where every score is masked."""
-    last = scores.ndim - 1
-    blind = all(scores == -inf, (last,), True)
-    return where(blind, 0, softmax(where(blind, 0, scores), last))
-
-
 @composite(space=F, random=True)
 def scaled_dot_product_attention(
     query: Array,
@@ -87,17 +78,14 @@ def scaled_dot_product_attention(
         )
     if enable_gqa:
         key, value = (_repeated(x, query.shape[-3]) for x in (key, value))
-    factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1 / sqrt(query.shape[-1] or 1) if scale is None else scale
     plain = attn_mask is None and not dropout_p and query.dtype.kind in "fV"
     if plain and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and 0 not in key.shape:
         return attended(query, key, value, is_causal, float(factor))[0]
     scores = matmul(mul(query, factor), mT(key))
     if is_causal:
         attn_mask = causal_mask(query, *scores.shape[-2:])
-    if attn_mask is None:
-        weights = softmax(scores, scores.ndim - 1)
-    else:
-        weights = _safe_softmax(masked(scores, attn_mask))
+    weights = safe_softmax(scores if attn_mask is None else masked(scores, attn_mask))
     if dropout_p:
         weights = dropout(weights, dropout_p, True)
     return matmul(weights, value)

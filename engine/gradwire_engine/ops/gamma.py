@@ -61,7 +61,7 @@ def polygamma(xp: Any, n: int, input: Array) -> Array:
     scale = scale if n % 2 else -scale
     found = xp.multiply(xp.special.zeta(xp.asarray(n + 1, input.dtype), input), scale)
     # As in torch, whose zeta is NaN there; the first order is a function of its own.
-    return found if n == 1 else xp.where(xp.equal(input, xp.inf), xp.nan, found)
+    return xp.where(xp.equal(input, -xp.inf if n == 1 else xp.inf), xp.nan, found)
 
 
 @composite("polygamma", inplace=True)

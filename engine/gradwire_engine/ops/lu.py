@@ -121,7 +121,7 @@ def _pivots(order: list[int], count: int) -> list[int]:
 
 
 def _factored(xp: Any, a: Array) -> tuple[Array, Array]:
-    p, low, up = xp.scipy_linalg.lu(a)
+    p, low, up = xp.scipy_linalg.lu(a, check_finite=False)
     packed = xp.zeros(a.shape, a.dtype)
     k = min(a.shape)
     packed[:, :k] += xp.tril(low, -1)
