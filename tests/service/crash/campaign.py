@@ -139,7 +139,8 @@ def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> C
         if number == kills:
             server.stop()
             break
-        clients = _changed(draw, server, host, clients)
+        before, clients = clients, _changed(draw, server, host, clients)
+        counts += sum([c.counts for c in before if c not in clients], Counter())
         if faults:  # what is looked at above has to be answered; from here on anything may happen
             server.stop()
             server = Process(data, **_ENVIRONMENT, GRADWIRE_FAULTS=faults)
