@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -65,6 +65,35 @@ def test_every_operation_is_described_with_examples(name: str, operation: dict[s
                 schema(model).validate(content["example"])
         if status >= "400":
             assert all(CODES[c].status == int(status) for c in response["description"].split(", "))
+
+
+@pytest.mark.parametrize(("name", "operation"), OPERATIONS, ids=[name for name, _ in OPERATIONS])
+def test_what_holds_for_many_operations(name: str, operation: dict[str, Any]) -> None:
+    """Keys, retries, and refusals of those who ask too much."""
+    method, path = name.split()
+    work, changes = path.startswith("/v1/"), path.startswith("/v1/") and method != "GET"
+    headers = {p["name"] for p in operation["parameters"] if p["in"] == "header"}
+    assert ("Idempotency-Key" in headers) == changes
+    responses = operation["responses"]
+    codes = {code: r for s in responses if s >= "400" for r in [responses[s]]
+             for code in r["description"].split(", ")}  # fmt: skip
+    assert ("idempotency_conflict" in codes) == changes
+    assert {"rate_limited", "unauthorized", "shutting_down"} <= codes.keys() or not work
+    assert "overloaded" in codes
+    for code in ("rate_limited", "overloaded", "shutting_down", "storage_unavailable"):
+        assert code not in codes or "Retry-After" in codes[code]["headers"]
+    wants_key = work or path == "/metrics"
+    assert operation["security"] == ([{"key": []}, {}] if wants_key else [])
+    assert DOCUMENT["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+
+
+def test_what_wants_a_key_is_said(serve: Callable[..., Running]) -> None:
+    http = serve(keys=["a-key-of-the-tests"]).client
+    for name, operation in OPERATIONS:
+        method, path = name.split()
+        path = path.replace("{id}", "none").replace("{name}", "sin").replace("{code}", "internal")
+        refused = http.request(method, path).status_code == 401
+        assert refused == bool(operation["security"]), name
 
 
 @pytest.mark.parametrize("where", [name for name, _ in fields()])
@@ -146,6 +175,10 @@ def test_every_example_of_a_request_is_one(server: Running) -> None:
         model = reply_model(operation, reply.status_code)
         if model is not None:
             schema(model).validate(reply.json())
+            content = operation["responses"][str(reply.status_code)]["content"]
+            shown = content["application/json"]["example"]
+            if "values" in shown:
+                assert shown["values"].keys() == reply.json()["values"].keys(), name
 
 
 def stored_program(server: Running) -> str:

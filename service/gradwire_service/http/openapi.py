@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,9 +13,9 @@ from pydantic.json_schema import models_json_schema
 
 from gradwire_engine.errors import CODES
 from gradwire_service.host.limits import Limits
-from gradwire_service.http import op_schemas
+from gradwire_service.http import everywhere, op_schemas
 from gradwire_service.http.codec import JSON, NPY, SAFETENSORS
-from gradwire_service.http.problem import PROBLEM_JSON
+from gradwire_service.http.problem import PROBLEM_JSON, RETRY
 
 REF = "#/components/schemas/{model}"
 
@@ -37,7 +37,7 @@ class Doc(NamedTuple):
     """What OpenAPI says of a route beside its description.
 
     reply: the name of a reply's model, or a media type and an example of text. errors: codes
-    beside those that every route may answer. also: media types of pictures. again: 200 says that
+    beside those that more routes may answer. also: media types of pictures. again: 200 says that
     the same was there already. snapshot: the body may be one.
     """
 
@@ -67,38 +67,24 @@ DATA = Query(
     {"type": "string", "enum": ["nested", "none", "base64"], "default": "nested"},
     "none",
 )
-REQUEST_ID = {
-    "name": "X-Request-Id",
-    "in": "header",
-    "description": "Your own id for the request; it is logged and sent back. Made where left out.",
-    "required": False,
-    "schema": {"type": "string"},
-    "example": "r_4f1d2c3b5a697887",
-}
-TIMEOUT = {
-    "name": "Gradwire-Timeout",
-    "in": "header",
-    "description": "Seconds that the request may compute; past them it is undone and answered 504.",
-    "required": False,
-    "schema": {"type": "number", "exclusiveMinimum": 0},
-    "example": 10,
-}
-_ALWAYS = ("unauthorized", "shutting_down", "internal")
 _WITH_BODY = (
     "invalid_json", "invalid_body", "request_timeout", "payload_too_large", "limit_exceeded",
     "unsupported_media_type", "invalid_request",
 )  # fmt: skip
 
 
-def operation(path: str, doc: Doc, models: Models) -> dict[str, Any]:
+def operation(path: str, method: str, doc: Doc, models: Models) -> dict[str, Any]:
     """What stands in the operation of a route, beside what FastAPI writes."""
+    once = path.startswith("/v1/") and method != "GET"
+    reply = _response(doc, models, once)
     found: dict[str, Any] = {
-        "parameters": [*_path(path), *map(_query, doc.query), *_headers(doc)],
+        "parameters": [*_path(path), *map(_query, doc.query), *_headers(doc, once)],
         "responses": {
-            **({"200": _response(doc, models)} if doc.again else {}),
-            str(doc.status): _response(doc, models),
-            **_problems(doc),
+            **({"200": reply} if doc.again else {}),
+            str(doc.status): reply,
+            **_problems(doc, everywhere.codes(path, once)),
         },
+        "security": [{"key": []}, {}] if everywhere.wants_key(path) else [],
     }
     if doc.body is not None:
         found["requestBody"] = _body(doc, doc.body)
@@ -115,8 +101,13 @@ def _path(path: str) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _headers(doc: Doc) -> list[dict[str, Any]]:
-    return [REQUEST_ID, TIMEOUT] if "deadline_exceeded" in doc.errors else [REQUEST_ID]
+def _headers(doc: Doc, once: bool) -> list[dict[str, Any]]:
+    deadline = "deadline_exceeded" in doc.errors
+    return [
+        everywhere.REQUEST_ID,
+        *[everywhere.IDEMPOTENCY_KEY] * once,
+        *[everywhere.TIMEOUT] * deadline,
+    ]
 
 
 def _query(query: Query) -> dict[str, Any]:
@@ -143,9 +134,11 @@ def _body(doc: Doc, model: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-def _response(doc: Doc, models: Models) -> dict[str, Any]:
+def _response(doc: Doc, models: Models, once: bool) -> dict[str, Any]:
     header = {"description": "The request's id.", "schema": {"type": "string"}}
     found: dict[str, Any] = {"headers": {"X-Request-Id": header}}
+    if once:
+        found["headers"]["Idempotency-Replayed"] = everywhere.REPLAYED
     if doc.reply is None:
         return found | {"description": "Done; there is nothing to say."}
     if isinstance(doc.reply, tuple):
@@ -157,7 +150,7 @@ def _response(doc: Doc, models: Models) -> dict[str, Any]:
         return found | {"description": "The text.", "content": text}
     model = models[doc.reply]
     content: dict[str, Any] = {
-        JSON: {"schema": {"$ref": REF.format(model=doc.reply)}, "example": _example(model)}
+        JSON: {"schema": {"$ref": REF.format(model=doc.reply)}, "example": _replied(model, doc)}
     }
     binary = [SAFETENSORS] * doc.binary + [NPY] * doc.lone
     content |= {kind: {"schema": {"type": "string", "format": "binary"}} for kind in binary}
@@ -177,9 +170,17 @@ def _example(model: type[BaseModel]) -> Any:
     }
 
 
-def _problems(doc: Doc) -> dict[str, Any]:
+def _replied(model: type[BaseModel], doc: Doc) -> Any:
+    """The example of a reply: of what its request's example names, that alone."""
+    found = _example(model)
+    if isinstance(doc.example, dict) and "return" in doc.example:
+        found = found | {"values": {name: found["values"][name] for name in doc.example["return"]}}
+    return found
+
+
+def _problems(doc: Doc, more: Iterable[str]) -> dict[str, Any]:
     """The errors of a route, by status."""
-    codes = [*doc.errors, *(_WITH_BODY if doc.body else ()), *_ALWAYS]
+    codes = [*doc.errors, *(_WITH_BODY if doc.body else ()), *more]
     by_status: dict[int, list[str]] = {}
     for code in sorted(set(codes)):
         by_status.setdefault(CODES[code].status, []).append(code)
@@ -194,10 +195,13 @@ def _problem(codes: list[str]) -> dict[str, Any]:
         "op": None, "raised": raised.__name__, "request_id": "r_4f1d2c3b5a697887",
     }  # fmt: skip
     schema = {"$ref": REF.format(model="Problem")}
-    return {
+    found: dict[str, Any] = {
         "description": ", ".join(codes),
         "content": {PROBLEM_JSON: {"schema": schema, "example": example}},
     }
+    return found | (
+        {"headers": {"Retry-After": everywhere.RETRY_AFTER}} if RETRY.keys() & codes else {}
+    )
 
 
 @cache
@@ -210,7 +214,7 @@ def document(api: FastAPI) -> dict[str, Any]:
         doc = getattr(route, "doc", None)
         if isinstance(doc, Doc) and isinstance(route, APIRoute):
             method = next(iter(route.methods or ()))
-            found["paths"][route.path][method.lower()] |= operation(route.path, doc, models)
+            found["paths"][route.path][method.lower()] |= operation(route.path, method, doc, models)
             bodies |= {doc.body} - {None}  # type: ignore[arg-type]
     pairs: list[Any] = [(model, "validation") for model in bodies]
     pairs += [(model, "serialization") for model in models.values()]
@@ -221,7 +225,10 @@ def document(api: FastAPI) -> dict[str, Any]:
     schemas["$defs"]["OpStep"]["x-ops"] = [
         {"$ref": REF.format(model=name)} for name in of_ops if name.startswith("op.")
     ]
-    found["components"] = {"schemas": schemas["$defs"] | of_ops}
+    found["components"] = {
+        "schemas": schemas["$defs"] | of_ops,
+        "securitySchemes": everywhere.SECURITY,
+    }
     return found
 
 

@@ -11,16 +11,16 @@ import orjson
 from gradwire_engine.errors import GradwireError, error
 
 PROBLEM_JSON = "application/problem+json"
-_RETRY = {"rate_limited": 1, "overloaded": 1, "shutting_down": 5, "storage_unavailable": 5}
+RETRY = {"rate_limited": 1, "overloaded": 1, "shutting_down": 5, "storage_unavailable": 5}
 """Seconds after which a client may try again, for codes that say so, where nothing is known."""
 
 
 def retry_after(raised: GradwireError) -> int | None:
     """Whole seconds after which the same may go well; None where waiting doesn't help."""
-    if raised.code not in _RETRY:
+    if raised.code not in RETRY:
         return None
     if raised.retry_after is None:
-        return _RETRY[raised.code]
+        return RETRY[raised.code]
     return max(1, ceil(raised.retry_after))
 
 
