@@ -219,7 +219,7 @@ def test_transforms_are_answered_as_at_first(
         assert one.service.host.once.plans.made == 1
         assert one.service.host.once.plans.answered == 3
         for a, reply in zip(points, found, strict=True):
-            one.service.host.once.plans = Plans()
+            one.service.host.once.plans = Plans(Ledger(2**20))
             same(reply, post(one, a))
             assert not one.service.host.once.plans.answered
 
@@ -367,7 +367,7 @@ def test_binary_replies(server: Running) -> None:
 def test_a_plan_asks_for_its_bytes() -> None:
     host = Host()
     request = seasoned(host, SQUARES(1.0))
-    assert host.ledger.held == 0
+    assert host.ledger.held == host.once.plans.nbytes > 0
     with pytest.raises(TooMuchHere):
         host.once.run(request, allowance=1)
     small = Host(Limits(session_bytes=16))
@@ -451,7 +451,28 @@ def test_the_number_of_plans_is_bounded() -> None:
     for size in range(1, 50):
         for _ in range(3):
             host.once.run(request.model_copy(update={"inputs": {"x": [1.0] * size}}))
-    assert len(host.once.plans.all()) == 32
+    plans = host.once.plans
+    assert len(plans.all()) == 32
+    assert host.ledger.held == plans.nbytes == sum(p.nbytes for p in plans.all())
+
+
+def test_plans_are_counted_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    seasoned(host, SQUARES(1.0), 2)
+    one = host.once.plans.nbytes
+    monkeypatch.setattr(plans, "_ALL", 3 * one)
+    for number in range(2, 9):
+        body = {"program": program(f"# {number}\ny = (x * x).sum()", "y"), "inputs": {"x": [1.0]}}
+        request = seasoned(host, body, 2)
+        assert host.ledger.held == host.once.plans.nbytes <= 3 * one
+    assert type(host.once.run(request)) is Filled
+
+
+def test_a_tenant_without_room_gets_no_plan() -> None:
+    host = Host(Limits(tenant_bytes=2**12))
+    request = seasoned(host, SQUARES(1.0))
+    assert type(host.once.run(request)) is dict
+    assert (host.ledger.held, host.once.plans.made) == (0, 0)
 
 
 def test_programs_that_are_alike_are_told_apart(server: Running) -> None:

@@ -40,7 +40,7 @@ class Once:
     def __init__(self, limits: Limits, ledger: Ledger, programs: Programs, fetch: Fetch) -> None:
         self.limits, self.ledger = limits, ledger
         self.programs, self.fetch = programs, fetch
-        self.plans = Plans()
+        self.plans = Plans(ledger)
         self._built: OrderedDict[int, tuple[Model, Program]] = OrderedDict()
 
     def run(

@@ -18,6 +18,7 @@ from gradwire_engine.errors import GradwireError
 from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
 from gradwire_service.host.elements import Array
+from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.memory import Meter
 from gradwire_service.host.reply import Filled, Template
 
@@ -31,6 +32,10 @@ LARGEST_INPUTS = 2**27
 """Bytes of inputs and a plan's values together, beyond which no plan is looked for."""
 _CONSTANTS = 2**16
 """Bytes of constants that a plan may keep."""
+_ALL = 2**26
+"""Bytes that all plans of a tenant may take."""
+_PLAN, _STEP = 2**12, 2**10
+"""Bytes that a plan takes, and each of its steps, as measured, rounded up."""
 _LONG = 2**17
 """Bytes from which on the clock is looked at between a plan's steps."""
 _FINAL = ("deadline_exceeded", "shutting_down")
@@ -46,6 +51,11 @@ class Planned(NamedTuple):
     plan: Plan
     template: Template
 
+    @property
+    def nbytes(self) -> int:
+        """What it takes as long as it is kept, about."""
+        return _PLAN + _STEP * len(self.plan.code.steps) + self.plan.kept
+
 
 class Case:
     """A program with the specs of its inputs: how vectors are read, and plans by their specs."""
@@ -60,6 +70,11 @@ class Case:
         """The plan for vectors like these, or how often there was none."""
         return self.found.get(specs_of(vectors))
 
+    @property
+    def nbytes(self) -> int:
+        """What its plans take."""
+        return sum(p.nbytes for p in self.found.values() if isinstance(p, Planned))
+
 
 class Known:
     """What is known of one program and what is asked of it; `ready` where it has a plan."""
@@ -73,11 +88,15 @@ class Known:
 
 
 class Plans:
-    """What was planned, by program and specs; what was used least lately goes."""
+    """What was planned, by program and specs; what was used least lately goes.
 
-    def __init__(self) -> None:
+    ledger: what plans take is counted there. nbytes: how much that is.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
         self._known: OrderedDict[Any, Known] = OrderedDict()
-        self.made = self.answered = 0
+        self._ledger = ledger
+        self.made = self.answered = self.nbytes = 0
         self._lock = threading.Lock()  # requests run on several threads
 
     def ready(self, key: object) -> Known | None:
@@ -113,36 +132,62 @@ class Plans:
         specs = specs_of(vectors)
         with self._lock:
             known = self._entry(key, owner)
-            found = _case(known, specs_of(inputs), dtypes).found
-            seen = found.get(specs, 0)
+            case = self._case(known, specs_of(inputs), dtypes)
+            seen = case.found.get(specs, 0)
             if type(seen) is not int:
                 return
-            found[specs] = seen + 1
+            case.found[specs] = seen + 1
         if seen + 1 < _OFTEN:
             return
         made = make()
         with self._lock:
-            found[specs] = made
+            if self._known.get(key) is not known or known.cases.get(specs_of(inputs)) is not case:
+                return  # gone while the plan was made
+            if isinstance(case.found.get(specs), Planned):
+                return  # made by another thread
+            if made is not None and not self._counted(made, known):
+                made = None
+            case.found[specs] = made
             known.ready = known.ready or made is not None
             self.made += made is not None
+
+    def _counted(self, made: Planned, keep: Known) -> bool:
+        """Count a plan's bytes; others go for it, but none of this program. False: no room."""
+        while self.nbytes + made.nbytes > _ALL:
+            oldest = next(iter(self._known))
+            if self._known[oldest] is keep:
+                return False
+            self._forget(self._known.pop(oldest))
+        if not self._ledger.take(made.nbytes):
+            return False
+        self.nbytes += made.nbytes
+        return True
+
+    def _forget(self, gone: Known | Case) -> None:
+        """Give back what plans took."""
+        cases = gone.cases.values() if isinstance(gone, Known) else (gone,)
+        freed = sum(case.nbytes for case in cases)
+        self.nbytes -= freed
+        self._ledger.add(-freed)
+
+    def _case(self, known: Known, specs: Specs, dtypes: Mapping[Any, DType]) -> Case:
+        found = known.cases.get(specs)
+        if found is None or len(found.found) >= _SHAPES:
+            if found is not None:
+                self._forget(known.cases.pop(specs))
+            elif len(known.cases) >= _SHAPES:
+                self._forget(known.cases.pop(next(iter(known.cases))))
+            found = known.cases[specs] = Case(dtypes)
+        return found
 
     def _entry(self, key: object, owner: object) -> Known:
         """What is known of a program, from now on if it wasn't."""
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST:
-                self._known.popitem(last=False)
+                self._forget(self._known.popitem(last=False)[1])
             known = self._known[key] = Known(owner)
         return known
-
-
-def _case(known: Known, specs: Specs, dtypes: Mapping[Any, DType]) -> Case:
-    found = known.cases.get(specs)
-    if found is None or len(found.found) >= _SHAPES:
-        if len(known.cases) >= _SHAPES:
-            known.cases.pop(next(iter(known.cases)), None)
-        found = known.cases[specs] = Case(dtypes)
-    return found
 
 
 def specs_of(arrays: Sequence[Array]) -> Specs:
