@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.service.conftest import running
 
 from gradwire_service.settings import Settings
 
@@ -75,9 +76,50 @@ def test_the_health_check_is_the_images(compose: dict[str, Any], name: str) -> N
     assert options == {k.replace("_", "-"): str(v) for k, v in check.items() if k != "test"}
 
 
+def interpolated(text: str, given: dict[str, str]) -> str:
+    """What Compose makes of a value: ${NAME:-other}, ${NAME-other} and ${NAME:+instead}, $NAME."""
+
+    def one(found: re.Match[str]) -> str:
+        name, how, other = found["name"] or found["bare"], found["how"] or "", found["other"] or ""
+        value = given.get(name, "")
+        if how == ":+":
+            return interpolated(other, given) if value else ""
+        left_out = not value if how == ":-" else name not in given
+        return interpolated(other, given) if left_out else value
+
+    pattern = r"\$(?:\{(?P<name>\w+)(?:(?P<how>:-|:\+|-)(?P<other>[^}]*))?\}|(?P<bare>\w+))"
+    return re.sub(pattern, one, text)
+
+
+KEYS = {"GRADWIRE_KEYS": "alice:" + "a" * 24, "GRADWIRE_OPERATOR_KEY": "o" * 24}
+
+
+@pytest.mark.parametrize("given", [{}, KEYS], ids=["open", "with keys"])
+def test_prometheus_may_read_the_metrics_of_all(
+    compose: dict[str, Any], given: dict[str, str]
+) -> None:
+    """The key that Prometheus reads is one that the service knows, as the operator's."""
+    keys = interpolated(compose["services"]["gradwire"]["environment"]["GRADWIRE_KEYS"], given)
+    prometheus = compose["services"]["prometheus"]
+    (job,) = yaml.safe_load((ROOT / "deploy/prometheus.yml").read_text())["scrape_configs"]
+    targets = {config["target"]: config["source"] for config in prometheus["configs"]}
+    source = targets[job["authorization"]["credentials_file"]]
+    sent = interpolated(compose["configs"][source]["content"], given)
+    assert sent
+    with running(keys=Settings(keys=keys).keys) as server:
+        headers = {"authorization": f"Bearer {sent}"}
+        made = {"authorization": f"Bearer {'a' * 24}"}
+        assert server.client.post("/v1/sessions", json={}, headers=made).status_code == 201
+        reply = server.client.get(job["metrics_path"], headers=headers)
+        assert reply.status_code == 200
+        assert "gradwire_sessions 1.0" in reply.text
+        other = server.client.get(job["metrics_path"], headers={"authorization": "Bearer none"})
+        assert other.status_code == (401 if given else 200)
+
+
 def defaults(variables: dict[str, Any]) -> dict[str, str]:
     """The variables as compose hands them on where the user sets nothing."""
-    return {name: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", str(v)) for name, v in variables.items()}
+    return {name: interpolated(str(value), {}) for name, value in variables.items()}
 
 
 @pytest.mark.parametrize("name", OURS)
