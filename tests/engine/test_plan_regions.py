@@ -13,7 +13,7 @@ from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import CATALOGUE, resolve
 from gradwire_engine.families import elementwise
 from gradwire_engine.op import PRIMITIVES
-from gradwire_engine.plan import Plan, PlanCache, explained, plan_of
+from gradwire_engine.plan import Plan, UntraceableError, explained, plan_of
 from gradwire_engine.plan.sweep import Sweep
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec, float32, float64
@@ -151,29 +151,6 @@ def test_a_plan_says_what_it_does() -> None:
     ]
 
 
-def test_a_cache_keeps_so_many_plans_and_those_used_last() -> None:
-    cache, calls = PlanCache(most=2), []
-
-    def double(x: Any) -> list[Any]:
-        calls.append(1)
-        return [x * 2]
-
-    def get(size: int) -> Plan | None:
-        return cache.get("double", double, [Spec((size,), float32, "cpu")])
-
-    one = get(1)
-    assert get(1) is one
-    get(2)
-    get(1)
-    get(3)
-    assert (len(cache), cache.made, cache.found, len(calls)) == (2, 3, 2, 3)
-    assert get(1) is one
-    cache.forget("double")
-    assert len(cache) == 0
-
-
-def test_where_there_can_be_no_plan_that_is_known_too() -> None:
-    cache = PlanCache()
-    for _ in range(2):
-        assert cache.get("draws", lambda x: [resolve("rand")((3,)) * x], [MATRIX]) is None
-    assert (len(cache), cache.found) == (1, 1)
+def test_where_there_can_be_no_plan_that_is_said() -> None:
+    with pytest.raises(UntraceableError):
+        plan_of(lambda x: [resolve("rand")((3,)) * x], [MATRIX])

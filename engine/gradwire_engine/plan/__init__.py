@@ -1,22 +1,22 @@
 """Plans: a function of tensors traced once for given specs, simplified, and run fused.
 
 `plan_of(function, specs)` makes one; `plan.run(arrays)` runs it; `explained(plan)` says what it
-does. `PlanCache` keeps them.
+does. Who needs them again keeps them.
 
 trace: running a function on symbols writes it down. graph: what was written down, as ops. passes:
 each makes a graph smaller. lower, record, probe: kernels taken apart into steps of the array
 library. code: those steps, as data. algebra: fewer of them. legality: what may be done with each
 kind. regions, space: which steps run together over the same elements. sweep, bound, scratch: a
 region block by block. run_numpy: all of it in order. figures: what a graph takes, before it runs.
-cache, explain: the front door.
+planned, explain: the front door.
 """
 
-from gradwire_engine.plan.cache import PlanCache, plan_of
 from gradwire_engine.plan.code import Code
 from gradwire_engine.plan.explain import explained
 from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
 from gradwire_engine.plan.passes import simplified
+from gradwire_engine.plan.planned import plan_of
 from gradwire_engine.plan.run_numpy import Plan
 from gradwire_engine.plan.trace import trace
 from gradwire_engine.symbol import UntraceableError
@@ -25,7 +25,6 @@ __all__ = [
     "Code",
     "Graph",
     "Plan",
-    "PlanCache",
     "UntraceableError",
     "explained",
     "lowered",
