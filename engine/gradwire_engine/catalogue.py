@@ -52,7 +52,10 @@ def resolve(name: str) -> Op:
     if found is None:
         from difflib import get_close_matches  # for a misspelt name only
 
-        near = get_close_matches(name, {*CATALOGUE, *ALIASES, *_BY_LAST_PART}, n=3)
+        bare = name.removeprefix("gradwire.").removeprefix("torch.")
+        bare = bare.removeprefix("nn.functional.").removeprefix("F.")
+        near = get_close_matches(bare, {*CATALOGUE, *ALIASES, *_BY_LAST_PART}, n=3)
+        near = near if find(bare) is None else [bare]
         hint = f"did you mean {' or '.join(near)}?" if near else "GET /v1/ops lists them all"
         raise error("op_not_found", f"there is no op called {name[:100]!r}", hint)
     return found

@@ -60,6 +60,7 @@ CODES: dict[str, Code] = {
     "snapshot_incompatible": Code(422, "Snapshot incompatible", RuntimeError),
     "rate_limited": Code(429, "Rate limited", RuntimeError),
     "overloaded": Code(503, "Overloaded", RuntimeError),
+    "unreachable": Code(503, "Unreachable", ConnectionError),
     "shutting_down": Code(503, "Shutting down", RuntimeError),
     "storage_unavailable": Code(503, "Storage unavailable", RuntimeError),
     "deadline_exceeded": Code(504, "Deadline exceeded", TimeoutError),

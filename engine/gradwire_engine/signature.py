@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.errors import error
-from gradwire_engine.spec import DTYPES, DType
+from gradwire_engine.spec import DTYPES, OTHER_NAMES, DType
 
 # What parameters of ops are annotated with; the names are the keys of KINDS below.
 Arrays = Sequence[Any]
@@ -267,8 +267,15 @@ def _convert(parameter: Parameter, value: Any) -> Any:
         raise Mismatch(
             f"{parameter.name!r} must be {_WANTED.get(parameter.kind, parameter.kind)}"
             f"{' or None' if parameter.optional else ''}, got {_shown(value)}"
+            f"{_meant(value) if parameter.kind == 'dtype' else ''}"
         )
     return converted
+
+
+def _meant(value: Any) -> str:
+    """For torch's other names of dtypes, as 'float': which one it is."""
+    found = OTHER_NAMES.get(value.removeprefix("torch.")) if isinstance(value, str) else None
+    return "" if found is None else f": write {found.name!r}"
 
 
 _BAD = object()

@@ -73,6 +73,12 @@ DTYPES: dict[str, DType] = {
         float16, bfloat16, float32, float64, complex64, complex128,
     )
 }  # fmt: skip
+OTHER_NAMES = {
+    "half": float16, "float": float32, "double": float64, "cfloat": complex64,
+    "cdouble": complex128, "byte": uint8, "char": int8, "short": int16, "int": int32,
+    "long": int64,
+}  # fmt: skip
+"""What torch calls some of them besides; in requests only to tell which one is meant."""
 _FROM_NUMPY: dict[np.dtype, DType] = {d.numpy: d for d in DTYPES.values()}
 _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float64: complex128, float32: complex64, bfloat16: complex64, float16: complex64}

@@ -94,7 +94,7 @@ def run(
 def graph(
     file: Annotated[Path, typer.Argument(help="Steps as JSON (.json), or source text.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A .svg, .dot, .mmd or .json file.")
+        Path | None, typer.Option("--out", "-o", help="A .svg, .dot, .mmd, .md or .json file.")
     ] = None,
     server: Server = None,
 ) -> None:

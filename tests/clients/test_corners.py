@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import gradwire as torch
@@ -333,3 +335,13 @@ def test_an_empty_tensor_is_no_operand_of_its_own_index_copy(session: Session) -
     x = torch.zeros(1, 0)
     with pytest.raises(RuntimeError, match="share memory"):
         x.index_copy_(-1, torch.tensor([1]), x)
+
+
+@pytest.mark.parametrize("wrong", ["x", 3, [None], ["x"]])
+def test_what_a_walk_begins_and_ends_at_must_be_tensors(session: Session, wrong: Any) -> None:
+    x = torch.ones(1, requires_grad=True)
+    for asked in (lambda: torch.autograd.grad(wrong, x), lambda: torch.autograd.backward(wrong)):
+        with pytest.raises(TypeError, match="expected a tensor, a gradient edge"):
+            asked()
+    with pytest.raises(TypeError, match="expected a tensor, a gradient edge"):
+        torch.autograd.grad(x * 2, wrong)

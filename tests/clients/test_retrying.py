@@ -47,10 +47,10 @@ def test_it_gives_up_at_last() -> None:
 @pytest.mark.parametrize(
     ("problem", "raised", "code", "attempts"),
     [
-        (httpx.ConnectError("refused"), ConnectionError, "overloaded", ATTEMPTS),
+        (httpx.ConnectError("refused"), ConnectionError, "unreachable", ATTEMPTS),
         (httpx.RemoteProtocolError("gone"), ConnectionError, "session_damaged", ATTEMPTS),
         (httpx.ReadTimeout("slow"), TimeoutError, "session_damaged", 1),
-        (httpx.ConnectTimeout("slow"), TimeoutError, "overloaded", 1),
+        (httpx.ConnectTimeout("slow"), TimeoutError, "unreachable", 1),
     ],
 )
 def test_a_timeout_is_not_a_refusal(

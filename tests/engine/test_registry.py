@@ -12,7 +12,7 @@ from tests.engine.samples.linalg import HERMITIAN, UP_TO_PHASE
 from tests.engine.trial import Host, Trial, cast, cotangents, host, like, on
 
 from gradwire_engine.backward import grad
-from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.catalogue import CATALOGUE, resolve
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.op import Primitive
 from gradwire_engine.spec import (
@@ -297,3 +297,15 @@ def test_the_catalogue_says_what_the_op_is(name: str) -> None:
         assert overload.doc.endswith("."), overload.doc
         if isinstance(overload, Primitive) and overload.differentiable:
             assert CATALOGUE[name].formula, "it has rules, but no formula that says them"
+
+
+@pytest.mark.parametrize("name", ["torch.relu", "torch.nn.functional.relu", "F.relu"])
+def test_a_name_as_python_writes_it_is_told_from_a_misspelt_one(name: str) -> None:
+    with pytest.raises(GradwireError) as refused:
+        resolve(name)
+    assert refused.value.hint == "did you mean relu?"
+
+
+def test_another_name_of_a_dtype_is_told() -> None:
+    with pytest.raises(TypeError, match="got 'float': write 'float32'"):
+        resolve("ones")((2,), dtype="float")

@@ -291,3 +291,14 @@ def test_a_server_without_a_scheme_is_told_how_to_write_it(tmp_path: Path) -> No
 def test_misspelt_settings_are_named() -> None:
     given = ("GRADWIRE_PROT", "GRADWIRE_PORT", "GRADWIRE_KEY", "HOME")
     assert misspelt(given) == ["GRADWIRE_PROT"]
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    steps = tmp_path / "steps.json"
+    steps.write_text('{"steps": [{"op": "ones", "args": [[2]], "out": "x"}], "return": ["x"]}')
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    refused = run("run", steps, "--server", url)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("unreachable: no answer from")
+    assert "Traceback" not in refused.stderr

@@ -238,6 +238,7 @@ def test_keys(serve: Callable[..., Running]) -> None:
     for headers in ({}, {"authorization": "Bearer three"}, {"authorization": f"Basic {one}"}):
         reply = server.client.post("/v1/sessions", json={}, headers=headers)
         assert reply.json()["code"] == "unauthorized"
+        assert reply.headers["www-authenticate"] == "Bearer"
         assert_problem(reply)
     for key in (one, two):
         headers = {"authorization": f"Bearer {key}"}

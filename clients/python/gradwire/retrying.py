@@ -62,12 +62,12 @@ def _unanswered(problem: httpx.TransportError, url: str) -> GradwireError:
     """No reply: the server refused the connection, or was too slow, or broke it."""
     if isinstance(problem, httpx.ConnectError):
         return error(
-            "overloaded", f"no connection to {url}: {problem}", "is the server running?",
+            "unreachable", f"no connection to {url}: {problem}", "is the server running?",
             raised=ConnectionError,
         )  # fmt: skip
     if isinstance(problem, httpx.ConnectTimeout | httpx.PoolTimeout):
         return error(
-            "overloaded", f"no connection to {url} within the timeout",
+            "unreachable", f"no connection to {url} within the timeout",
             "is the server reachable? a longer timeout may be given to connect()",
             raised=TimeoutError,
         )  # fmt: skip

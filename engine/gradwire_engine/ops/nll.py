@@ -23,7 +23,7 @@ from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.scatter import scatter_at
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
-from gradwire_engine.spec import FLOAT, INTEGER, DType, Shape, Spec
+from gradwire_engine.spec import FLOAT, INTEGER, DType, Shape, Spec, int64, uint8
 
 
 def class_axis(shape: Shape) -> int:
@@ -116,6 +116,12 @@ def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inf
             "dtype_mismatch",
             f"nll_loss: input is {input.dtype.name}, target is {target.dtype.name}",
             "input holds floating scores, target holds class indices such as int64",
+        )
+    if target.dtype not in (int64, uint8):
+        raise error(
+            "dtype_mismatch",
+            f"nll_loss: expected target dtype to be Long or Byte, but got {target.dtype.name}",
+            "convert the target to int64",
         )
     classes = shape[class_axis(shape)]
     if weight is not None and weight.shape != (classes,):

@@ -86,7 +86,7 @@ class There:
             reply = self.client.request(method, path, **fields)
         except httpx.HTTPError as problem:
             raise error(
-                "overloaded", f"no answer from {self.client.base_url}: {problem}",
+                "unreachable", f"no answer from {self.client.base_url}: {problem}",
                 "is the server running?",
             ) from None  # fmt: skip
         if reply.is_error:

@@ -228,6 +228,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "More requests wait than the limit.",
         "Wait as long as the header Retry-After says.",
     ),
+    "unreachable": Explanation(
+        "No server answered: only the SDK and the command line say so, no server does.",
+        "A URL where nothing listens.",
+        "Start the server, or mend the URL.",
+    ),
     "shutting_down": Explanation(
         "The server was asked to end: it finishes what it does and takes nothing new.",
         "A request after SIGTERM.",

@@ -228,6 +228,8 @@ def _problem(
     seconds = problem.retry_after(raised)
     if seconds is not None:
         headers = (*headers, (b"retry-after", b"%d" % seconds))
+    if raised.code == "unauthorized":
+        headers = (*headers, (b"www-authenticate", b"Bearer"))
     body = problem.encoded(raised, call.request_id)
     return Answer(CODES[raised.code].status, problem.PROBLEM_JSON, [body], headers)
 

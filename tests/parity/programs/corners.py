@@ -202,3 +202,16 @@ def places_of_nothing(torch, see):
     see(added=torch.zeros(0, 1).index_add_(1, far, torch.zeros(0, 1)))
     see(copied=torch.zeros(2, 0).index_copy_(0, far, torch.zeros(1, 0)))
     see(least=torch.zeros(2, 0, dtype=torch.complex64).amin(0))
+
+
+def targets_of_ints_that_are_not_long(torch, see):
+    scores, functional = draw(torch, 2, 3), torch.nn.functional
+    for name in ("int8", "int16", "int32", "bool"):
+        target = torch.tensor([0, 1], dtype=getattr(torch, name))
+        see.error(
+            **{
+                f"cross_entropy of {name}": lambda t=target: functional.cross_entropy(scores, t),
+                f"nll_loss of {name}": lambda t=target: functional.nll_loss(scores, t),
+            }
+        )
+    see(byte=functional.cross_entropy(scores, torch.tensor([0, 1], dtype=torch.uint8)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -138,11 +138,21 @@ def _send(session: Session, roots: list[Tensor], walk: Walk, mark: int) -> None:
         t._keep(found[t._name])
 
 
-def _listed(value: Any) -> list[Any]:
-    single = isinstance(value, Tensor | GradientEdge)
-    found = [_place(item) for item in ([value] if single else value)]
+def _listed(value: Any, *, optional: bool = False) -> list[Any]:
+    """As a list. optional: whether None may be among the tensors."""
+    items = [value] if isinstance(value, Tensor | GradientEdge) else value
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise TypeError(_NO_TENSORS + type(value).__name__)
+    found = [_place(item) for item in items]
+    wrong = next((x for x in found if not (isinstance(x, Tensor) or (optional and x is None))), _OK)
+    if wrong is not _OK:
+        raise TypeError(_NO_TENSORS + f"{type(wrong).__name__} in their place")
     inside = innermost()
     return found if inside is None else [inside.lifted(item) for item in found]
+
+
+_NO_TENSORS = "expected a tensor, a gradient edge, or a sequence of them; got "
+_OK = object()
 
 
 def _place(item: Any) -> Any:
@@ -152,7 +162,7 @@ def _place(item: Any) -> Any:
 def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:
     if given is None:
         return None
-    listed = _listed(given)
+    listed = _listed(given, optional=True)
     return None if all(g is None for g in listed) and len(listed) == len(roots) else listed
 
 

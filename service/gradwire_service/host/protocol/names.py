@@ -9,7 +9,7 @@ from typing import Literal as OneOf
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from gradwire_engine.spec import DTYPES
+from gradwire_engine.spec import DTYPES, OTHER_NAMES
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,127}")
 RESERVED = frozenset({"NaN", "Infinity"})
@@ -51,8 +51,11 @@ def _out(value: object) -> str | list[str | None]:
 
 def _dtype(name: str) -> str:
     if name not in DTYPES:
+        meant = OTHER_NAMES.get(name.removeprefix("torch."))
         raise PydanticCustomError(
-            "dtype", "a dtype is one of {names}", {"names": ", ".join(DTYPES)}
+            "dtype",
+            "a dtype is one of {names}" + (", and this one is called {meant}" if meant else ""),
+            {"names": ", ".join(DTYPES), "meant": meant.name if meant else ""},
         )
     return name
 

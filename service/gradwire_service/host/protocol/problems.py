@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from json import dumps
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -100,8 +101,16 @@ def _hint(place: Place, found: ErrorDetails) -> str | None:
     fields = {field.alias or name: field for name, field in place.model.model_fields.items()}
     last = next((part for part in reversed(found["loc"]) if isinstance(part, str)), "")
     if found["type"] == "extra_forbidden":
-        return f"{_did_you_mean(last, fields)}the fields here are {', '.join(fields)}"
+        example = _EXAMPLE if place.model is StepsRequest else ""
+        return f"{_did_you_mean(last, fields)}the fields here are {', '.join(fields)}{example}"
+    if last in STEPS and found["type"] in ("model_type", "model_attributes_type"):
+        field = STEPS[last].model_fields[last]
+        example = dumps({last: (field.examples or [{}])[0]})
+        return f"{field.description} For example {example}"
     return fields[last].description if last in fields else None
+
+
+_EXAMPLE = ', as in {"steps": [{"op": "ones", "args": [[2]], "out": "x"}], "return": ["x"]}'
 
 
 def _explain_word(place: Place, step: object) -> tuple[str, str]:
