@@ -19,6 +19,16 @@ _PER_HEADER = 4
 """Bytes of a header beside its name and value."""
 
 
+class _Dropped(list[tuple[bytes, bytes]]):
+    """Headers behind a body, which mean nothing here: none is kept."""
+
+    def append(self, _: tuple[bytes, bytes]) -> None:
+        """Drop it."""
+
+
+_TRAILERS = _Dropped()
+
+
 class Refused(Exception):
     """Ends the parser's work on a connection."""
 
@@ -66,11 +76,6 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self._count = max(self._count, 1)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Headers behind a body mean nothing here, and aren't kept."""
-        if not self._inside:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         """The head is there: it may be too long even so, where all of it came at once."""
         if self._count > self._limits.header_bytes:
@@ -83,6 +88,7 @@ class Connection(HttpToolsProtocol):
             self._clock.cancel()
             self._clock = None
         super().on_headers_complete()
+        self.headers = _TRAILERS  # the scope has those of the head
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body: what is no body is counted anew."""

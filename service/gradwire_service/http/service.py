@@ -119,7 +119,8 @@ class Service:
         try:
             tenant = self._admit(call)
             if tenant is not None:
-                if not self._turns.now(tenant, began):
+                # Where all are one tenant, nobody is kept from a turn.
+                if self._locked and not self._turns.now(tenant, began):
                     await self._turns.wait(tenant)
                 tenant.admit(began)
                 if HEADER in call.header_names:
