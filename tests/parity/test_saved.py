@@ -13,30 +13,44 @@ pytest.importorskip("torch", reason="make parity installs torch")
 import torch
 from tests.parity.opinfo.run import entries
 from tests.parity.opinfo.saved import drawn, kept_unlike
-from tests.parity.opinfo.saved_unlike import MORE_KEPT_HERE, TORCH_KEEPS_MORE
+from tests.parity.opinfo.saved_unlike import MORE_KEPT_HERE, NOT_TOLD_HERE, TORCH_KEEPS_MORE
 from tests.parity.opinfo.stand import Unlike
 
 import gradwire
 
-UNLIKE = {*MORE_KEPT_HERE, *TORCH_KEEPS_MORE}
+UNLIKE = {*MORE_KEPT_HERE, *NOT_TOLD_HERE, *TORCH_KEEPS_MORE}
 HELD = [n for n, op in entries().items() if op.supports_autograd and n not in UNLIKE]
 SAMPLES = 2
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_the_same_writes_are_refused(name: str) -> None:
+def differences(name: str, samples: int = SAMPLES) -> list[str]:
+    """The writes that only one side refuses, on the first samples of an entry."""
     gradwire.connect()
     op = entries()[name]
     found = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
-        for sample in islice(drawn(op), SAMPLES):
+        for sample in islice(drawn(op), samples):
             try:
                 found += kept_unlike(op, sample)
             except Unlike:
                 continue
-    assert not found
+    return found
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_the_same_writes_are_refused(name: str) -> None:
+    assert not differences(name)
+
+
+@pytest.mark.parametrize("name", sorted(UNLIKE))
+def test_what_is_listed_still_differs_that_way(name: str) -> None:
+    wanted = ": no matter, refused" if name in TORCH_KEEPS_MORE else ": refused, no matter"
+    if name in NOT_TOLD_HERE:
+        wanted = ": no matter, no matter"
+    found = (any(wanted in d for d in differences(name, n)) for n in (SAMPLES, 6 * SAMPLES))
+    assert any(found), "it may go from the list"
 
 
 def test_what_differs_is_known_by_name() -> None:
