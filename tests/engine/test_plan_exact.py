@@ -71,7 +71,7 @@ NEUTRAL: dict[str, Callable[[Any], Any]] = {
     "0 - x": lambda x: 0 - x,
     "x + -0.0": lambda x: x + -0.0,
     "x - -0.0": lambda x: x - -0.0,
-    "-(-x)": lambda x: -(-x),
+    "-(-x)": lambda x: resolve("neg")(-x),
     "x + -x": lambda x: x + -x,
     "-x + 1": lambda x: -x + 1,
     "1 - -x": lambda x: 1 - -x,
