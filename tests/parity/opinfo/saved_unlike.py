@@ -80,6 +80,7 @@ TORCH_KEEPS_MORE = [
     "nn.functional.pad.replicate_negative",
     "nn.functional.pdist",
     "nn.functional.prelu",
+    "nn.functional.rrelu",
     "nn.functional.smooth_l1_loss",
     "nn.functional.batch_norm",
     "nn.functional.soft_margin_loss",
@@ -100,12 +101,14 @@ MORE_KEPT_HERE = [
     "nn.functional.ctc_loss",
     "nn.functional.instance_norm",
     "nn.functional.rms_norm",
+    "nn.functional.scaled_dot_product_attention",
     "polar",
     "qr",
     "special.ndtr",
     "triangular_solve",
 ]
-"""Writes that are refused here: of factors and norms the derivative is written in other terms."""
+"""Writes that are refused here: of factors and norms the derivative is written in other terms, and
+attention keeps its operands and result in place of the weights, as torch's fused kernels do."""
 
 NOT_TOLD_HERE = ["nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle"]
 """Of these the trial itself fails here, where torch lets the write pass."""
