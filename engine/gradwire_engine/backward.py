@@ -82,12 +82,17 @@ def grad(
             if value is None and not allowed:
                 raise _unused(index, names)
             if value is not None:
-                results.append(reading.tensor(value, x.spec))
+                results.append(reading.tensor(value, _form(x, edge)))
             else:
                 results.append(_nothing(x, create_graph) if materialize_grads else None)
         return results
     finally:
         state.level, state.grad = before
+
+
+def _form(x: Place, edge: Edge) -> Spec:
+    """The form of gradients of an input: a leaf's may have had another one when it was used."""
+    return edge.spec or x.spec if type(edge) is AccumulateGrad else x.spec
 
 
 def _nothing(x: Place, create_graph: bool) -> Tensor:

@@ -146,7 +146,8 @@ def _output(copies: _Copies, old: Output, new: Output) -> None:
 
 def _accumulate(copies: _Copies, old: AccumulateGrad, new: AccumulateGrad) -> None:
     new.leaf, new.seq = copies.weak(old.leaf), old.seq
-    new.extra = copies.of(old.extra)
+    new.extra, new.spec = copies.of(old.extra), old.spec
+    new.grad = None if old.grad is None else copies.weak(old.grad)
 
 
 _FILL: dict[type, Callable[[_Copies, Any, Any], None]] = {

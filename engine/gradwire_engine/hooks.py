@@ -96,7 +96,7 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
     extra = node.extra
     if extra is None or not extra.attached:
         return g
-    if type(node) is AccumulateGrad and node.leaf() is None:
+    if type(node) is AccumulateGrad and node.leaf() is None and not _left(node):
         return g  # nobody can see what becomes of it
     if reading.parts is not None:
         for index in dict.fromkeys(a.output for a in extra.attached if a.kind == TENSOR):
@@ -108,6 +108,11 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
         if tensor is not None and part is not None and tensor.flags & RETAINS:
             retained.append((tensor, part, _spec(node, attached.output).shape))
     return g
+
+
+def _left(edge: AccumulateGrad) -> bool:
+    """Whether the gradient of a leaf that is gone is still known by a name."""
+    return edge.grad is not None and edge.grad() is not None
 
 
 def _spec(node: Node | AccumulateGrad, index: int) -> Spec:

@@ -100,6 +100,7 @@ class Primitive(Overload):
     batch: the rule for operands with a batch axis, where the family's does not fit: batch/rules.py.
     looks_back: torch writes it in differentiable ops, so a view that may not be used is refused.
     keeps_result: on which operands the result is saved though only another operand's rule has it.
+    apart: operands (by their specs) of which torch records other ops, and how that is done here.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class Primitive(Overload):
         batch: Callable[[Any], Any] | None = None,
         keeps_result: Callable[[tuple[Any, ...]], bool] | None = None,
         looks_back: bool = False,
+        apart: tuple[Callable[..., bool], Callable[..., Any]] | None = None,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.kernel = kernel
@@ -146,6 +148,7 @@ class Primitive(Overload):
         self.batch = batch
         self.keeps_result = keeps_result
         self.looks_back = looks_back
+        self.apart = apart
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places
@@ -179,6 +182,14 @@ class Primitive(Overload):
         """Operands and outputs that the backward keeps."""
         return self.rules.saved_names
 
+    def goes_apart(self, args: Sequence[Any]) -> bool:
+        """Whether other ops are recorded for these arguments: the short ways don't know of that."""
+        tensor = next(iter(APPLY))
+        operands = [args[place] for place in self.places]
+        if self.apart is None or not all(type(x) is tensor for x in operands):
+            return False
+        return self.apart[0](*[x.spec for x in operands])
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.short is not None and not kwargs and len(args) == self.short[0]:
             return self.short[1](*args)
@@ -195,6 +206,8 @@ class Primitive(Overload):
         """
         if kwargs or len(args) != self.signature.arity:
             args = self.signature.complete(args, kwargs)
+        if self.apart is not None and local.state.grad and self.goes_apart(args):
+            return self.apart[1](*args)
         xp = _numpy(self.places, args)
         if xp is None or self.random:
             apply = value_apply(args, self.places) if self.places else next(iter(APPLY.values()))

@@ -92,6 +92,8 @@ class _Calls(dict[Any, Quick]):
         specs = [x.spec for x in operands if type(x) is Tensor]
         if key in self or any(s.dtype.category < FLOAT for s in specs):
             return
+        if self._op.goes_apart(operands):
+            return
         call = planned(self._op, self._op.signature.complete(operands, {}))[0]
         if len(self) >= CACHE_SIZE:
             self.clear()

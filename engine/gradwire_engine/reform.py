@@ -82,6 +82,8 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
     seen = view(held)
     version = target.storage.version + 1
     recorded = local.state.grad and seen._edge is not None
+    if not recorded:
+        target.reform_edge(seen.spec)
     assign(target, "view", _further(target, seen, version, recorded))
     assign(target, "flags", target.flags | VIEW)
     assign(target, "spec", seen.spec)

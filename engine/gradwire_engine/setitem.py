@@ -51,7 +51,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
             check_writable("index_put_", found.seen, getattr(values, "requires_grad", False))
             refuse_overlap("index_put_", found.seen, (values, *found.indices))
             _refuse_empty_axes(found.seen, found.indices)
-        put = index_put_at(content(found.seen), found.indices, values)
+        put = index_put_at(content(found.seen), found.indices, values, masks=found.masks)
         write("index_put_", found.seen, put)
     return input
 

@@ -7,7 +7,7 @@ and at which version. An edge is a `Node` (its only output), an `Output` (one of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from weakref import ref
@@ -202,14 +202,21 @@ class Output:
 
 
 class AccumulateGrad(Hooked):
-    """The edge of a leaf: gradients that arrive are added to the tensor's `.grad`."""
+    """The edge of a leaf: gradients that arrive are added to the tensor's `.grad`.
 
-    __slots__ = ("__weakref__", "leaf", "seq")
+    The graph holds neither the leaf nor its gradient, which may hold the graph. spec: the form of
+    gradients that arrive, which stays when the leaf gets another one in place. grad: where the leaf
+    is gone, its gradient may still be known by a name, and is added to.
+    """
+
+    __slots__ = ("__weakref__", "grad", "leaf", "seq", "spec")
 
     edges: tuple[Edge | None, ...] = ()
 
     def __init__(self, leaf: Tensor) -> None:
         self.leaf = ref(leaf)
+        self.spec: Spec | None = leaf.spec
+        self.grad: Callable[[], Tensor | None] | None = None if leaf.grad is None else ref(leaf.grad)
         self.seq = 0
         self.extra: Extra | None = None
 
@@ -269,7 +276,6 @@ class GradientEdge(NamedTuple):
         node = self.node
         if type(node) is Node:
             return node.recipe.call.outputs[self.output_nr]
-        leaf = node.leaf()  # type: ignore[union-attr]
-        if leaf is None:
+        if node.spec is None:  # type: ignore[union-attr]
             raise error("invalid_argument", "gradient edge: its leaf is gone", "keep the tensor")
-        return leaf.spec
+        return node.spec  # type: ignore[union-attr]

@@ -6,6 +6,7 @@ storage. So undoing is swapping back, and a fork or a reply in flight keeps what
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -269,6 +270,8 @@ class Tensor:
             if self._edge is not None:
                 _FROZEN[self] = self._edge
             assign(self, "_edge", (_FROZEN.get(self) or AccumulateGrad(self)) if flag else None)
+            if flag and self.grad is not None:
+                self.keep_grad(self.grad)
         return self
 
     def leaf_edge(self) -> Edge:
@@ -277,6 +280,14 @@ class Tensor:
         if found is None:
             found = _FROZEN[self] = AccumulateGrad(self)
         return found
+
+    def reform_edge(self, spec: Spec) -> None:
+        """The leaf gets another form: gradients have it too, if no graph leads here as yet."""
+        edge = self._edge
+        if type(edge) is AccumulateGrad:
+            known = 4 if _FROZEN.get(self) is edge else 3  # here, the slot, the call; what is frozen
+            if sys.getrefcount(edge) <= known:
+                assign(edge, "spec", spec)
 
     def _made_by(self) -> str:
         node = self.grad_fn
@@ -326,7 +337,14 @@ class Tensor:
             raise error(
                 code, f"grad: the tensor is {self.spec}, the gradient assigned is {grad.spec}"
             )
+        self.keep_grad(grad)
+
+    def keep_grad(self, grad: Tensor | None) -> None:
+        """Put a gradient in place; the graph, where this is its leaf, knows of it too."""
         assign(self, "grad", grad)
+        edge = self._edge
+        if type(edge) is AccumulateGrad:
+            assign(edge, "grad", None if grad is None else ref(grad))
 
     def rename_node(self, label: str) -> None:
         """Give the node that made this tensor torch's name for the composite it ends."""

@@ -11,11 +11,13 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from gradwire_engine.errors import error
 from gradwire_engine.hooks import Retained, accumulated, arrived, careful_step
 from gradwire_engine.inplace import write
 from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
+from gradwire_engine.ops.expand import expand, sum_to_shape
 from gradwire_engine.overlap import dense
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending, recorded
 from gradwire_engine.spec import Shape
@@ -62,12 +64,40 @@ def _finished(
     """Walk, and then do what waits for the walk to go well."""
     found, pending, walked = _walk(order, roots, reading, ends, into_grad)
     waiting = pending if ends is None else {e: g for e, g in pending.items() if e in ends}
+    for edge in [e for e, g in waiting.items() if _reformed(e, g)]:
+        waiting[edge] = _in_form(edge, waiting[edge])
     if into_grad:
         for edge, g in waiting.items():
             _accumulate_leaf(edge, g, reading)
     if not keep:
         _free(walked)
     return {} if into_grad else found | waiting
+
+
+def _reformed(edge: Any, g: Any) -> bool:
+    """Whether a leaf had another form when a graph that was walked began to lead to it."""
+    if type(edge) is not AccumulateGrad or edge.spec is None:
+        return False
+    return bool(getattr(g, "shape", edge.spec.shape) != edge.spec.shape)  # a dry walk knows none
+
+
+def _in_form(edge: AccumulateGrad, g: Any) -> Any:
+    """A gradient in the form that the leaf had first; refused where it broadcasts to no such."""
+    assert edge.spec is not None
+    wanted = edge.spec.shape
+    if len(wanted) > len(g.shape) or not _expands(wanted, g.shape):
+        raise error(
+            "shape_mismatch",
+            f"backward: a gradient of shape {list(g.shape)} came to a leaf that had the shape "
+            f"{list(wanted)} when it was used first, and was given another one in place",
+            "make a view of it instead, or drop what was made of it before",
+        )
+    return sum_to_shape(g, wanted)
+
+
+def _expands(shape: Shape, wanted: Shape) -> bool:
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return all(n in (1, m) for n, m in pairs)
 
 
 def _walk(
@@ -243,11 +273,20 @@ def _free_of_charge(nbytes: int) -> None:
 
 def _accumulate_leaf(edge: AccumulateGrad, g: Any, reading: Reading) -> None:
     leaf = edge.leaf()
-    if leaf is not None:
+    if leaf is None:
+        _accumulate_left(edge, g, reading)
+    else:
         if edge.extra is not None:
             accumulated(edge, leaf, g, reading, accumulate)
         elif leaf.requires_grad:
             accumulate(leaf, g, reading)
+
+
+def _accumulate_left(edge: AccumulateGrad, g: Any, reading: Reading) -> None:
+    """Of a leaf that is gone: its gradient, if that is still known by a name, is written to."""
+    old: Any = None if edge.grad is None else edge.grad()
+    if old is not None and not (local.state.grad or reading is recorded):
+        write("add_", old, old + reading.tensor(g, old.spec))
 
 
 def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
@@ -255,13 +294,16 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
 
     What is kept is never a cotangent that the caller, or another leaf, can still write to.
     """
-    made = reading.tensor(g, tensor.spec)
+    edge = tensor._edge
+    made = reading.tensor(g, edge.spec or tensor.spec if type(edge) is AccumulateGrad else tensor.spec)
     old: Any = tensor.grad
     recording = local.state.grad or reading is recorded  # also in inference mode
     if old is None:
-        assign(tensor, "grad", _copied(made, tensor) if recording else made)
+        if made.shape != tensor.shape:
+            made = clone(expand(made, tensor.shape))
+        tensor.keep_grad(_copied(made, tensor) if recording else made)
     elif recording:
-        assign(tensor, "grad", old + made)
+        tensor.keep_grad(old + made)
     else:
         write("add_", old, old + made)
 

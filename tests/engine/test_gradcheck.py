@@ -194,12 +194,13 @@ def test_a_gradient_from_nothing_is_found() -> None:
     assert gradcheck(not_linear, leaf([1.0]), check_undefined_grad=False)
 
 
-def test_a_fault_of_the_second_order_is_found_by_gradgradcheck() -> None:
-    @elementwise(vjp(input=lambda g, input: g * wrong_factor(input)), public=False, name="cubic")
-    def third(xp: Any, input: Array) -> Array:
-        """A third of the cube: right, but for the rule of its rule."""
-        return input * input * input / 3
+@elementwise(vjp(input=lambda g, input: g * wrong_factor(input)), public=False, name="third")
+def third(xp: Any, input: Array) -> Array:
+    """A third of the cube: right, but for the rule of its rule."""
+    return input * input * input / 3
 
+
+def test_a_fault_of_the_second_order_is_found_by_gradgradcheck() -> None:
     assert gradcheck(third, leaf([0.5, 1.0]))
     for options in ({}, {"fast_mode": True}, {"gen_non_contig_grad_outputs": True}):
         with pytest.raises(GradwireError, match="output 0 by input 0"):

@@ -74,7 +74,7 @@ def indexed(b: Frame) -> Any:
     whole = b.batched("input")
     plan = _plan(b, b.axes("input"), whole=whole)
     source = b.front("input") if whole else b.inner("input")
-    return plan.example_order(b.again(input=source, indices=plan.indices))
+    return plan.example_order(b.again(input=source, indices=plan.indices, masks=()))
 
 
 def index_added(b: Frame) -> Any:
@@ -95,4 +95,4 @@ def index_written(b: Frame) -> Any:
     if not b.mine(values):
         wide = expand(values, (b.size, *[1] * (example - b.axes("values")), *values.shape))
     found = plan.indexed_order(wide)
-    return b.again(input=b.front("input"), indices=plan.indices, values=found)
+    return b.again(input=b.front("input"), indices=plan.indices, values=found, masks=())

@@ -85,7 +85,7 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
 
 
 @primitive(
-    vjp(input=lambda g, indices, input_spec: index_sum(g, indices, input_spec.shape)),
+    vjp(input=lambda g, indices, masks, input_spec: index_sum(g, indices, input_spec.shape)),
     spec=lambda input, indices: input.with_(shape=indexed_shape(input.shape, indices)),
     fallible=True,
     exact=True,
@@ -93,8 +93,11 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
     formula="g added at the indexed places of zeros",
     batch=indexed,
 )
-def index(xp: Any, input: Array, indices: Arrays) -> Array:
-    """The elements at places given by tensors, one for each axis or None to keep it."""
+def index(xp: Any, input: Array, indices: Arrays, masks: Arrays = ()) -> Array:
+    """The elements at places given by tensors, one for each axis or None to keep it.
+
+    masks: what the places were found by. It is kept as in torch, so that nobody writes to it.
+    """
     if _names_nothing(input.shape, indices):
         return xp.empty(indexed_shape(input.shape, tuple(indices)), input.dtype)
     return input[_full("index", input.shape, indices)]
@@ -150,10 +153,10 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
 @primitive(
     vjp(
         "input: g with zeros at the places (g itself if they accumulate); values: g there",
-        input=lambda g, indices, accumulate: (
+        input=lambda g, indices, masks, accumulate: (
             g if accumulate else index_put_at(g, indices, zeros_of(g, ()), False)
         ),
-        values=lambda g, indices: index(g, indices),
+        values=lambda g, indices, masks: index(g, indices),
     ),
     spec=_put_spec,
     fallible=True,
@@ -162,9 +165,17 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     batch=index_written,
 )
 def index_put_at(
-    xp: Any, input: Array, indices: Arrays, values: Array, accumulate: bool = False
+    xp: Any,
+    input: Array,
+    indices: Arrays,
+    values: Array,
+    accumulate: bool = False,
+    masks: Arrays = (),
 ) -> Array:
-    """The input with values put, or added, at places given by tensors of ints."""
+    """The input with values put, or added, at places given by tensors of ints.
+
+    masks: as of `index`.
+    """
     out = xp.array(input, order="C")
     if _names_nothing(input.shape, indices):
         return out

@@ -286,4 +286,5 @@ def masked_select(input: Array, mask: Array) -> Array:
     shape = broadcast_shapes("masked_select", tuple(input.shape), tuple(mask.shape))
     seen = input if tuple(input.shape) == shape else expand(input, shape)
     held = mask if tuple(mask.shape) == shape else expand(mask, shape)
-    return index_at(seen if shape else reshape(seen, (1,)), tuple(nonzero(held, True)))
+    places = tuple(nonzero(held, True))
+    return index_at(seen if shape else reshape(seen, (1,)), places, (input, mask))

@@ -26,10 +26,14 @@ from gradwire_engine.spec import bool_, int64
 
 
 class Indexed(NamedTuple):
-    """A tensor seen through the basic part of an index; tensors of ints for some of its axes."""
+    """A tensor seen through the basic part of an index; tensors of ints for some of its axes.
+
+    masks: the entries that those ints were found by.
+    """
 
     seen: Any
     indices: tuple[Any, ...] | None
+    masks: tuple[Any, ...] = ()
 
 
 def bad_index(detail: str, hint: str | None = None) -> GradwireError:
@@ -42,7 +46,7 @@ def getitem(input: Array, index: Index) -> Array:
     """Index with ints, slices, None, Ellipsis, lists and tensors of ints or bools."""
     found = look_up(input, index)
     if found.indices is not None:
-        return advanced_index(found.seen, found.indices)
+        return advanced_index(found.seen, found.indices, found.masks)
     return alias(input) if found.seen is input else found.seen
 
 
@@ -78,7 +82,8 @@ def _walk(input: Any, items: list[Any]) -> Indexed:
                 dim += 1
     if not advanced:
         return Indexed(seen, None)
-    return Indexed(seen, tuple(advanced.get(i) for i in range(max(advanced) + 1)))
+    masks = tuple(item for item in items if _is_value(item) and _mask(item))
+    return Indexed(seen, tuple(advanced.get(i) for i in range(max(advanced) + 1)), masks)
 
 
 def _selected(seen: Any, dim: int, place: int) -> Any:
@@ -120,13 +125,15 @@ def _int_or_none(value: Any) -> int | None:
     )
 
 
-def integers_at(input: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Index tensors, an axis each or None, with every mask as the places where it holds."""
+def integers_at(
+    input: Any, indices: Sequence[Any]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Index tensors, an axis each or None, with every mask as its places; and the masks."""
     items = [slice(None) if item is None else _entry(input, item) for item in indices]
-    found = _walk(input, _spelled_out(items, input)).indices
-    if found is None:
+    found = _walk(input, _spelled_out(items, input))
+    if found.indices is None:
         raise bad_index("no index tensor was given", "give at least one")
-    return found
+    return found.indices, found.masks
 
 
 # what stands in an index

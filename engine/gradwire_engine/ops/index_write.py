@@ -111,4 +111,5 @@ def copy_(xp: Any, input: Array, src: Array) -> Array:
 @composite(inplace=True)
 def index_put(input: Array, indices: Arrays, values: Array, accumulate: bool = False) -> Array:
     """Write, or add, values at places given by tensors of ints or bools, one for each axis."""
-    return index_put_at(input, integers_at(input, indices), values, accumulate)
+    places, masks = integers_at(input, indices)
+    return index_put_at(input, places, values, accumulate, masks)

@@ -13,6 +13,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.op import APPLY
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mH, mT
 from gradwire_engine.ops.expand import reshape
@@ -155,7 +156,7 @@ def _node(named: dict[str, Any]) -> str:
     a, b = len(named["input"].shape), len(named["other"].shape)
     if a <= 2 and b <= 2:
         return ("DotBackward0", "SqueezeBackward4", "MvBackward0", "MmBackward0")[2 * a + b - 3]
-    return "CloneBackward0" if a == 2 and b > 2 else "UnsafeViewBackward0"
+    return "UnsafeViewBackward0"
 
 
 def _as_stack(b: Any, name: str, lead: int, vector: tuple[int, int]) -> Any:
@@ -182,6 +183,33 @@ def _product_for_each(b: Any) -> Any:
     return matmul(_as_stack(b, "input", lead, (1, -1)), _as_stack(b, "other", lead, (-1, 1)))
 
 
+def _one_by_many(a: Spec, b: Spec) -> bool:
+    """Whether one matrix is multiplied with each of a stack of others."""
+    if len(b.shape) < 3 or a.shape[-1:] != b.shape[-2:-1] or a.dtype is not b.dtype:
+        return False  # what does not fit is refused as ever
+    alone = len(a.shape) == len(b.shape) == 3 and a.shape[0] == 1 != b.shape[0]
+    return len(a.shape) == 2 or alone
+
+
+def _turned(input: Any, other: Any) -> Any:
+    """One matrix times each of a stack of others: to torch the transpose of a product of rows.
+
+    What is recorded so is a view where no copy is needed to lay the elements out in order.
+    """
+    if not input.requires_grad:
+        return _as_it_is(input, other)
+    height, width = input.shape[-2], other.shape[-1]
+    if height > 1 and width > 1 and 0 not in other.shape[:-2]:
+        found = _as_it_is(input, other)
+        found.rename_node("CloneBackward0")
+        return found
+    return mT(matmul(mT(other), mT(rows(input))))
+
+
+def _as_it_is(input: Any, other: Any) -> Any:
+    return APPLY[type(input)](matmul, (input, other))
+
+
 @primitive(
     vjp(
         "input: g otherᴴ; other: inputᴴ g",
@@ -193,6 +221,7 @@ def _product_for_each(b: Any) -> Any:
     grad_name=_node,
     linear=("input", "other"),
     batch=_product_for_each,
+    apart=(_one_by_many, _turned),
 )
 def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of vectors, matrices or broadcast stacks of matrices."""

@@ -87,7 +87,7 @@ def write_leaf(writer: Writer, edge: AccumulateGrad, row: Row) -> None:
 def read_leaf(reader: Reader, edge: AccumulateGrad, row: Row) -> None:
     leaf = reader.optional(row[1], Tensor)
     edge.leaf = _gone() if leaf is None else ref(leaf)
-    edge.seq = 0
+    edge.seq, edge.grad, edge.spec = 0, None, None
     edge.extra = reader.optional(row[2], Extra)
 
 

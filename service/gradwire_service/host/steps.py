@@ -336,7 +336,7 @@ def _clear(tensor: Tensor, grad: Tensor, set_to_none: bool) -> None:
         return
     if grad.requires_grad:
         grad = grad.detach()
-        assign(tensor, "grad", grad)
+        tensor.keep_grad(grad)
     with no_grad():
         write("zero_", grad, zeros(grad.spec))
 

@@ -203,6 +203,7 @@ class _Both:
         if TORCHS_WORDS in expected.text:
             return "where torch fails by a fault of its own"
         seen = observed(self.theirs), told(self.ours, self.session)
+        self.starts.found(step, self.theirs)
         self.starts.level(step, *seen)
         self.found.differences = _outcomes(expected, actual, exactness(seen[0]))
         if self.found.differences:

@@ -37,10 +37,13 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     sort and median find: sorts are not stable unless asked. index_fill_ and index_copy_ of nothing:
     by how much memory lies behind the tensor. Writes by places to a tensor that shows one place
     twice: torch warns that it will refuse them. A hook of a view that may not be used any more: by
-    whether there was another one before.
+    whether there was another one before. squeeze_ of a leaf that requires grad: where gradients
+    have more axes than it, torch reads strides that it has no more.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
+    if step.name == "squeeze_" and target.is_leaf and target.requires_grad:
+        return "no_grad" in step.modes or "set_grad_enabled" in step.modes
     if step.name == "zero_" and target.is_inference():
         return True
     if "hook" in step.kind and step.form == "method" and _unusable(target):
