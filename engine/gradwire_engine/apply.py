@@ -49,6 +49,8 @@ def _look_back(items: Iterable[Any]) -> None:
     for item in items:
         if type(item) is Tensor:
             item.edge  # noqa: B018 (it raises that a view may not be used any more)
+        elif type(item) in (tuple, list):
+            _look_back(item)
 
 
 _PLAIN = frozenset({bool, int, str, type(None), DType})

@@ -83,7 +83,9 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if type(target) is Tensor:
         by_tensor = name == "fill_" and type(others[0]) is Tensor
         asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
-        check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
+        if not target.is_inference:  # of which torch says so after the op has run
+            recorded = any(type(o) is Tensor and o.requires_grad for o in others)
+            check_writable(asked, target, recorded)
         if getattr(overload, "family", "") == "elementwise" or name == "copy_":
             refuse_partial_overlap(name, target, others)
         elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):

@@ -36,7 +36,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if lone and _is_mask(input, index):
         return _fill_masked(input, index, value)
     if type(input) is Tensor and input.shape and not lone and _advanced(index):
-        check_writable("index_put_", input, getattr(value, "requires_grad", False))
+        _check_put(input, value)
         refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
     found = look_up(input, (index,) if isinstance(index, slice) else index)
     if found.indices is None:
@@ -48,12 +48,18 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         if type(values) not in VALUE_TYPES:
             values = full((), values, dtype=input.dtype, device=input.device)
         if type(found.seen) is Tensor:
-            check_writable("index_put_", found.seen, getattr(values, "requires_grad", False))
+            _check_put(found.seen, values)
             refuse_overlap("index_put_", found.seen, (values, *found.indices))
             _refuse_empty_axes(found.seen, found.indices)
         put = index_put_at(content(found.seen), found.indices, values, masks=found.masks)
         write("index_put_", found.seen, put)
     return input
+
+
+def _check_put(seen: Tensor, values: Any) -> None:
+    """What is refused before places are looked at; of an inference tensor they come first."""
+    if not seen.is_inference:
+        check_writable("index_put_", seen, getattr(values, "requires_grad", False))
 
 
 def _put(seen: Any, value: Any) -> None:

@@ -274,6 +274,12 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
     return gather(expand(input, sizes[0]), place, places)
 
 
+@composite(name="where", data_dependent=True)
+def places_where(condition: Array) -> Array:
+    """The indices of the elements that are not zero, a tensor for each axis."""
+    return nonzero(condition, True)  # type: ignore[no-any-return]
+
+
 @composite(grad_name="MaskedSelectBackward0", data_dependent=True)
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where a mask holds, in a vector."""

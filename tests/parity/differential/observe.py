@@ -88,10 +88,18 @@ def close(expected: np.ndarray, actual: np.ndarray, relative: float) -> bool:
 UNUSABLE = "a view that may not be used any more"
 """In the place of a tensor whose base was written to, which torch refuses to show."""
 
-TORCHS_WORDS = "INTERNAL ASSERT"
+TORCHS_WORDS = ("INTERNAL ASSERT", "ZeroTensors are immutable")
+"""What torch says where it is at fault: the latter where a walk left zeros in `.grad` in a form of
+its own, which the next one can't add to.
+"""
 TORCHS_FAULT = "a tensor on which torch itself fails, and asks to report it"
 
 Sight = Seen | str
+
+
+def fault(text: str) -> bool:
+    """Whether torch says that it is at fault itself."""
+    return any(words in text for words in TORCHS_WORDS)
 
 
 def observed(variables: Mapping[str, Any]) -> dict[str, Sight]:
@@ -108,7 +116,7 @@ def _shown(x: Any) -> Sight:
     try:
         return _tensor(x)
     except RuntimeError as problem:
-        return TORCHS_FAULT if TORCHS_WORDS in str(problem) else UNUSABLE
+        return TORCHS_FAULT if fault(str(problem)) else UNUSABLE
 
 
 def _tensor(x: Any, with_grad: bool = True) -> Seen:

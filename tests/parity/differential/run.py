@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from tests.parity.differential.observe import (
     TORCHS_FAULT,
-    TORCHS_WORDS,
     Sight,
     changes,
     close,
     complex_infinities,
     exactness,
+    fault,
     is_tensor,
     observed,
     told,
@@ -200,7 +200,7 @@ class _Both:
         self.found.steps.append((step.kind, expected.raised))
         if void and expected.raised is None:
             return "where torch promises nothing"
-        if TORCHS_WORDS in expected.text:
+        if fault(expected.text):
             return "where torch fails by a fault of its own"
         seen = observed(self.theirs), told(self.ours, self.session)
         self.starts.found(step, self.theirs)

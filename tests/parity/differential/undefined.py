@@ -42,8 +42,8 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
-    if step.name == "squeeze_" and target.is_leaf and target.requires_grad:
-        return "no_grad" in step.modes or "set_grad_enabled" in step.modes
+    if step.name == "squeeze_" and step.modes and target.requires_grad and not target._is_view():
+        return target.grad_fn is None
     if step.name == "zero_" and target.is_inference():
         return True
     if "hook" in step.kind and step.form == "method" and _unusable(target):
