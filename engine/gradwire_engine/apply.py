@@ -33,6 +33,7 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
         result = run(call, [t.array if type(t) is Tensor else t for t in flat])
     except GradwireError:
         _refuse_unusable(op, args, state)
+        record(call, flat, state)  # torch says first what it can't save
         raise
     if op.view:
         return _wrap_views(call, flat[0], result, state)

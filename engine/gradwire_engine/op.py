@@ -100,7 +100,7 @@ class Primitive(Overload):
     batch: the rule for operands with a batch axis, where the family's does not fit: batch/rules.py.
     looks_back: torch writes it in differentiable ops, so a view that may not be used is refused.
     keeps_result: on which operands the result is saved though only another operand's rule has it.
-    apart: operands (by their specs) of which torch records other ops, and how that is done here.
+    apart: operands of which torch records other ops, and how that is done here.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class Primitive(Overload):
         operands = [args[place] for place in self.places]
         if self.apart is None or not all(type(x) is tensor for x in operands):
             return False
-        return self.apart[0](*[x.spec for x in operands])
+        return self.apart[0](*operands)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.short is not None and not kwargs and len(args) == self.short[0]:

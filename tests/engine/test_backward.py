@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -111,6 +112,35 @@ def test_a_failed_walk_changes_no_gradient_and_frees_nothing() -> None:
     refused("modified_in_place", lambda: backward([out]))
     assert x.grad is None and z.grad is None
     assert good.grad_fn is not None and not good.grad_fn.freed
+
+
+def test_the_gradient_of_a_leaf_that_is_gone_is_still_added_to() -> None:
+    """Its name may be all that is left; the graph holds neither of them."""
+    x = Tensor.of(np.ones(2), requires_grad=True)
+    y = sum_(CATALOGUE["mul"](x, 2))
+    backward([y], retain_graph=True)
+    kept, gone = x.grad, ref(x)
+    assert kept is not None
+    del x
+    assert gone() is None
+    backward([y], retain_graph=True)
+    assert (kept.numpy().tolist(), kept.version) == ([4.0, 4.0], 1)
+    again = ref(kept)
+    del kept
+    assert again() is None
+    backward([y])
+
+
+def test_a_gradient_that_was_taken_away_is_not_added_to() -> None:
+    x = Tensor.of(np.ones(2), requires_grad=True)
+    y = sum_(CATALOGUE["mul"](x, 2))
+    backward([y], retain_graph=True)
+    kept = x.grad
+    x.set_grad(None)
+    del x
+    backward([y])
+    assert kept is not None
+    assert kept.numpy().tolist() == [2.0, 2.0]
 
 
 def test_unused_inputs() -> None:

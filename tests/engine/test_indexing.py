@@ -234,3 +234,13 @@ def test_padding_and_frequency_shape_the_gradient_of_an_embedding() -> None:
     assert slopes(found, table) == [[[1], [0], [2], [0]]]
     found = op("nn.functional.embedding", places, table, scale_grad_by_freq=True)
     assert slopes(found, table) == [[[1], [0], [1], [1]]]
+
+
+def test_a_mask_that_chose_places_is_kept() -> None:
+    """A write to it is refused as in torch, though its places are known by then."""
+    for name, rest in (("__getitem__", ()), ("masked_select", ()), ("index_put", (plain([5.0]),))):
+        x, mask = leaf([1.0, 2.0, 3.0]), plain([True, False, True], "bool")
+        found = op(name, x, (mask,) if name == "index_put" else mask, *rest)
+        write("fill_", mask, False)
+        with pytest.raises(GradwireError, match="modified in place"):
+            slopes(found, x)

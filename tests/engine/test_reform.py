@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import backward, grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.fork import fork
@@ -114,6 +114,30 @@ def test_a_leaf_changes_its_form_in_no_grad() -> None:
         call("t_", [x], {})
     (g,) = grad([resolve("sum")(times(x, 2))], [x])
     assert g.shape == (3, 2)
+
+
+def test_gradients_have_the_form_that_a_leaf_had_when_it_was_used_first() -> None:
+    x = leaf()
+    y = times(x, 2)
+    with no_grad():
+        call("t_", [x], {})
+    (g,) = grad([resolve("sum")(y)], [x])
+    assert g.shape == (2, 3)
+    for failing in (y, times(x, 3)):  # which came in one form, and is to be kept in the other
+        with pytest.raises(RuntimeError):
+            backward([resolve("sum")(failing)])
+        assert x.grad is None
+
+
+def test_a_leaf_with_one_more_axis_takes_gradients_of_both_forms() -> None:
+    x = Tensor.of(np.ones(3), requires_grad=True)
+    y = times(x, 2)
+    with no_grad():
+        call("unsqueeze_", [x, 0], {})
+    backward([resolve("sum")(y)])
+    backward([resolve("sum")(times(x, 3))])
+    assert x.grad is not None
+    assert x.grad.numpy().tolist() == [[5.0, 5.0, 5.0]]
 
 
 def test_a_fork_has_a_form_of_its_own() -> None:

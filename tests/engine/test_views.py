@@ -204,3 +204,28 @@ def test_unused_parts_get_zeros() -> None:
     x = leaf([1, 2, 3, 4])
     _, second, _ = op("split", x, (1, 2, 1))
     assert slopes(second, x) == [[0, 1, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("one", "many", "needs", "name"),
+    [
+        ((2, 1), (3, 1, 2), (True, False), "CloneBackward0"),
+        ((1, 2), (3, 2, 2), (True, True), "TransposeBackward0"),
+        ((1, 2, 2), (3, 2, 1), (True, False), "TransposeBackward0"),
+        ((2, 2), (1, 2, 1), (True, False), "TransposeBackward0"),
+        ((2, 2), (3, 2, 2), (False, True), "UnsafeViewBackward0"),
+        ((2, 2, 2), (1, 2, 2), (True, True), "UnsafeViewBackward0"),
+    ],
+)
+def test_one_matrix_times_many_may_be_a_view(one: Any, many: Any, needs: Any, name: str) -> None:
+    """Torch takes it for the transpose of a product of rows: written to, it is a view."""
+    a, b = (
+        (leaf if need else plain)(np.arange(float(np.prod(shape))).reshape(shape))
+        for need, shape in zip(needs, (one, many), strict=True)
+    )
+    for _ in range(2):
+        made = op("matmul", a, b)
+        assert made.grad_fn.name() == name
+        np.testing.assert_array_equal(numbers(made), np.matmul(numbers(a), numbers(b)))
+    write("mul_", made, 2)
+    assert made.grad_fn.name() == ("AsStridedBackward0" if "Trans" in name else "MulBackward0")

@@ -10,10 +10,13 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows, leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.mode import local
+from gradwire_engine.op import APPLY
 from gradwire_engine.ops.axes import flatten, unsqueeze
 from gradwire_engine.ops.expand import contiguous_copy, expand, reshape, sum
 from gradwire_engine.ops.gather import index_select
 from gradwire_engine.ops.known import elements
+from gradwire_engine.ops.views import alias
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints, axes, axis
 from gradwire_engine.spec import BOOL, FLOAT, INTEGER, Shape, Spec, int64
@@ -173,6 +176,10 @@ def _unrepeated(g: Any, repeats: Ints, shape: Shape) -> Any:
     batch=lambda b: b.again(
         input=b.behind(b.operand("input"), len(b["repeats"])), repeats=(1, *b["repeats"])
     ),
+    apart=(
+        lambda input: input.is_inference and not local.state.inference,
+        lambda input, repeats: alias(APPLY[type(input)](repeat, (input, repeats))),
+    ),  # of an inference tensor torch gives a view of a normal one
 )
 def repeat(xp: Any, input: Array, repeats: Ints) -> Array:
     """Copies of the whole tensor side by side, so many along each axis."""

@@ -183,7 +183,7 @@ def _product_for_each(b: Any) -> Any:
     return matmul(_as_stack(b, "input", lead, (1, -1)), _as_stack(b, "other", lead, (-1, 1)))
 
 
-def _one_by_many(a: Spec, b: Spec) -> bool:
+def _one_by_many(a: Any, b: Any) -> bool:
     """Whether one matrix is multiplied with each of a stack of others."""
     if len(b.shape) < 3 or a.shape[-1:] != b.shape[-2:-1] or a.dtype is not b.dtype:
         return False  # what does not fit is refused as ever

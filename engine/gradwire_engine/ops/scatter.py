@@ -225,7 +225,10 @@ def index_add(
 ) -> Array:
     """Add slices of source, times alpha, to the slices of an axis that a vector names."""
     if input.size or input.ndim < 2:  # as in torch, which looks at no places of empty slices
-        in_range("index_add", index, raised(input.shape)[dim], dim=dim, negative=False)
+        outer = input.ndim > 1 and dim in (0, input.ndim - 1)  # where torch uses scatter_add
+        by_scatter = outer and alpha == 1 and index.dtype == xp.int64
+        size, kind = raised(input.shape)[dim], RuntimeError if by_scatter else IndexError
+        in_range("index_add", index, size, dim=dim, negative=False, raised=kind)
     else:
         return xp.array(input, order="C")
     added = rows_sum.kernel(xp, source, index, dim, input.shape)

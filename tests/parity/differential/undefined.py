@@ -129,10 +129,14 @@ def _one_place(a: Any, b: Any) -> bool:
 
 def _same_but_strides(a: Any, b: Any) -> bool:
     """Whether both show the same elements in the same order, told apart by empty steps alone."""
-    if (a.data_ptr(), a.shape) != (b.data_ptr(), b.shape) or a.stride() == b.stride():
+    if a.data_ptr() != b.data_ptr() or (a.shape, a.stride()) == (b.shape, b.stride()):
         return False
-    steps = zip(a.shape, a.stride(), b.stride(), strict=True)
-    return bool(a.numel()) and all(n == 1 or one == two for n, one, two in steps)
+    return bool(a.numel()) and _steps(a) == _steps(b)
+
+
+def _steps(x: Any) -> list[tuple[int, int]]:
+    """Sizes and strides of the axes that lead somewhere."""
+    return [(n, step) for n, step in zip(x.shape, x.stride(), strict=True) if n != 1]
 
 
 def _share(a: Any, b: Any) -> bool:
