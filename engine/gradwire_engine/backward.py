@@ -14,7 +14,7 @@ from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge
+from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge, place, target
 from gradwire_engine.tensor import INFERENCE, Tensor
 from gradwire_engine.walk import edge_key, walk
 
@@ -91,8 +91,12 @@ def grad(
 
 
 def _form(x: Place, edge: Edge) -> Spec:
-    """The form of gradients of an input: a leaf's may have had another one when it was used."""
-    return edge.spec or x.spec if type(edge) is AccumulateGrad else x.spec
+    """The form of gradients of an input, which may have had another one when it was used."""
+    if type(edge) is AccumulateGrad:
+        return edge.spec or x.spec
+    if type(x) is not Tensor or x.view is None or not x.view.back:
+        return x.spec
+    return GradientEdge(target(edge), place(edge)).spec
 
 
 def _nothing(x: Place, create_graph: bool) -> Tensor:

@@ -81,11 +81,8 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if isinstance(overload, Composite) and overload.name == name:
         return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
     if type(target) is Tensor:
-        by_tensor = name == "fill_" and type(others[0]) is Tensor
-        asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
         if not target.is_inference:  # of which torch says so after the op has run
-            recorded = any(type(o) is Tensor and o.requires_grad for o in others)
-            check_writable(asked, target, recorded)
+            _check_operands(name, target, others)
         if getattr(overload, "family", "") == "elementwise" or name == "copy_":
             refuse_partial_overlap(name, target, others)
         elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
@@ -106,6 +103,12 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
+
+
+def _check_operands(name: str, target: Tensor, others: Sequence[Any]) -> None:
+    by_tensor = name == "fill_" and type(others[0]) is Tensor
+    asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
+    check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
 
 
 def _own(name: str, value: Any, held: Any, others: Sequence[Any]) -> Any:

@@ -39,9 +39,8 @@ def short_view(op: Primitive) -> Callable[..., Any]:
 
     def view(source: Any, *rest: Any) -> Any:
         state, old = local.state, source.view if type(source) is Tensor else None
-        if type(source) is not Tensor or state.inference or (old and old.creation != "alone"):
-            return op.dispatch((source, *rest), {})
-        if source.flags & INFERENCE:
+        plain = type(source) is Tensor and not (state.inference or source.flags & INFERENCE)
+        if not plain or (old and old.creation != "alone"):
             return op.dispatch((source, *rest), {})
         key = (source.spec, rest)
         known = calls.get(key)
@@ -62,8 +61,6 @@ def short_view(op: Primitive) -> Callable[..., Any]:
             state.meter.charge(8 * len(chain))
         seen = View((*chain, (call, 0)), base, mode, storage.version, depth)
         seen.array, seen.source = array, storage.array
-        made = Tensor.sharing(storage, call.outputs[0], node, seen)
-        made.flags |= source.flags & INFERENCE
-        return made
+        return Tensor.sharing(storage, call.outputs[0], node, seen)
 
     return view

@@ -216,7 +216,9 @@ class AccumulateGrad(Hooked):
     def __init__(self, leaf: Tensor) -> None:
         self.leaf = ref(leaf)
         self.spec: Spec | None = leaf.spec
-        self.grad: Callable[[], Tensor | None] | None = None if leaf.grad is None else ref(leaf.grad)
+        self.grad: Callable[[], Tensor | None] | None = (
+            None if leaf.grad is None else ref(leaf.grad)
+        )
         self.seq = 0
         self.extra: Extra | None = None
 

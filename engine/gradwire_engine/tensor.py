@@ -285,7 +285,9 @@ class Tensor:
         """The leaf gets another form: gradients have it too, if no graph leads here as yet."""
         edge = self._edge
         if type(edge) is AccumulateGrad:
-            known = 4 if _FROZEN.get(self) is edge else 3  # here, the slot, the call; what is frozen
+            known = (
+                4 if _FROZEN.get(self) is edge else 3
+            )  # here, the slot, the call; what is frozen
             if sys.getrefcount(edge) <= known:
                 assign(edge, "spec", spec)
 

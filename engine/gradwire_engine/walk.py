@@ -67,11 +67,26 @@ def _finished(
     for edge in [e for e, g in waiting.items() if _reformed(e, g)]:
         waiting[edge] = _in_form(edge, waiting[edge])
     if into_grad:
+        for edge in waiting:
+            _refuse_moved(edge)
         for edge, g in waiting.items():
             _accumulate_leaf(edge, g, reading)
     if not keep:
         _free(walked)
     return {} if into_grad else found | waiting
+
+
+def _refuse_moved(edge: Any) -> None:
+    """Refuse to add to a view that was a leaf, and that a base which now records has taken in."""
+    leaf = edge.leaf() if type(edge) is AccumulateGrad else None
+    if leaf is not None and leaf.view is not None and not leaf.is_leaf:
+        raise error(
+            "invalid_argument",
+            "backward: a leaf variable has been moved into the graph interior: its base was "
+            "written and requires grad now",
+            "set requires_grad on the base before its views are used",
+            raised=RuntimeError,
+        )
 
 
 def _reformed(edge: Any, g: Any) -> bool:
@@ -295,7 +310,9 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
     What is kept is never a cotangent that the caller, or another leaf, can still write to.
     """
     edge = tensor._edge
-    made = reading.tensor(g, edge.spec or tensor.spec if type(edge) is AccumulateGrad else tensor.spec)
+    made = reading.tensor(
+        g, edge.spec or tensor.spec if type(edge) is AccumulateGrad else tensor.spec
+    )
     old: Any = tensor.grad
     recording = local.state.grad or reading is recorded  # also in inference mode
     if old is None:

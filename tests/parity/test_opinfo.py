@@ -34,3 +34,12 @@ def test_torch_is_still_wrong_where_it_is_excused(name: str) -> None:
     gradwire.connect()
     with patch.dict(WRONG_IN_TORCH, clear=True):
         assert told(name, "complex128")
+
+
+def test_polar_of_a_negative_length_is_right_here_and_wrong_in_torch() -> None:
+    gradwire.connect()
+    values = ([-1.5, 2.0], [0.5, -0.3])
+    for library, right in ((gradwire, True), (torch, False)):
+        at = [library.tensor(v, dtype=library.float64, requires_grad=True) for v in values]
+        check = library.autograd.gradcheck
+        assert check(library.polar, at, raise_exception=False) is right

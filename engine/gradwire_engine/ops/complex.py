@@ -24,7 +24,12 @@ def _real_part(xp: Any, input: Array) -> Array:
     return input.real
 
 
-@view(vjp(input=lambda g: g * 1j), name="imag_part", public=False, grad_name="SelectBackward0")
+@view(
+    vjp("i g", input=lambda g: complex_(zero_of(g), g)),
+    name="imag_part",
+    public=False,
+    grad_name="SelectBackward0",
+)
 def _imag_part(xp: Any, input: Array) -> Array:
     """The imaginary parts, as a view."""
     return input.imag

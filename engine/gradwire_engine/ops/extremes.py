@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows
+from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, composite, primitive, reduction
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
@@ -81,6 +82,15 @@ def _tied_gradient(g: Any, input: Any, out: Any, dim: Dims | None, input_spec: S
     return shared_gradient(g, chosen, dim, input_spec)
 
 
+def _unordered(input: Any) -> bool:
+    """Whether a derivative is to be recorded of complex numbers, of which there are none here."""
+    return bool(input.dtype.is_complex and input.requires_grad)
+
+
+def _refused(asked: str, *_: Any) -> Any:
+    raise error("dtype_mismatch", f"{asked}: it has no derivative by complex numbers", "use abs()")
+
+
 def equals_gradient(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
     """g in equal parts to the elements equal to the one that is the result, NaN equal to NaN."""
     equals = eq(input, out) | ((out != out) & (input != input))
@@ -142,7 +152,9 @@ def min_of_two(input: Array, other: Array) -> Array:
 
 
 @extreme(
-    vjp("g in equal parts to the elements that are largest", input=_tied_gradient), of_nothing=True
+    vjp("g in equal parts to the elements that are largest", input=_tied_gradient),
+    of_nothing=True,
+    apart=(_unordered, partial(_refused, "amax")),
 )
 def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element over some axes, or over all."""
@@ -150,7 +162,9 @@ def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
 
 
 @extreme(
-    vjp("g in equal parts to the elements that are smallest", input=_tied_gradient), of_nothing=True
+    vjp("g in equal parts to the elements that are smallest", input=_tied_gradient),
+    of_nothing=True,
+    apart=(_unordered, partial(_refused, "amin")),
 )
 def amin(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element over some axes, or over all."""

@@ -125,9 +125,7 @@ def _int_or_none(value: Any) -> int | None:
     )
 
 
-def integers_at(
-    input: Any, indices: Sequence[Any]
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def integers_at(input: Any, indices: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Index tensors, an axis each or None, with every mask as its places; and the masks."""
     items = [slice(None) if item is None else _entry(input, item) for item in indices]
     found = _walk(input, _spelled_out(items, input))

@@ -38,12 +38,15 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     by how much memory lies behind the tensor. Writes by places to a tensor that shows one place
     twice: torch warns that it will refuse them. A hook of a view that may not be used any more: by
     whether there was another one before. squeeze_ of a leaf that requires grad: where gradients
-    have more axes than it, torch reads strides that it has no more.
+    have more axes than it, torch reads strides that it has no more. gelu of infinities: inf of a
+    scalar, NaN of a vector's element.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if step.name == "squeeze_" and step.modes and target.requires_grad and not target._is_view():
         return target.grad_fn is None
+    if step.name.endswith("gelu") and target.isinf().any():
+        return True
     if step.name == "zero_" and target.is_inference():
         return True
     if "hook" in step.kind and step.form == "method" and _unusable(target):
@@ -63,7 +66,8 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
 
 
 def _has_equals(x: Any) -> bool:
-    return bool(x.detach().unique().numel() < x.numel())
+    """Whether elements are equal, as NaN are among each other where they are put in order."""
+    return bool(x.detach().unique().numel() < x.numel() or x.isnan().sum() > 1)
 
 
 def _written(target: Any, variables: Mapping[str, Any], step: Step) -> Any:

@@ -2428,8 +2428,11 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 @overload
 def vstack(*tensors: Tensor) -> Tensor: ...
 
+@overload
 def where(condition: Tensor | Number, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Take elements of input where the condition holds, of other elsewhere."""
+@overload
+def where(condition: Tensor) -> Tensor: ...
 
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input log(other), which is 0 where input is 0, unless other is NaN."""
