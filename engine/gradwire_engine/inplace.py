@@ -81,12 +81,7 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if isinstance(overload, Composite) and overload.name == name:
         return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
     if type(target) is Tensor:
-        if not target.is_inference:  # of which torch says so after the op has run
-            _check_operands(name, target, others)
-        if getattr(overload, "family", "") == "elementwise" or name == "copy_":
-            refuse_partial_overlap(name, target, others)
-        elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
-            refuse_overlap(name, target, others)
+        _check_operands(name, overload, target, others)
     held = content(target)
     if type(held) is Tensor and held.view is not None and any(o is target for o in others):
         held._edge = bare(held._edge, anyway=True)  # as another operand it keeps its hooks
@@ -105,10 +100,16 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     return write(name, target, value)
 
 
-def _check_operands(name: str, target: Tensor, others: Sequence[Any]) -> None:
-    by_tensor = name == "fill_" and type(others[0]) is Tensor
-    asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
-    check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
+def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[Any]) -> None:
+    """What is refused before the op runs."""
+    if not target.is_inference:  # of which torch says so after the op has run
+        by_tensor = name == "fill_" and type(others[0]) is Tensor
+        asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
+        check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
+    if getattr(overload, "family", "") == "elementwise" or name == "copy_":
+        refuse_partial_overlap(name, target, others)
+    elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
+        refuse_overlap(name, target, others)
 
 
 def _own(name: str, value: Any, held: Any, others: Sequence[Any]) -> Any:

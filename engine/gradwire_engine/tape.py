@@ -7,10 +7,10 @@ and at which version. An edge is a `Node` (its only output), an `Output` (one of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from weakref import ref
+from weakref import ReferenceType, ref
 
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
@@ -216,9 +216,7 @@ class AccumulateGrad(Hooked):
     def __init__(self, leaf: Tensor) -> None:
         self.leaf = ref(leaf)
         self.spec: Spec | None = leaf.spec
-        self.grad: Callable[[], Tensor | None] | None = (
-            None if leaf.grad is None else ref(leaf.grad)
-        )
+        self.grad: ReferenceType[Tensor] | None = None if leaf.grad is None else ref(leaf.grad)
         self.seq = 0
         self.extra: Extra | None = None
 

@@ -277,7 +277,7 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
 @composite(name="where", data_dependent=True)
 def places_where(condition: Array) -> Array:
     """The indices of the elements that are not zero, a tensor for each axis."""
-    return nonzero(condition, True)  # type: ignore[no-any-return]
+    return nonzero(condition, True)
 
 
 @composite(grad_name="MaskedSelectBackward0", data_dependent=True)
