@@ -32,6 +32,8 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         index = index[0]
     if type(value) not in VALUE_TYPES:
         value = fits("__setitem__", value, input.dtype)
+    if type(value) is Tensor and local.state.grad:
+        value.edge  # noqa: B018 (it raises that a view may not be used any more)
     lone = _is_bools(index) and prod(getattr(value, "shape", ())) == 1
     if lone and _is_mask(input, index):
         return _fill_masked(input, index, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -45,7 +46,13 @@ def reverse_cumsum(g: Any, dim: int) -> Any:
 @running(vjp("at each place the sum of g from there on", input=reverse_cumsum), linear=True)
 def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Array:
     """Running sums along an axis."""
-    return xp.cumsum(input, axis=dim) if input.ndim else xp.array(input)
+    if not input.ndim:
+        return xp.array(input)
+    found = xp.cumsum(input, axis=dim)
+    first = found[(slice(None),) * dim + (slice(0, 1),)]
+    if found.dtype.kind in "fc" and not first.all():  # a sum begins at 0, to which -0 adds nothing
+        found += 0
+    return found
 
 
 @primitive(
@@ -100,7 +107,7 @@ def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) ->
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     """Sums over products without one factor, which need no division: zeros may be among them."""
-    if not g.shape:
+    if prod(g.shape) <= 1:
         return g
     behind = recurrence(g, shifted(conj(input), dim, -1, 0), dim, True)
     return mul(behind, conj(shifted(out, dim, 1, 1)))

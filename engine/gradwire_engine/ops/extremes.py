@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows
 from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, composite, primitive, reduction
+from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.compare import eq
@@ -87,7 +88,8 @@ def _unordered(input: Any) -> bool:
     return bool(input.dtype.is_complex and input.requires_grad)
 
 
-def _refused(asked: str, *_: Any) -> Any:
+def _refused(asked: str, *args: Any) -> Any:
+    APPLY[type(args[0])](PRIMITIVES[asked][0], args)  # what is wrong with axes is said first
     raise error("dtype_mismatch", f"{asked}: it has no derivative by complex numbers", "use abs()")
 
 

@@ -44,7 +44,7 @@ def _by_exponent(g: Any, input: Any, exponent: Any, out: Any, out_spec: Spec) ->
         input = to_dtype(input, out_spec.dtype)
     if is_complex(out) and not is_complex(input):
         input = input + 0j  # negative bases have logarithms then
-    return where(limit, 0, g * conj(out * log(input)))
+    return g * where(limit, 0, conj(out * log(input)))
 
 
 def _of_integers(input: Spec | Weak, exponent: Spec | Weak) -> bool:

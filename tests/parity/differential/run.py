@@ -142,9 +142,11 @@ def _lent(value: Any, variables: Variables) -> bool:
         return False
     if any(value is x for x in variables.values()):  # asked for twice
         return True
+    if value._is_view():
+        return True
     if not value.numel():
         return False
-    if value._is_view() or not all(s for n, s in zip(value.shape, value.stride(), strict=True)):
+    if not all(s for n, s in zip(value.shape, value.stride(), strict=True)):
         return True
     memory = value.untyped_storage()._cdata
     known = (x for x in variables.values() if is_tensor(x))

@@ -37,14 +37,15 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     sort and median find: sorts are not stable unless asked. index_fill_ and index_copy_ of nothing:
     by how much memory lies behind the tensor. Writes by places to a tensor that shows one place
     twice: torch warns that it will refuse them. A hook of a view that may not be used any more: by
-    whether there was another one before. squeeze_ of a leaf that requires grad: where gradients
-    have more axes than it, torch reads strides that it has no more. gelu of infinities: inf of a
+    whether there was another one before. A form in place, in no_grad, of a leaf that requires
+    grad: by strides, some that it has no more, torch keeps the old form of a gradient, gives it the
+    new one, or fails. gelu of infinities: inf of a
     scalar, NaN of a vector's element.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
-    if step.name == "squeeze_" and step.modes and target.requires_grad and not target._is_view():
-        return target.grad_fn is None
+    if step.kind == "form in place" and step.modes and _recording_leaf(target):
+        return True
     if step.name.endswith("gelu") and target.isinf().any():
         return True
     if step.name == "zero_" and target.is_inference():
@@ -63,6 +64,10 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
         return False
     written = _written(target, variables, step)
     return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
+
+
+def _recording_leaf(x: Any) -> bool:
+    return bool(x.requires_grad and not x._is_view() and x.is_leaf)
 
 
 def _has_equals(x: Any) -> bool:
