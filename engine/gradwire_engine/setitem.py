@@ -32,8 +32,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         index = index[0]
     if type(value) not in VALUE_TYPES:
         value = fits("__setitem__", value, input.dtype)
-    if type(value) is Tensor and local.state.grad:
-        value.edge  # noqa: B018 (it raises that a view may not be used any more)
+    _look_back(value)
     lone = _is_bools(index) and prod(getattr(value, "shape", ())) == 1
     if lone and _is_mask(input, index):
         return _fill_masked(input, index, value)
@@ -56,6 +55,12 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         put = index_put_at(content(found.seen), found.indices, values, masks=found.masks)
         write("index_put_", found.seen, put)
     return input
+
+
+def _look_back(value: Any) -> None:
+    """Refuse as a value what may not be used any more, also where no history comes of it."""
+    if type(value) is Tensor and local.state.grad:
+        value.edge  # noqa: B018 (it raises)
 
 
 def _check_put(seen: Tensor, values: Any) -> None:
