@@ -32,7 +32,6 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         index = index[0]
     if type(value) not in VALUE_TYPES:
         value = fits("__setitem__", value, input.dtype)
-    _look_back(value)
     lone = _is_bools(index) and prod(getattr(value, "shape", ())) == 1
     if lone and _is_mask(input, index):
         return _fill_masked(input, index, value)
@@ -40,6 +39,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         _check_put(input, value)
         refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
     found = look_up(input, (index,) if isinstance(index, slice) else index)
+    _look_back(value)
     if found.indices is None:
         if type(found.seen) is Tensor and getattr(value, "shape", None) == found.seen.shape:
             refuse_partial_overlap("__setitem__", found.seen, (value,))

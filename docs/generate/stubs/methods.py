@@ -114,6 +114,8 @@ def _operator(name: str) -> tuple[Op, list[Way]]:
 
 def _fits(way: Way, place: int) -> bool:
     """Whether the tensor itself can stand there."""
+    if place >= len(way.arguments):
+        return False
     argument = way.arguments[place]
     return argument.type.startswith("Tensor") and not argument.name.startswith("*")
 
