@@ -39,7 +39,6 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         _check_put(input, value)
         refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
     found = look_up(input, (index,) if isinstance(index, slice) else index)
-    _look_back(value)
     if found.indices is None:
         if type(found.seen) is Tensor and getattr(value, "shape", None) == found.seen.shape:
             refuse_partial_overlap("__setitem__", found.seen, (value,))
@@ -58,7 +57,7 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
 
 
 def _look_back(value: Any) -> None:
-    """Refuse as a value what may not be used any more, also where no history comes of it."""
+    """Refuse to fill with what may not be used any more, also where no history comes of it."""
     if type(value) is Tensor and local.state.grad:
         value.edge  # noqa: B018 (it raises)
 
@@ -73,6 +72,8 @@ def _put(seen: Any, value: Any) -> None:
     """Copy a tensor of this shape as it is; fill with a lone element; copy what broadcasts."""
     shape = getattr(value, "shape", ())
     filled = bool(seen.shape) and not shape
+    if filled:
+        _look_back(value)
     name = "fill_.Tensor" if filled and type(value) in VALUE_TYPES else "__setitem__"
     if type(seen) is Tensor:
         check_writable(name, seen, getattr(value, "requires_grad", False))
