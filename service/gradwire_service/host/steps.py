@@ -10,7 +10,6 @@ from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
-from gradwire_engine.journal import assign
 from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
