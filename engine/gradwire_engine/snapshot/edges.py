@@ -81,14 +81,24 @@ def check_output(reader: Reader, edge: Output) -> None:
 
 def write_leaf(writer: Writer, edge: AccumulateGrad, row: Row) -> None:
     writer.weak(row, edge.leaf)
-    row.append(writer.cell(edge.extra))
+    row += [writer.cell(edge.extra), None if edge.spec is None else writer.calls.spec(edge.spec)]
+    writer.weak(row, edge.grad or _gone())
 
 
 def read_leaf(reader: Reader, edge: AccumulateGrad, row: Row) -> None:
-    leaf = reader.optional(row[1], Tensor)
+    leaf, grad = reader.optional(row[1], Tensor), reader.optional(row[4], Tensor)
     edge.leaf = _gone() if leaf is None else ref(leaf)
-    edge.seq, edge.grad, edge.spec = 0, None, None
     edge.extra = reader.optional(row[2], Extra)
+    edge.spec = None if row[3] is None else reader.calls.spec(row[3])
+    edge.grad = None if grad is None else ref(grad)
+    edge.seq = 0
+
+
+def check_leaf(reader: Reader, edge: AccumulateGrad) -> None:
+    """A gradient that is known by a name alone has the form of those that arrive."""
+    grad = None if edge.grad is None else edge.grad()
+    fits = grad is None or (edge.spec is not None and alike(grad.spec, edge.spec))
+    need(fits, "a gradient has not the form of its leaf")
 
 
 def write_extra(writer: Writer, extra: Extra, row: Row) -> None:

@@ -40,7 +40,7 @@ _KINDS = (
     Kind("view", View, 7, tensors.write_view, tensors.read_view),
     Kind("node", Node, 7, nodes.write, nodes.read, nodes.check),
     Kind("output", Output, 3, edges.write_output, edges.read_output, edges.check_output),
-    Kind("leaf", AccumulateGrad, 3, edges.write_leaf, edges.read_leaf),
+    Kind("leaf", AccumulateGrad, 5, edges.write_leaf, edges.read_leaf, edges.check_leaf),
     Kind("extra", Extra, 3, edges.write_extra, edges.read_extra),
     Kind("bound", Bound, 3, programs.write_bound, programs.read_bound),
     Kind("refuse", Refuse, 1, programs.write_refuse, programs.read_refuse),
