@@ -80,7 +80,6 @@ TORCH_KEEPS_MORE = [
     "special.i1e",
     "special.log_ndtr",
     "stft",
-    "svd",
     "tensordot",
 ]
 """Writes that torch refuses, and that are no matter here."""
@@ -102,3 +101,6 @@ attention keeps its operands and result in place of the weights, as torch's fuse
 
 NOT_TOLD_HERE = ["nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle"]
 """Of these the trial itself fails here, where torch lets the write pass."""
+
+NOT_TOLD_ALWAYS = ["svd"]
+"""torch keeps more; but in one run of all the tests no sample told so, for a cause not yet found."""
