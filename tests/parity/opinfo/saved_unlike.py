@@ -103,4 +103,4 @@ NOT_TOLD_HERE = ["nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle"]
 """Of these the trial itself fails here, where torch lets the write pass."""
 
 NOT_TOLD_ALWAYS = ["svd"]
-"""torch keeps more; but in one run of all the tests no sample told so, for a cause not yet found."""
+"""torch keeps more, but in one run of all tests no sample told so, for a cause not yet found."""
