@@ -6,10 +6,12 @@ are those that models and notebooks have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.libraries import Library
+import numpy as np
+
+from benchmarks.libraries import Engine, Library
 from benchmarks.workloads import Source
 
 Made = tuple[Sequence[Any], Sequence[Any]]
@@ -34,34 +36,59 @@ class Row:
         of singular vectors.
         """
         source = Source(dtype)
-        tensors, inputs = self._tensors(lib, source)
+        arrays = self._arrays(source)
+        tensors = [lib.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
+        inputs = [t for t, a in zip(tensors, arrays, strict=True) if a.dtype.kind == "f"]
         cotangents: list[Any] = []
 
         def step() -> Made:
-            found = self.call(lib.ops, *tensors)
-            results = found if isinstance(found, list) else [found]
+            results = self._results(lib, tensors)
             if not cotangents:
-                cotangents.extend(_weighted(lib, source, result) for result in results)
+                drawn = (_weighted(source, lib.numpy(result)) for result in results)
+                cotangents.extend(map(lib.tensor, drawn))
             return results, lib.pull(results, inputs, cotangents)
 
         return step
 
-    def _tensors(self, lib: Library, source: Source) -> tuple[list[Any], list[Any]]:
-        tensors, inputs = [], []
-        for operand in self.operands:
-            if isinstance(operand[0], tuple):
-                shape, bound = operand
-                tensors.append(lib.tensor(source.integers(bound, *shape)))
-            else:
-                tensors.append(lib.tensor(source.normal(*operand), requires_grad=True))
-                inputs.append(tensors[-1])
-        return tensors, inputs
+    def planned(self, dtype: str = "float32") -> Callable[[], Made]:
+        """The same as one plan of the engine, to which operands and cotangents are given."""
+        from gradwire_engine.plan import plan_of
+        from gradwire_engine.spec import Spec, dtype_of
+
+        source, lib = Source(dtype), Engine()
+        arrays = self._arrays(source)
+        count = len(arrays)
+        results = self._results(lib, map(lib.tensor, arrays))
+        given = [*arrays, *(_weighted(source, lib.numpy(result)) for result in results)]
+
+        def function(*tensors: Any) -> list[Any]:
+            inputs = [t.requires_grad_() for t in tensors[:count] if t.dtype.differentiable]
+            found = self._results(lib, tensors[:count])
+            return [*found, *lib.pull(found, inputs, tensors[count:])]
+
+        plan = plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in given])
+
+        def step() -> Made:
+            with np.errstate(all="ignore"):
+                made = plan.run(given)
+            return made[: len(results)], made[len(results) :]
+
+        return step
+
+    def _results(self, lib: Library, tensors: Iterable[Any]) -> list[Any]:
+        found = self.call(lib.ops, *tensors)
+        return found if isinstance(found, list) else [found]
+
+    def _arrays(self, source: Source) -> list[np.ndarray[Any, Any]]:
+        return [
+            source.integers(o[1], *o[0]) if isinstance(o[0], tuple) else source.normal(*o)
+            for o in self.operands
+        ]
 
 
-def _weighted(lib: Library, source: Source, result: Any) -> Any:
-    array = lib.numpy(result)
-    weights = source.normal(*array.shape)
-    return lib.tensor((array * weights).astype(array.dtype))
+def _weighted(source: Source, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    weighted: np.ndarray[Any, Any] = array * source.normal(*array.shape)
+    return weighted.astype(array.dtype)
 
 
 def _conv(**options: Any) -> Callable[..., Any]:

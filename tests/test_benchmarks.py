@@ -88,6 +88,17 @@ def test_a_call_of_an_op_gives_the_same_on_both_libraries(name: str) -> None:
             np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-8 * np.abs(other).max())
 
 
+@needs_torch
+@pytest.mark.parametrize("name", CALLS)
+def test_a_planned_call_of_an_op_gives_the_same(name: str) -> None:
+    lib = LIBRARIES["torch"]()
+    results, gradients = CALLS[name].prepare(lib, "float64")()
+    wanted = [*(np.abs(lib.numpy(t)) for t in results), *map(lib.numpy, gradients)]
+    made, pulled = CALLS[name].planned("float64")()
+    for mine, other in zip([*map(np.abs, made), *pulled], wanted, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-8 * np.abs(other).max())
+
+
 def test_verdicts() -> None:
     def verdict(middle: float, at_least: bool) -> str:
         return Figure("f", 2.0, Spread(middle, 0, 9), at_least=at_least).verdict

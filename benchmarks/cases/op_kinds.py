@@ -10,20 +10,20 @@ from typing import Any
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
 from benchmarks.libraries import LIBRARIES
-from benchmarks.op_kinds import KINDS
+from benchmarks.op_kinds import KINDS, Made, Row
 from benchmarks.side import Side, all_cores
 from benchmarks.worker import timed
 
-LARGEST, MEAN = 10.0, 2.0
+LARGEST, MEAN, PLANNED = 10.0, 2.0, 1.2
+SIDES = ("engine", "torch", "planned")
 
 
 class Kind:
     """All calls of a kind on a library, timed one after the other in each turn."""
 
     def __init__(self, kind: str, library: str, only_small: bool) -> None:
-        lib = LIBRARIES[library]()
         rows = list(KINDS[kind].items())[: 1 if only_small else None]
-        self._steps = {name: row.prepare(lib) for name, row in rows}
+        self._steps = {name: _prepared(row, library) for name, row in rows}
 
     def measure(self, seconds: float) -> dict[str, Any]:
         """A median of seconds for each call; `seconds` is what each may take."""
@@ -31,54 +31,69 @@ class Kind:
         return {"times": list(times.values()), "calls": times}
 
 
+def _prepared(row: Row, library: str) -> Callable[[], Made]:
+    return row.planned() if library == "planned" else row.prepare(LIBRARIES[library]())
+
+
 def figures(harness: Harness) -> Sequence[Figure]:
-    """A ratio for each call, slowest first, to compare; then their largest and their mean."""
-    lines: list[Figure] = []
+    """A ratio for each call, slowest first, to compare; then their largest and their mean.
+
+    First op by op, then the same calls as plans.
+    """
+    eager: list[Figure] = []
+    planned: list[Figure] = []
     for kind in KINDS:
-        lines += _of_kind(harness, kind)
-    lines.sort(key=_ratio, reverse=True)
-    spreads = [line.measured for line in lines if line.measured is not None]
-    names = f"of {len(spreads)} calls, forward and backward, that are listed above"
+        found = _of_kind(harness, kind)
+        for call in found["torch"].first["calls"]:
+            eager.append(_line(found, "engine", call, call))
+            planned.append(_line(found, "planned", call, f"planned {call}"))
+    for lines in eager, planned:
+        lines.sort(key=_ratio, reverse=True)
     return [
-        *lines,
-        Figure("ops / torch eager: largest", LARGEST, lines[0].measured, lines[0].name),
-        Figure("ops / torch eager: geometric mean", MEAN, _mean(spreads), names),
+        *eager,
+        Figure("ops / torch eager: largest", LARGEST, eager[0].measured, eager[0].name),
+        Figure("ops / torch eager: geometric mean", MEAN, *_mean(eager)),
+        *planned,
+        Figure("planned ops / torch eager: geometric mean", PLANNED, *_mean(planned)),
     ]
 
 
-def _of_kind(harness: Harness, kind: str) -> list[Figure]:
+def _of_kind(harness: Harness, kind: str) -> dict[str, Measured]:
     settings = harness.settings
     cores = all_cores()[: settings.threads]
-    sides = {
-        library: Side(
-            "benchmarks.cases.op_kinds:Kind",
-            {"kind": kind, "library": library, "only_small": settings.scale < 1},
-            cores,
-            settings.threads,
-        )
-        for library in ("engine", "torch")
-    }
-    found = harness.take_turns(sides)
-    return [_line(found, call) for call in found["torch"].first["calls"]]
-
-
-def _line(found: dict[str, Measured], call: str) -> Figure:
-    engine, torch = (
-        Measured([reply["calls"][call] for reply in found[side].replies], [], {})
-        for side in ("engine", "torch")
+    only_small = settings.scale < 1
+    return harness.take_turns(
+        {
+            library: Side(
+                "benchmarks.cases.op_kinds:Kind",
+                {"kind": kind, "library": library, "only_small": only_small},
+                cores,
+                settings.threads,
+            )
+            for library in SIDES
+        }
     )
-    note = f"{duration(engine.seconds)} against {duration(torch.seconds)}"
-    return Figure(f"{call} / torch eager", None, engine.over(torch), note)
+
+
+def _line(found: dict[str, Measured], side: str, call: str, name: str) -> Figure:
+    ours, torch = (
+        Measured([reply["calls"][call] for reply in found[which].replies], [], {})
+        for which in (side, "torch")
+    )
+    note = f"{duration(ours.seconds)} against {duration(torch.seconds)}"
+    return Figure(f"{name} / torch eager", None, ours.over(torch), note)
 
 
 def _ratio(line: Figure) -> float:
     return line.measured.middle if line.measured is not None else 0.0
 
 
-def _mean(spreads: Sequence[Spread]) -> Spread:
-    """The geometric mean of ratios, quartile by quartile."""
+def _mean(lines: Sequence[Figure]) -> tuple[Spread, str]:
+    """The geometric mean of ratios, quartile by quartile; of what."""
+    spreads = [line.measured for line in lines if line.measured is not None]
 
     def mean(pick: Callable[[Spread], float]) -> float:
         return prod(map(pick, spreads)) ** (1 / len(spreads))
 
-    return Spread(mean(lambda s: s.middle), mean(lambda s: s.low), mean(lambda s: s.high))
+    found = Spread(mean(lambda s: s.middle), mean(lambda s: s.low), mean(lambda s: s.high))
+    return found, f"of {len(spreads)} calls, forward and backward, that are listed above"
