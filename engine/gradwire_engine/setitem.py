@@ -109,9 +109,10 @@ def detach_(input: Array) -> Array:
             "detach_: a view cannot be detached in place",
             "use detach(), which gives a new tensor",
         )
-    if not input.is_leaf:
-        input.storage  # noqa: B018 (made, so that walks look at it and at the flag)
-        assign(input, "flags", input.flags | DETACHED)
+    if input.is_leaf:
+        return input.requires_grad_(False)  # with its hooks, which it has again once it records
+    input.storage  # noqa: B018 (made, so that walks look at it and at the flag)
+    assign(input, "flags", input.flags | DETACHED)
     assign(input, "_edge", None)
     return input
 

@@ -270,8 +270,10 @@ class Tensor:
             if self._edge is not None:
                 _FROZEN[self] = self._edge
             assign(self, "_edge", (_FROZEN.get(self) or AccumulateGrad(self)) if flag else None)
-            if flag and self.grad is not None:
-                self.keep_grad(self.grad)
+            if flag:
+                self.reform_edge(self.spec)  # which it may have got while it was frozen
+                if self.grad is not None:
+                    self.keep_grad(self.grad)
         return self
 
     def leaf_edge(self) -> Edge:
@@ -297,7 +299,7 @@ class Tensor:
 
     def retain_grad(self) -> Tensor:
         """Keep this non-leaf's gradient in `.grad` during backward; nothing to do for a leaf."""
-        if self.retains_grad or (self.was_leaf and self.requires_grad):
+        if self.requires_grad and (self.retains_grad or self.was_leaf):
             return self  # among leaves are views made in no_grad: no gradient ever comes
         edge = self.edge
         if edge is None:
@@ -409,10 +411,15 @@ def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
     if edge is None and type(tensor._edge) is not Node and type(tensor._edge) is not Output:
         return  # the view is a leaf of its own, or nothing
     check_view("the base of a view was modified in place, and the view", view.creation)
-    edge = _seen_from(base, view, AccumulateGrad(base) if edge is None else edge)
+    edge = _seen_from(base, view, _nowhere(base) if edge is None else edge)
     move_retained(tensor, tensor._edge, edge)
     assign(tensor, "_edge", edge)
     assign(view, "version", version)
+
+
+def _nowhere(base: Tensor) -> Edge:
+    """The edge of a base that does not record: not the base's own, which it may have again."""
+    return AccumulateGrad(base.detach())
 
 
 def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:

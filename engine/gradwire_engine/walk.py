@@ -77,14 +77,14 @@ def _finished(
 
 
 def _refuse_moved(edge: Any) -> None:
-    """Refuse to add to a view that was a leaf, and that a base which now records has taken in."""
+    """Refuse to add to what was a leaf once: it was frozen and written, or its base was."""
     leaf = edge.leaf() if type(edge) is AccumulateGrad else None
-    if leaf is not None and leaf.view is not None and not leaf.is_leaf:
+    if leaf is not None and not leaf.is_leaf:
         raise error(
             "invalid_argument",
-            "backward: a leaf variable has been moved into the graph interior: its base was "
-            "written and requires grad now",
-            "set requires_grad on the base before its views are used",
+            "backward: a leaf variable has been moved into the graph interior: it, or the base "
+            "that it is a view of, was written and has a history now",
+            "write to a copy of it made with clone()",
             raised=RuntimeError,
         )
 
@@ -259,6 +259,7 @@ def _at_leaf(
 ) -> None:
     """A gradient is complete at a leaf with hooks: it waits for the end, or is added now."""
     if into_grad and any(a.kind != TENSOR for a in node.annotate().attached):
+        _refuse_moved(node)
         _accumulate_leaf(node, g, reading)
     else:
         pending[node] = g

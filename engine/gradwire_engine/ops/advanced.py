@@ -125,6 +125,8 @@ def index_sum(xp: Any, input: Array, indices: Arrays, shape: Ints) -> Array:
     values = xp.moveaxis(input, list(range(at, at + inner)), list(range(inner)))
     sizes = tuple(shape[d] for d in dims)
     rest = tuple(n for d, n in enumerate(shape) if d not in dims)
+    if 0 in input.shape or 0 in shape:
+        return xp.zeros(shape, input.dtype)  # no place is looked up, so none can be wrong
     _full("index", shape, indices)
     places = _flat_places(xp, [indices[d] for d in dims], sizes)
     rows = values.reshape(places.size, prod(rest))

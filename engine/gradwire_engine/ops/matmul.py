@@ -46,6 +46,8 @@ def _for_blas(xp: Any, x: Array) -> Array:
 
 def product(xp: Any, a: Array, b: Array) -> Array:
     """The kernel of all matrix products: vectors, matrices and broadcast stacks of matrices."""
+    if a.dtype != b.dtype:  # of nothing, see product_spec
+        a = xp.zeros(a.shape, b.dtype)
     if a.ndim >= 2 and not a.flags.c_contiguous:
         a = _for_blas(xp, a)
     if b.ndim >= 2 and not b.flags.c_contiguous:
@@ -88,7 +90,11 @@ def _product_spec(input: Spec, other: Spec) -> Spec:
 
 
 def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
-    """The spec of a matrix product; shape_mismatch where the inner sizes differ."""
+    """The spec of a matrix product; shape_mismatch where the inner sizes differ.
+
+    Where torch multiplies a stack of matrices by another, and nothing is in one of them, it takes
+    any two dtypes, and the second is the result's.
+    """
     a, b = input.shape, other.shape
     if not a or not b:
         raise error(
@@ -96,7 +102,8 @@ def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
             f"{asked}: both operands need at least one axis, they are {list(a)} and {list(b)}",
             "multiply by a number with mul",
         )
-    same_dtype(asked, input=input, other=other)
+    if len(a) < 2 or len(b) < 3 or (input.size and other.size):
+        same_dtype(asked, input=input, other=other)
     inner = b[-2] if len(b) > 1 else b[0]
     if a[-1] != inner:
         raise error(
@@ -106,7 +113,7 @@ def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
             "transpose one?",
         )
     stack = broadcast_shapes(asked, a[:-2], b[:-2])
-    return Spec((*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), input.dtype, "")
+    return Spec((*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), other.dtype, "")
 
 
 def _left_formula(g: Any, other: Any, shape: Shape) -> Any:
@@ -185,7 +192,7 @@ def _product_for_each(b: Any) -> Any:
 
 def _one_by_many(a: Any, b: Any) -> bool:
     """Whether one matrix is multiplied with each of a stack of others."""
-    if len(b.shape) < 3 or a.shape[-1:] != b.shape[-2:-1] or a.dtype is not b.dtype:
+    if len(b.shape) < 3 or a.shape[-1:] != b.shape[-2:-1]:
         return False  # what does not fit is refused as ever
     alone = len(a.shape) == len(b.shape) == 3 and a.shape[0] == 1 != b.shape[0]
     return len(a.shape) == 2 or alone
@@ -198,6 +205,7 @@ def _turned(input: Any, other: Any) -> Any:
     """
     if not input.requires_grad:
         return _as_it_is(input, other)
+    same_dtype("matmul", input=input.spec, other=other.spec)
     height, width = input.shape[-2], other.shape[-1]
     if height > 1 and width > 1 and 0 not in other.shape[:-2]:
         found = _as_it_is(input, other)

@@ -202,6 +202,10 @@ def places_of_nothing(torch, see):
     see(added=torch.zeros(0, 1).index_add_(1, far, torch.zeros(0, 1)))
     see(copied=torch.zeros(2, 0).index_copy_(0, far, torch.zeros(1, 0)))
     see(least=torch.zeros(2, 0, dtype=torch.complex64).amin(0))
+    for shape, index in (((1, 0), far), ((1, 0, 2), (far, slice(None), far))):
+        x = torch.zeros(shape, requires_grad=True)
+        x[index].sum().backward()
+        see(looked_up=x)
 
 
 def targets_of_ints_that_are_not_long(torch, see):

@@ -142,3 +142,16 @@ def comparisons(torch, see):
     see(both=(x > 0) & (y > 0), either=(x > 0) | (y > 0), odd=(x > 0) ^ (y > 0), neither=~(x > 0))
     see(text=(x == "a"), none=(x == None))  # noqa: E711
     see.error(complex_order=lambda: torch.tensor([1j]) < torch.tensor([1j]))
+
+
+def products_of_nothing(torch, see):
+    for a, b in (("float32", "float64"), ("int64", "float64"), ("complex128", "float32")):
+        pair = [torch.zeros(s, dtype=getattr(torch, d)) for s, d in (((2, 0), a), ((2, 0, 3), b))]
+        stack = pair[0].expand(2, 2, 0)
+        see(one=pair[0] @ pair[1], each=torch.bmm(stack, pair[1]))
+        see.error(matrices=lambda p=pair: p[0] @ p[1][0], vector=lambda p=pair: p[0][0] @ p[1])
+    x = torch.zeros(2, 2, 0, dtype=torch.float32, requires_grad=True)
+    y = torch.zeros(2, 0, 3, dtype=torch.float64, requires_grad=True)
+    (x @ y).sum().backward()
+    see(x=x, y=y)
+    see.error(recorded=lambda: x[0] @ y, alone=lambda: x[:1] @ y)
