@@ -28,6 +28,7 @@ LAYERS = (
     ("backward", "hooks"),
     ("forward", "vmap", "func", "functional", "function", "checkpoint", "gradcheck", "optim"),
     ("plan",),
+    ("control",),
 )
 
 Imports = dict[str, set[str]]

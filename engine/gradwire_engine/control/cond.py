@@ -1,0 +1,72 @@
+"""cond: one of two programs, by a bool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwire_engine.batch.value import Batched
+from gradwire_engine.control.known import known
+from gradwire_engine.control.rounds import refuse_symbols
+from gradwire_engine.dual.value import Dual
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.ops.choose import where
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import Program
+
+
+def cond(
+    pred: Any, true_fn: Program, false_fn: Program, operands: Sequence[Any] = ()
+) -> tuple[Any, ...]:
+    """What the first program gives if `pred` is true, else what the second gives.
+
+    pred: one bool. Both have to give as many results, of the same shapes and dtypes. Under vmap
+    with another bool for each example both run, and each example has its own.
+    """
+    while type(pred) is Dual:
+        pred = pred.primal
+    need_bool("cond: pred", pred.spec)
+    refuse_symbols("cond", [pred])
+    both = [_specs(program, operands) for program in (true_fn, false_fn)]
+    if both[0] is not None and both[1] is not None:
+        _check_alike(both[0], both[1])
+    if type(pred) is Batched:
+        return _chosen(pred, true_fn(*operands), false_fn(*operands))
+    return tuple((true_fn if bool(pred.numpy().reshape(())) else false_fn)(*operands))
+
+
+def need_bool(what: str, spec: Spec) -> None:
+    """Refuse what is not one bool."""
+    if spec.dtype.name != "bool":
+        raise error("dtype_mismatch", f"{what} is {spec}", "compare: it must be one bool")
+    if any(n != 1 for n in spec.shape):
+        raise error("not_scalar", f"{what} is {spec}", "it must be one bool: use all() or any()")
+
+
+def _specs(program: Program, operands: Sequence[Any]) -> Sequence[Spec] | None:
+    """What a program would give; None where only a run can say."""
+    return known(program, operands).outputs
+
+
+def _check_alike(true: Sequence[Spec], false: Sequence[Spec]) -> None:
+    if [(s.shape, s.dtype) for s in true] != [(s.shape, s.dtype) for s in false]:
+        raise unlike(true, false)
+
+
+def unlike(true: Sequence[Spec], false: Sequence[Spec]) -> GradwireError:
+    """The error of branches that give different things."""
+    shown = [", ".join(map(str, specs)) or "nothing" for specs in (true, false)]
+    return error(
+        "shape_mismatch",
+        f"cond: true_fn gives {shown[0]}, false_fn gives {shown[1]}",
+        "both have to give as many results, of the same shapes and dtypes",
+    )
+
+
+def _chosen(pred: Batched, true: Sequence[Any], false: Sequence[Any]) -> tuple[Any, ...]:
+    specs = [[y.spec for y in branch] for branch in (true, false)]
+    _check_alike(*specs)
+    return tuple([where(pred, a, b) for a, b in zip(true, false, strict=True)])
+
+
+__all__ = ["cond", "need_bool"]

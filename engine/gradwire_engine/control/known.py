@@ -1,0 +1,138 @@
+"""What is known of a body for arguments of these specs: what it gives, and its plan."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mode import local, using
+from gradwire_engine.plan import Plan, UntraceableError, simplified, trace
+from gradwire_engine.plan.graph import Graph
+from gradwire_engine.signature import VALUE_TYPES
+from gradwire_engine.spec import Spec
+from gradwire_engine.tape import Program
+from gradwire_engine.tensor import Tensor
+
+WORTH = 8
+"""Steps from which on a plan is made: making it takes about as long as so many steps."""
+_KEPT = 64
+"""Bodies that are known at a time."""
+_CONSTANTS = 2**16
+"""Bytes of constants that a plan which is kept may have."""
+
+
+class Clock:
+    """A meter to which bytes don't matter: what runs does not allocate them. Time does."""
+
+    def __init__(self, meter: Any) -> None:
+        self.tick: Callable[[], None] = getattr(meter, "tick", _go_on)
+
+    def charge(self, nbytes: int) -> None:
+        """Nothing is allocated."""
+
+
+def _go_on() -> None:
+    """Nobody looks at the clock."""
+
+
+def apart(meter: Any) -> using:
+    """The modes in which a body runs: outside of any graph and transform, with nothing to undo."""
+    return using(
+        grad=False, inference=False, vmap=None, level=0, journal=None, generator=None, meter=meter,
+        origin=None, anomaly=False,
+    )  # fmt: skip
+
+
+class Known:
+    """A body for arguments of these specs.
+
+    outputs: the specs of what it gives, None where only a run can say. draws: whether it may draw
+    random numbers.
+    """
+
+    def __init__(self, body: Program, specs: Sequence[Spec]) -> None:
+        self.body, self.specs = body, tuple(specs)
+        self.outputs: tuple[Spec, ...] | None = None
+        self.draws = True
+        self._graph: Graph | None = None
+        self._plan: Plan | None = None
+        self._look()
+
+    def _look(self) -> None:
+        """Run the body on symbols. What is wrong with it for these specs is raised."""
+        outputs: list[Any] = []
+
+        def function(*inputs: Tensor) -> Sequence[Tensor]:
+            outputs[:] = self.body(*inputs)
+            return need_values(outputs)
+
+        try:
+            with apart(Clock(local.state.meter)):
+                graph = trace(function, self.specs, draws=True)
+        except UntraceableError:
+            return
+        except GradwireError as problem:
+            if isinstance(problem.__cause__, UntraceableError) or problem.code in _UNSAID:
+                return
+            raise
+        device = self.specs[0].device if self.specs else local.state.device
+        self.outputs = tuple([y.spec._replace(device=device) for y in outputs])
+        self.draws = any(line.op.random for line in graph.lines)
+        half = any(spec.dtype.half for line in graph.lines for spec in line.specs)
+        self._graph = None if self.draws or half or device != "cpu" else graph
+
+    def plan(self) -> Plan | None:
+        """Its plan, if there can be one."""
+        if self._plan is None and self._graph is not None:
+            self._plan = Plan(simplified(self._graph))
+            self._graph = None
+        return self._plan
+
+
+_UNSAID = ("unsupported_device", "data_dependent_shape", "untraceable")
+"""Errors that may only mean that it ran on symbols."""
+
+
+def need_values(outputs: Sequence[Any]) -> Sequence[Any]:
+    """What a body gave, which has to be tensors."""
+    for place, output in enumerate(outputs):
+        if type(output) not in VALUE_TYPES:
+            raise error(
+                "invalid_argument",
+                f"result {place} of the body is {type(output).__name__}, and no tensor",
+                "give tensors only",
+            )
+    return outputs
+
+
+_known: OrderedDict[Any, Known] = OrderedDict()
+_lock = threading.Lock()
+
+
+def known(body: Program, values: Sequence[Any]) -> Known:
+    """What is known of a body for arguments like these, which was looked at once."""
+    specs = tuple([value.spec for value in values])
+    key = (body, specs, local.state.default_dtype, local.state.device)
+    with _lock:
+        found = _known.get(key)
+        if found is not None:
+            _known.move_to_end(key)
+            return found
+    found = Known(body, specs)
+    with _lock:
+        _known[key] = found
+        if len(_known) > _KEPT:
+            _known.popitem(last=False)
+    return found
+
+
+def planned(found: Known, times: int) -> Plan | None:
+    """The plan of what is run so many times, where it is worth it."""
+    plan = found.plan() if times >= WORTH else None
+    return None if plan is None or plan.kept > _CONSTANTS else plan
+
+
+__all__ = ["Clock", "Known", "apart", "known", "need_values", "planned"]

@@ -1,0 +1,115 @@
+"""while_loop on what transforms wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradwire_engine.batch.layer import Layer
+from gradwire_engine.batch.value import Batched
+from gradwire_engine.catalogue import resolve
+from gradwire_engine.control.rounds import Loop
+from gradwire_engine.control.wrapped import (
+    is_rows,
+    joined,
+    layer_at,
+    level_of,
+    rows_of,
+    with_tangents,
+)
+from gradwire_engine.levels import entered
+from gradwire_engine.mode import local, using
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.expand import reshape
+from gradwire_engine.tape import Program
+
+Run = Callable[[Program, Loop, Sequence[Any], int | None], list[Any]]
+
+
+def looped(
+    run: Run, cond_fn: Program, loop: Loop, values: Sequence[Any], bound: int | None
+) -> list[Any]:
+    """A loop of which some values are wrapped: of what is inside, by other programs."""
+    level = level_of(values)
+    if any(is_rows(v, level) for v in values):
+        return _batched(run, cond_fn, loop, values, bound, level)
+    inner, inside = with_tangents(loop, values, level)
+    primals = Primals(cond_fn, loop.carries, inner.carries, len(values) - loop.carries)
+    return joined(run(primals, inner, inside, bound), values, loop.carries, level)
+
+
+@dataclass(frozen=True, slots=True)
+class Primals:
+    """A condition on values with tangents: they do not matter to it."""
+
+    cond: Program
+    carries: int
+    pairs: int
+    rest: int
+
+    @property
+    def id(self) -> str:
+        """The condition's."""
+        return self.cond.id
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        return self.cond(*values[: self.carries], *values[self.pairs : self.pairs + self.rest])
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A condition and a body for all examples at once. An example that has ended stays as it is.
+
+    steps: whether it is the body; else it is the condition, which holds if it does for any.
+    """
+
+    cond: Program
+    body: Program
+    size: int
+    carries: int
+    dims: tuple[bool, ...]
+    randomness: str
+    steps: bool
+
+    @property
+    def id(self) -> str:
+        """The body's."""
+        return self.body.id
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        with entered() as level:
+            layer = Layer(level, self.size, self.randomness, local.state.vmap)
+            with using(vmap=layer):
+                pairs = zip(values, self.dims, strict=True)
+                given = [Batched(v, level) if many else v for v, many in pairs]
+                goes_on = reshape(self.cond(*given)[0], ())
+                if not self.steps:
+                    return (resolve("any")(rows_of(goes_on, level, self.size)),)
+                stepped = zip(self.body(*given), given[: self.carries], strict=True)
+                found = [where(goes_on, new, old) for new, old in stepped]
+                return tuple([rows_of(y, level, self.size) for y in found])
+
+
+def _batched(
+    run: Run,
+    cond_fn: Program,
+    loop: Loop,
+    values: Sequence[Any],
+    bound: int | None,
+    level: int,
+) -> list[Any]:
+    size = next(v.size for v in values if is_rows(v, level))
+    layer = layer_at(level)
+    dims = tuple(place < loop.carries or is_rows(v, level) for place, v in enumerate(values))
+    randomness = "different" if layer is None else layer.randomness
+    masked = Masked(cond_fn, loop.body, size, loop.carries, dims, randomness, True)
+    with using(vmap=None if layer is None else layer.outer):
+        pairs = zip(values, dims, strict=True)
+        inside = [rows_of(v, level, size) if many else v for v, many in pairs]
+        inner = replace(loop, body=masked)
+        last = run(replace(masked, steps=False), inner, inside, bound)
+    return [Batched(y, level) for y in last]
+
+
+__all__ = ["Masked", "Primals", "looped"]
