@@ -15,6 +15,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.hooks import Retained, accumulated, arrived, careful_step
 from gradwire_engine.inplace import write
 from gradwire_engine.journal import assign, transaction
+from gradwire_engine.layout import laid_as
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.expand import expand, sum_to_shape
@@ -319,7 +320,7 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
     if old is None:
         if made.shape != tensor.shape:
             made = clone(expand(made, tensor.shape))
-        tensor.keep_grad(_copied(made, tensor) if recording else made)
+        tensor.keep_grad(laid_as(_copied(made, tensor) if recording else made, tensor))
     elif recording:
         tensor.keep_grad(old + made)
     else:

@@ -81,3 +81,23 @@ def thawed_in_another_form(torch, see):
     see.error(
         old_form=lambda: torch.autograd.grad(y, y, wide), by_the_old_graph=lambda: used.backward()
     )
+
+
+def gradients_lie_as_their_leaves(torch, see):
+    for create_graph in (False, True):
+        leaves = {
+            "rows": draw(torch, 2, 3),
+            "columns": draw(torch, 3, 2).t(),
+            "turned": draw(torch, 2, 3, 2).permute(2, 0, 1),
+            "gaps": draw(torch, 4, 3)[::2].t(),
+            "expanded": draw(torch, 3).expand(2, 3),
+        }
+        for name, x in leaves.items():
+            x.requires_grad_()
+            turned = x.permute(*range(x.ndim - 1, -1, -1))
+            (turned.exp() * turned).sum().backward(create_graph=create_graph)
+            see(name=name, grad=x.grad, steps=x.grad.stride(), plain=x.grad.is_contiguous())
+            if x.grad.is_contiguous():
+                flat = x.grad.detach().ravel()
+                flat.zero_()
+                see(zeroed=x.grad)
