@@ -46,6 +46,16 @@ ENGINE_LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy"}
 ALLOWED = {
     "gradwire_engine": ENGINE_LIBRARIES,
     "gradwire_service.host": {"gradwire_engine", "gradwire_service.version"} | base_dependencies(),
+    "gradwire_service.host.durable": {
+        "gradwire_engine",
+        "gradwire_service.host",
+        "gradwire_service.store",
+        "gradwire_service.version",
+        "orjson",
+        "sqlalchemy",
+        "threadpoolctl",
+    }
+    | base_dependencies(),
     "gradwire": {"gradwire_engine", "gradwire_service.host"} | base_dependencies(),
 }
 REFUSED = {"gradwire_service": {"gradwire"}}
@@ -175,7 +185,17 @@ print(x.grad.tolist())
 
 
 def test_the_sdk_works_where_no_server_is_installed() -> None:
-    absent = ["fastapi", "starlette", "uvicorn", "typer", "rich", "structlog", "orjson"]
+    absent = [
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "typer",
+        "rich",
+        "structlog",
+        "orjson",
+        "sqlalchemy",
+        "threadpoolctl",
+    ]
     code = WITHOUT_SERVER.format(absent=[*absent, "pydantic_settings", "prometheus_client"])
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert printed == "[2.0, 4.0, 6.0]\n"

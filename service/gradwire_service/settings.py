@@ -11,10 +11,11 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gradwire_engine.errors import error
+from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.limits import Limits
 
 
-class Settings(BaseSettings, Limits):
+class Settings(BaseSettings, Limits, Upkeep):
     """The limits of the service, and how it is reached."""
 
     model_config = SettingsConfigDict(env_prefix="GRADWIRE_", frozen=True, extra="ignore")
@@ -41,16 +42,6 @@ class Settings(BaseSettings, Limits):
         description="Where sessions are kept beyond the server's end: a folder, or a SQLAlchemy "
         "URL.",
     )
-    park_seconds: float = Field(
-        300.0,
-        gt=0,
-        description="Seconds without a request after which a durable session leaves memory.",
-    )
-    snapshot_changes: int = Field(
-        1000,
-        gt=0,
-        description="Changes of a durable session after which there is a snapshot at the latest.",
-    )
     shutdown_seconds: float = Field(
         20.0, gt=0, description="How long requests under way may take after SIGTERM."
     )
@@ -72,6 +63,11 @@ class Settings(BaseSettings, Limits):
         """The limits alone, as the host wants them."""
         return Limits(**{name: getattr(self, name) for name in Limits.model_fields})
 
+    @property
+    def upkeep(self) -> Upkeep:
+        """How durable sessions are looked after, alone."""
+        return Upkeep(**{name: getattr(self, name) for name in Upkeep.model_fields})
+
     def check_address(self) -> None:
         """Refuse to listen where other machines can reach it and nobody asks for a key."""
         if self.keys_file is not None and not self.keys_file.exists():
@@ -89,8 +85,8 @@ class Settings(BaseSettings, Limits):
         )
 
 
-_CLIENTS = ("URL", "KEY", "FAULTS")
-"""What the SDK reads of the environment, and tests of durability."""
+_CLIENTS = ("URL", "KEY")
+"""What the SDK reads of the environment."""
 
 
 def misspelt(environment: Iterable[str]) -> list[str]:

@@ -84,9 +84,8 @@ def test_on_a_full_disk_each_change_fails_and_nothing_changed(tmp_path: Path) ->
 
 
 def test_a_disk_that_fills_up_while_a_snapshot_is_written_loses_nothing(tmp_path: Path) -> None:
-    environment = {"GRADWIRE_SNAPSHOT_CHANGES": "2", "GRADWIRE_PARK_SECONDS": "0.1",
-                   "GRADWIRE_FAULTS": "file:full:1"}  # fmt: skip
-    with served(tmp_path, environment=environment) as server:
+    environment = {"GRADWIRE_SNAPSHOT_CHANGES": "2", "GRADWIRE_PARK_SECONDS": "0.1"}
+    with served(tmp_path, faults="file:full:1", environment=environment) as server:
         session = made(server.client)
         for _ in range(5):
             assert do(server.client, session, BIG, *STEPS).status_code == 200

@@ -74,18 +74,5 @@ def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:
             "give one for each input, in order",
             raised=TypeError,
         )
-    _spend(steps, program)
+    steps.spend(program)
     return [steps.reader.operand(value) for value in step.args]
-
-
-def _spend(steps: Steps, program: Callee) -> None:
-    """Bound what a short request can grow to: nodes of the graph take memory that nobody counts."""
-    steps.spent += program.size
-    limit = steps.session.limits.request_size
-    if steps.spent > limit:
-        raise error(
-            "limit_exceeded",
-            f"the programs called in this request come to {steps.spent} steps, and the limit is "
-            f"{limit}",
-            "call them in several requests",
-        )

@@ -14,7 +14,7 @@ from gradwire_engine.mode import no_grad
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host import calls, hooks, optimizers, source
+from gradwire_service.host import calls, control, hooks, optimizers, source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import (
@@ -44,7 +44,8 @@ from gradwire_service.host.protocol import (
     ZeroGradStep,
     from_source,
 )
-from gradwire_service.host.scope import Scope
+from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
+from gradwire_service.host.scope import Callee, Scope
 from gradwire_service.host.several import spread
 
 _LONGEST = 128
@@ -97,6 +98,18 @@ class Steps:
         self.index = index
         self.session.meter.tick()
         _DO[type(step)](self, step)
+
+    def spend(self, program: Callee) -> None:
+        """Bound what a short request can grow to: nodes take memory that nobody counts."""
+        self.spent += program.size
+        limit = self.session.limits.request_size
+        if self.spent > limit:
+            raise error(
+                "limit_exceeded",
+                f"the programs called in this request come to {self.spent} steps, and the limit "
+                f"is {limit}",
+                "call them in several requests",
+            )
 
     def bind(self, name: str, tensor: Tensor) -> None:
         """Give a result its name."""
@@ -359,6 +372,9 @@ _DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     ClipStep: optimizers.clip,
     TransformStep: calls.transform,
     VmapStep: calls.over_batch,
+    CondStep: control.run,
+    ScanStep: control.run,
+    WhileStep: control.run,
     HookStep: hooks.hook,
     UnhookStep: hooks.unhook,
     EdgeStep: hooks.edge,

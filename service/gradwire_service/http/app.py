@@ -5,19 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
+from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.pool import Pool
-from gradwire_service.http.durable import Pace
+from gradwire_service.http.codec import read_request
 from gradwire_service.http.log import Log
 from gradwire_service.http.service import Service
 from gradwire_service.http.table import routes
-from gradwire_service.http.tenant import Tenants
+from gradwire_service.http.tenant import EVERYBODY, Tenants
 from gradwire_service.keys import KeyFile, Ring
 from gradwire_service.version import VERSION
+
+if TYPE_CHECKING:
+    from gradwire_service.host.durable.keeper import Keeper
 
 ABOUT = """Autograd as a service: sessions, graphs and exact gradients, with PyTorch's semantics."""
 _SWEEP = 5.0
@@ -31,7 +37,7 @@ def create_app(
     keys: Collection[str] = (),
     keys_file: Path | None = None,
     data: str | None = None,
-    pace: Pace = Pace(),  # noqa: B008  (it is frozen)
+    upkeep: Upkeep = Upkeep(),  # noqa: B008  (it is frozen)
 ) -> Service:
     """A service of its own: its sessions, its threads, its counts."""
     api = FastAPI(
@@ -46,14 +52,25 @@ def create_app(
     written = Log(log)
     ring = Ring(keys, None if keys_file is None else KeyFile(keys_file), written.complaint)
     tenants = Tenants(limits or Limits(), Pool(workers))
-    keeper = None
-    if data is not None:
-        from gradwire_service.http.durable.keeper import Keeper
-        from gradwire_service.store import Store
-
-        keeper = Keeper(Store(data, VERSION), tenants, written, pace)
+    keeper = None if data is None else _keeper(data, tenants, written, upkeep)
     service = api.state.service = Service(tenants, written, api, ring, keeper)
     return service
+
+
+def _keeper(data: str, tenants: Tenants, log: Log, upkeep: Upkeep) -> Keeper:
+    from gradwire_service.host.durable.keeper import Keeper, Surroundings
+    from gradwire_service.http.idempotency.stored import kept_in
+    from gradwire_service.store import Store
+
+    depth = tenants.limits.depth
+
+    def decode(media_type: str | None, body: bytes, lone: bool) -> Any:
+        return read_request(media_type, body, depth=depth, lone=lone)
+
+    around = Surroundings(tenants, EVERYBODY, decode, log.complaint)
+    keeper = Keeper(Store(data, VERSION), around, upkeep)
+    tenants.keep(partial(kept_in, keeper.replies))
+    return keeper
 
 
 @asynccontextmanager
@@ -75,7 +92,7 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
 async def _sweep(service: Service) -> None:
     while True:
         keeper = service.keeper
-        await asyncio.sleep(_SWEEP if keeper is None else min(_SWEEP, keeper.pace.park_seconds))
+        await asyncio.sleep(_SWEEP if keeper is None else min(_SWEEP, keeper.upkeep.park_seconds))
         service.tenants.expire()
         if keeper is not None:
             keeper.look()

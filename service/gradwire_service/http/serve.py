@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from gradwire_engine.errors import error
 from gradwire_service.http.app import create_app
 from gradwire_service.http.connection import Connection
-from gradwire_service.http.durable import Pace
 from gradwire_service.http.service import Service
 from gradwire_service.settings import Settings, misspelt
 
@@ -44,7 +43,7 @@ def serve(given: dict[str, Any]) -> None:
         settings.keys,
         settings.keys_file,
         settings.data,
-        Pace(settings.park_seconds, settings.snapshot_changes),
+        settings.upkeep,
     )
     config = configured(
         app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG

@@ -36,7 +36,7 @@ from gradwire_service.keys import Ring
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from gradwire_service.http.durable.keeper import Keeper
+    from gradwire_service.host.durable.keeper import Keeper
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
 _SESSIONS = "/v1/sessions/"

@@ -1,36 +1,26 @@
-"""Faults on demand, for tests of durability: GRADWIRE_FAULTS=point:what:chance,… ; else inert.
+"""Places where a test can have something go wrong; in a server that is started as such, nothing is.
 
-Points are "before-commit", "after-commit" (the change is in the log, nobody has its reply),
-"file", "snapshot". What happens there is "kill" (SIGKILL to itself) or "full" (no space is left).
+Neither a variable nor an option reaches this: who wants faults has to be a program of its own that
+calls `install` and then runs the server, as the tests' does.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import signal
-from random import SystemRandom
+from collections.abc import Callable
 
-VARIABLE = "GRADWIRE_FAULTS"
-_chance = SystemRandom().random
+POINTS = frozenset({"before-commit", "after-commit", "outcome", "file", "snapshot"})
+"""outcome: where the database is asked what became of a commit whose confirmation was lost."""
 
-
-def _read(text: str) -> dict[str, list[tuple[str, float]]]:
-    found: dict[str, list[tuple[str, float]]] = {}
-    for part in filter(None, text.split(",")):
-        point, what, chance = part.split(":")
-        found.setdefault(point, []).append((what, float(chance)))
-    return found
+_happens: Callable[[str], None] | None = None
 
 
-_faults = _read(os.environ.get(VARIABLE, ""))
+def install(happens: Callable[[str], None]) -> None:
+    """From now on this is called with the name of each point that is passed; it may raise."""
+    global _happens
+    _happens = happens
 
 
 def point(name: str) -> None:
-    """Here something may go wrong, if a test asked for it."""
-    for what, chance in _faults.get(name, ()):
-        if _chance() >= chance:
-            continue
-        if what == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    """Here something may go wrong."""
+    if _happens is not None:
+        _happens(name)

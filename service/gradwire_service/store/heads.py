@@ -7,6 +7,7 @@ after each commit, without waiting for the disk: it may say less than the databa
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable
@@ -21,17 +22,21 @@ Head = tuple[str, str, int | None]
 
 
 class Heads:
-    """Lines `checksum [session, tenant, number]`, the last of a session counts."""
+    """Lines `checksum [session, tenant, number]`, the last of a session counts.
+
+    known: the same in memory, which is right also where the file couldn't be written.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.known = _read(path)
         self._handle = -1
         self._length = 0
+        self._behind = False
         self._start_anew()
 
     def add(self, heads: Iterable[Head]) -> None:
-        """Note what was acknowledged. Where that can't be written, losses may go unnoticed."""
+        """Note what was acknowledged. Where that can't be written, the next one tries again."""
         text = b""
         for head in heads:
             session, tenant, number = head
@@ -40,24 +45,37 @@ class Heads:
             else:
                 self.known[session] = tenant, number
             text += _line(head)
-        with suppress(OSError):
-            self._length += os.write(self._handle, text)
-            if self._length > _LONGEST:
-                self._start_anew()
+        if not text:
+            return
+        try:
+            self._write(text)
+        except OSError:
+            self._behind = True
+
+    def _write(self, text: bytes) -> None:
+        if self._behind or self._length > _LONGEST:
+            self._start_anew()
+            return
+        self._length += len(text)
+        if os.write(self._handle, text) < len(text):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _start_anew(self) -> None:
-        """A file that says the same in fewer lines."""
+        """A file that says the same in fewer lines; the old one goes on where that fails."""
         fresh = self._path.with_name(self._path.name + ".new")
         text = b"".join(_line((s, tenant, n)) for s, (tenant, n) in self.known.items())
-        with fresh.open("wb") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.replace(self._path)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+        try:
+            with open(handle, "wb", closefd=False) as stream:
+                stream.write(text)
+            os.fsync(handle)
+            fresh.replace(self._path)
+        except BaseException:
+            os.close(handle)
+            raise
         if self._handle >= 0:
             os.close(self._handle)
-        self._handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
-        self._length = 0
+        self._handle, self._length, self._behind = handle, 0, False
 
     def close(self) -> None:
         """Write the file anew, and close it."""

@@ -8,15 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import URL, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_service.store.fence import Fence
 from gradwire_service.store.files import Files, Folder, Pieces
 from gradwire_service.store.heads import Heads
 from gradwire_service.store.schema import FORMAT, about, create_all
 
-_DATABASE = "gradwire.db"
+_DATABASE, _ARRAYS = "gradwire.db", "arrays"
 _LOCK = 0x6772616477697265
 """The number of PostgreSQL's advisory lock: "gradwire"."""
 _PRAGMAS = (
@@ -35,7 +36,7 @@ class Opened(NamedTuple):
     where: str
 
 
-def opened(data: str, version: str) -> Opened:
+def opened(data: str, version: str) -> tuple[Opened, Fence]:
     """Open what `--data` names and hold it against others; made where there is none."""
     try:
         found = _database(data) if "://" in data else _folder(Path(data))
@@ -43,27 +44,76 @@ def opened(data: str, version: str) -> Opened:
         raise _unusable(_shown(data), problem) from None
     try:
         _check_format(found, version)
+        return found, Fence(found.engine)
     except BaseException as problem:
         found.engine.dispose()
         found.unlock()
         if isinstance(problem, SQLAlchemyError):
             raise _unusable(found.where, problem) from None
         raise
-    return found
 
 
 def _folder(path: Path) -> Opened:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    database = path / _DATABASE
+    unlock = _locked(database)
+    engine = _sqlite(database)
+    return Opened(engine, Folder(path / _ARRAYS), Heads(path / "heads"), unlock, str(path))
+
+
+def _database(asked: str) -> Opened:
+    url = make_url(asked)
+    kind, where = url.get_backend_name(), url.render_as_string(hide_password=True)
+    if kind == "postgresql":
+        return _postgresql(url, where)
+    if kind == "sqlite":
+        return _file(url, where)
+    create_engine(url).dispose()  # whose driver isn't there, hears of that first
+    raise error(
+        "invalid_argument", f"--data: {where}: sessions can't be kept in {kind}",
+        "name a folder, or a URL of postgresql+psycopg:// or sqlite:///",
+    )  # fmt: skip
+
+
+def _file(url: URL, where: str) -> Opened:
+    """A database of SQLite's by its URL: all of it in one file."""
+    name = url.database or ":memory:"
+    path = Path(name).absolute()
+    if url.query or name == ":memory:" or name.startswith("file:"):
+        raise error(
+            "invalid_argument", f"--data: {where} names no file",
+            "write sqlite:////folder/name.db, with nothing behind it",
+        )  # fmt: skip
+    if path.with_name(_ARRAYS).is_dir() and path.name == _DATABASE:
+        raise error(
+            "invalid_argument", f"--data: {where} is only a part of what is kept in {path.parent}",
+            f"pass --data {path.parent}",
+        )  # fmt: skip
+    unlock = _locked(path)
+    engine = _sqlite(path)
+    return Opened(engine, Pieces(engine), Heads(_beside(path, "-heads")), unlock, where)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _locked(database: Path) -> Callable[[], None]:
+    """Hold a database's file against other servers, until what is given is called."""
+    real = database.resolve()
+    lock = os.open(_beside(real, "-lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
-        raise _taken(str(path)) from None
-    engine = create_engine(URL.create("sqlite", database=str(path / _DATABASE)))
+        raise _taken(str(database)) from None
+    return lambda: os.close(lock)
+
+
+def _sqlite(path: Path) -> Engine:
+    engine = create_engine(URL.create("sqlite", database=str(path)))
     event.listen(engine, "connect", _set_pragmas)
-    files, heads = Folder(path / "arrays"), Heads(path / "heads")
-    return Opened(engine, files, heads, lambda: os.close(lock), str(path))
+    return engine
 
 
 def _set_pragmas(connection: Any, _: object) -> None:
@@ -73,16 +123,14 @@ def _set_pragmas(connection: Any, _: object) -> None:
     cursor.close()
 
 
-def _database(url: str) -> Opened:
+def _postgresql(url: URL, where: str) -> Opened:
     engine = create_engine(url, pool_pre_ping=True)
-    where = engine.url.render_as_string(hide_password=True)
     held = engine.connect()
-    if engine.dialect.name == "postgresql":
-        free = held.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _LOCK}).scalar()
-        held.commit()
-        if not free:
-            held.close()
-            raise _taken(where)
+    free = held.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _LOCK}).scalar()
+    held.commit()
+    if not free:
+        held.close()
+        raise _taken(where)
     return Opened(engine, Pieces(engine), None, held.close, where)
 
 

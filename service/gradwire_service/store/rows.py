@@ -17,6 +17,14 @@ class Damaged(Exception):
     """Something is there and isn't what was written; its text says what."""
 
 
+class Unavailable(Exception):
+    """The store can't be read or written now. Nothing is said of what is in it."""
+
+
+class Unknown(Unavailable):
+    """Whether a write took place isn't known; it is taken back with the next one."""
+
+
 def checksum(buffers: Iterable[Buffer]) -> bytes:
     """The checksum of bytes."""
     found = blake2b(digest_size=_DIGEST)
@@ -138,10 +146,22 @@ class Entry(NamedTuple):
     """What is written together or not at all.
 
     before: statements that come first. rows: rows to insert. heads: (session, tenant, number) to
-    be known as acknowledged, the number None where the session is gone. files: large bodies that
-    the rows name, which are written already.
+    be known as acknowledged, the number None where the session is gone. undo: statements that take
+    it back, whether it was written or not. files: large bodies that no row names after it.
     """
 
     rows: Sequence[tuple[Table, dict[str, Any]]] = ()
     before: Sequence[Executable] = ()
     heads: Sequence[tuple[str, str, int | None]] = ()
+    undo: Sequence[Executable] = ()
+    files: Sequence[str] = ()
+
+    def also(self, other: Entry) -> Entry:
+        """Both together."""
+        return Entry(
+            (*self.rows, *other.rows),
+            (*self.before, *other.before),
+            (*self.heads, *other.heads),
+            (*self.undo, *other.undo),
+            (*self.files, *other.files),
+        )

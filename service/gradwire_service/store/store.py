@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Executable, Row, Select, and_, delete, func, select, update
+from sqlalchemy import Row, Select, and_, delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from gradwire_service.store import faults
 from gradwire_service.store.opening import opened
 from gradwire_service.store.rows import (
     Buffer,
@@ -20,31 +19,29 @@ from gradwire_service.store.rows import (
     Record,
     Reply,
     SessionRow,
+    Unavailable,
     checksum,
 )
-from gradwire_service.store.schema import log, programs, replies, sessions
+from gradwire_service.store.schema import about, log, programs, replies, sessions
 from gradwire_service.store.writer import Done, Writer
 
 _INLINE = 2**18
 """Bytes of a body that lie in its row; larger ones are files."""
 _AT_ONCE = 64
+_MACHINE = "machine:"
 _REPLY = 1024
 """Bytes that a kept reply takes beside its own."""
-
-
-class Unavailable(Exception):
-    """The store can't be read now. Nothing is said of what is in it."""
 
 
 class Store:
     """What `--data` names, held against other servers until `close`."""
 
     def __init__(self, data: str, version: str) -> None:
-        found = opened(data, version)
+        found, fence = opened(data, version)
         self._engine, self.files, self._heads = found.engine, found.files, found.heads
         self._unlock, self.where = found.unlock, found.where
-        self._writer = Writer(self._engine, self._heads)
-        self._later: list[tuple[Entry, Sequence[str]]] = []
+        self._writer = Writer(self._engine, fence, self._heads, self.files)
+        self._later: list[Entry] = []
 
     # writing
 
@@ -234,53 +231,72 @@ class Store:
         asked = select(log.c.session).join(sessions, here).where(log.c.at <= until).limit(1)
         return bool(list(self._rows(asked)))
 
-    def places(self) -> set[bytes]:
-        """Where replies are kept."""
+    def latest(self) -> float:
+        """When the newest change of a log began; 0 where there is none, or none can be read."""
         try:
-            return {place for (place,) in self._rows(select(replies.c.place))}
+            return next(self._rows(select(func.max(log.c.at))))[0] or 0.0
         except Unavailable:
-            return set()
+            return 0.0
+
+    def machines(self) -> dict[str, dict[str, Any]]:
+        """Facts of the machines that wrote here, by their names."""
+        asked = select(about.c.name, about.c.value).where(about.c.name.startswith(_MACHINE))
+        try:
+            return {n.removeprefix(_MACHINE): json.loads(v) for n, v in self._rows(asked)}
+        except (Unavailable, ValueError):
+            return {}
+
+    def machine_entry(self, name: str, facts: str) -> Entry:
+        """What is written for the facts of a machine, which are JSON."""
+        row = {"name": _MACHINE + name, "value": facts}
+        return Entry(((about, row),), [delete(about).where(about.c.name == row["name"])])
+
+    def places(self) -> dict[bytes, float]:
+        """Where replies are kept, and since when."""
+        try:
+            return dict(map(tuple, self._rows(select(replies.c.place, replies.c.at))))
+        except Unavailable:
+            return {}
 
     def reply(self, place: bytes) -> Reply | None:
-        """A kept reply; None where it is gone, or no longer whole. Raises Unavailable."""
+        """A kept reply; None where it is gone. Raises Unavailable, Damaged."""
         columns = [replies.c[name] for name in Reply._fields]
         asked = select(*columns, replies.c.check).where(replies.c.place == place)
         for row in self._rows(asked):
             found = Reply(*row[:-1])
-            return found if found.check == row[-1] else None
+            if found.check != row[-1]:
+                raise Damaged("the reply isn't what was written")
+            return found
         return None
 
-    def replies_until(self, tenant: str, oldest: float, most: int) -> list[bytes]:
-        """The places of a tenant's replies that are older, or beyond so many bytes."""
+    def replies_until(self, tenant: str, oldest: float, most: int) -> list[tuple[bytes, float]]:
+        """The places of a tenant's replies that are older, or beyond so many bytes; since when.
+
+        Raises Unavailable.
+        """
         c = replies.c
         asked = select(c.place, c.at, func.coalesce(func.length(c.body), 0))
         found, held = [], 0
-        try:
-            rows = list(self._rows(asked.where(c.tenant == tenant).order_by(c.at.desc())))
-        except Unavailable:
-            return []
-        for place, at, length in rows:
+        for place, at, length in self._rows(asked.where(c.tenant == tenant).order_by(c.at.desc())):
             held += length + _REPLY
             if at < oldest or held > most:
-                found.append(place)
+                found.append((place, at))
         return found
 
-    def forget(self, entry: Entry, files: Sequence[str]) -> None:
+    def forget(self, entry: Entry) -> None:
         """Write a removal that nobody waits for; again later where that fails."""
 
         def done(problem: BaseException | None) -> None:
-            if problem is None:
-                self.remove(files)
-            else:
-                self._later.append((entry, files))
+            if problem is not None:
+                self._later.append(entry)
 
         self.submit(entry, done)
 
-    def again(self) -> None:
+    def retry_removals(self) -> None:
         """Try the removals again that failed."""
         later, self._later = self._later, []
-        for entry, files in later:
-            self.forget(entry, files)
+        for entry in later:
+            self.forget(entry)
 
     def close(self) -> None:
         """Write what waits, and let go."""
@@ -299,52 +315,6 @@ def _session_row(row: Sequence[Any]) -> SessionRow | str:
     except (ValueError, TypeError):
         return "its row isn't what was written"
     return found if found.check == row[6] else "its row isn't what was written"
-
-
-def replaced(row: SessionRow, last: int, *, snapshot: bool) -> list[Executable]:
-    """Statements that put a session's row in the place of the old one.
-
-    With `snapshot` it has a new snapshot, which makes the changes before it needless.
-    """
-    values = row.values()
-    if not snapshot:
-        for name in ("id", "file", "body"):
-            del values[name]
-        return [update(sessions).where(sessions.c.id == row.id).values(**values)]
-    faults.point("snapshot")
-    return [
-        update(sessions).where(sessions.c.id == row.id).values(**values),
-        delete(log).where(log.c.session == row.id, log.c.number <= last),
-    ]
-
-
-def removed(session: str) -> list[Executable]:
-    """Statements that forget a session."""
-    return [
-        delete(log).where(log.c.session == session),
-        delete(sessions).where(sessions.c.id == session),
-    ]
-
-
-def undone(session: str, number: int) -> list[Executable]:
-    """Statements that take back changes from this number on, of whose writing nothing is known."""
-    return [delete(log).where(log.c.session == session, log.c.number >= number)]
-
-
-def without_program(tenant: str, keys: Sequence[str]) -> list[Executable]:
-    """Statements that forget programs."""
-    return [delete(programs).where(programs.c.tenant == tenant, programs.c.id.in_(keys))]
-
-
-def marked_gone(tenant: str, key: str, at: float) -> list[Executable]:
-    """Statements that note when a program was deleted."""
-    here = and_(programs.c.tenant == tenant, programs.c.id == key)
-    return [update(programs).where(here).values(gone=at)]
-
-
-def without_reply(places: Sequence[bytes]) -> list[Executable]:
-    """Statements that forget replies."""
-    return [delete(replies).where(replies.c.place == place) for place in places]
 
 
 def _text(problem: BaseException) -> str:

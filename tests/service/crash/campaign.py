@@ -130,7 +130,7 @@ def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> C
     program(host, PROGRAM)
     for number in range(kills + 1):
         faults = draw.choice(FAULTS) if number else ""
-        server = Process(data, **_ENVIRONMENT, GRADWIRE_FAULTS="")
+        server = Process(data, **_ENVIRONMENT)
         program_id = server.client.post("/v1/programs", json=PROGRAM).json()["id"]
         try:
             _look(server, clients)
@@ -143,7 +143,7 @@ def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> C
         counts += sum([c.counts for c in before if c not in clients], Counter())
         if faults:  # what is looked at above has to be answered; from here on anything may happen
             server.stop()
-            server = Process(data, **_ENVIRONMENT, GRADWIRE_FAULTS=faults)
+            server = Process(data, faults=faults, **_ENVIRONMENT)
         _work_until_killed(draw, server, clients, program_id)
         counts["kills"] += 1
         tick()

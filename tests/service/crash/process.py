@@ -13,14 +13,19 @@ from tempfile import TemporaryFile
 
 import httpx
 
+ROOT = Path(__file__).parents[3]
 GRADWIRE = Path(sys.executable).with_name("gradwire")
 
 
 class Process:
-    """`gradwire serve --data DATA` on a free port of this machine."""
+    """`gradwire serve --data DATA` on a free port of this machine; `faults` as faulty.py's."""
 
-    def __init__(self, data: str, options: tuple[str, ...] = (), **environment: str) -> None:
-        command = [str(GRADWIRE), "serve", "--port", "0", "--log", "json", "--data", data, *options]
+    def __init__(
+        self, data: str, options: tuple[str, ...] = (), faults: str = "", **environment: str
+    ) -> None:
+        faulty = [sys.executable, "-m", "tests.service.crash.faulty", faults]
+        program = faulty if faults else [str(GRADWIRE)]
+        command = [*program, "serve", "--port", "0", "--log", "json", "--data", data, *options]
         self._log = TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
         self._text = ""
         self.process = subprocess.Popen(
@@ -28,6 +33,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
+            cwd=ROOT,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
         )
         assert self.process.stdout is not None
@@ -72,10 +78,10 @@ class Process:
 
 @contextmanager
 def served(
-    data: object, *options: str, environment: Mapping[str, str] | None = None
+    data: object, *options: str, faults: str = "", environment: Mapping[str, str] | None = None
 ) -> Iterator[Process]:
     """A server while the block runs, ended in order unless the block did it."""
-    process = Process(str(data), options, **(environment or {}))
+    process = Process(str(data), options, faults, **(environment or {}))
     try:
         yield process
     finally:

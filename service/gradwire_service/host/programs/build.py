@@ -99,7 +99,7 @@ def _carried(step: StepPart, arrays: Mapping[str, Array]) -> StepPart:
     """The step with what it needs of the body in itself."""
     if not arrays:
         return step
-    fields = ("args", "kwargs") if isinstance(step, OpStep) else ("args",)
     if not isinstance(step, OpStep | CallPart):
         return step
+    fields = ("args", "kwargs") if isinstance(step, OpStep) else step.literals
     return step.model_copy(update={name: carried(getattr(step, name), arrays) for name in fields})

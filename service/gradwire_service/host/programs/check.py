@@ -16,7 +16,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Primitive
 from gradwire_engine.spec import Spec, float32
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host import source
+from gradwire_service.host import control, source
 from gradwire_service.host.arguments import WORDS
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs.frame import Frame, unknown
@@ -31,6 +31,7 @@ from gradwire_service.host.protocol import (
     VmapStep,
 )
 from gradwire_service.host.protocol.calls import CallPart
+from gradwire_service.host.protocol.control import CondStep, ControlStep
 from gradwire_service.host.steps import Steps, works_in_place
 
 _SPEC = Spec((), float32, "meta")
@@ -107,9 +108,11 @@ class Check:
             key = step.call if isinstance(step, CallStep) else step.vmap
             self._name(step.out, len(self._call(step, key).outputs), key)
             if isinstance(step, CallStep) and step.backward is not None:
-                self._backward(step.backward)
+                self._use(step.backward)
         elif isinstance(step, TransformStep):
             self._transform(step)
+        elif isinstance(step, ControlStep):
+            self._control(step)
 
     def _op(self, step: OpStep) -> None:
         name = step.op
@@ -173,17 +176,24 @@ class Check:
             )
         for value in step.args:
             self._operand(value)
+        return self._use(key)
+
+    def _use(self, key: str) -> Any:
+        """Note a program that a step runs, or that runs on the way back."""
+        program = self.calls.get(key) or self._find(key)
         self.calls[key] = program
         self.size += program.size
         self.depth = max(self.depth, program.depth + 1)
         return program
 
-    def _backward(self, key: str) -> None:
-        """Note the backward program of a custom function, which runs on the way back."""
-        program = self.calls.get(key) or self._find(key)
-        self.calls[key] = program
-        self.size += program.size
-        self.depth = max(self.depth, program.depth + 1)
+    def _control(self, step: ControlStep) -> None:
+        programs = [self._use(key) for key in control.programs_of(step).values()]
+        count = control.check(step, programs)
+        if isinstance(step, CondStep):
+            self._operand(step.cond)
+        for value in control.given_to(step):
+            self._operand(value)
+        self._name(step.out, count, step.word)
 
     def _transform(self, step: TransformStep) -> None:
         program = self._call(step, step.call)

@@ -73,6 +73,7 @@ class Programs:
         self._stored: dict[str, Stored] = {}
         self._foreign: WeakValueDictionary[str, Callee] = WeakValueDictionary()
         self._serials = count(1)
+        self._coming = 0  # programs that have room and can't be found yet
         self._lock = threading.Lock()
 
     def admit(self, program: Callee) -> None:
@@ -82,17 +83,48 @@ class Programs:
         """
         self._foreign[program.id] = program
 
+    def made(self, model: Model, arrays: Mapping[str, Array]) -> Stored:
+        """A program checked and built, which nobody finds yet."""
+        program = build(model, arrays, self.find, self._limits)
+        return Stored(program, model, next(self._serials), time.time())
+
     def put(self, model: Model, arrays: Mapping[str, Array]) -> tuple[Stored, bool]:
         """Check a program and keep it; also whether it is new."""
-        program = build(model, arrays, self.find, self._limits)
+        return self.add(self.made(model, arrays))
+
+    def add(self, made: Stored) -> tuple[Stored, bool]:
+        """Keep a program that was built; also whether it is new."""
         with self._lock:
-            found = self._stored.get(program.id)
+            found = self._stored.get(made.program.id)
             if found is not None:
                 return found, False
-            self._make_room(program)
-            made = Stored(program, model, next(self._serials), time.time())
-            self._stored[program.id] = made
+            self._make_room(made.program)
+            self._stored[made.program.id] = made
         return made, True
+
+    def reserve(self, made: Stored) -> None:
+        """Have room for a program until `keep` or `release`. Raises limit_exceeded."""
+        with self._lock:
+            self._make_room(made.program)
+            self._coming += 1
+
+    def keep(self, made: Stored) -> None:
+        """Have a program found, which has room."""
+        with self._lock:
+            self._coming -= 1
+            self._stored[made.program.id] = made._replace(serial=next(self._serials))
+
+    def release(self, made: Stored) -> None:
+        """Give back the room of a program that won't be kept."""
+        with self._lock:
+            self._coming -= 1
+            self._ledger.add(-_weight(made.program))
+
+    def put_back(self, found: Stored) -> None:
+        """Keep a program again that couldn't be deleted: there is room in any case."""
+        with self._lock:
+            self._ledger.add(_weight(found.program))
+            self._stored[found.program.id] = found._replace(serial=next(self._serials))
 
     def restore(self, model: Model, created: float, former: Callable[[str], Program]) -> None:
         """Keep a program that was kept before; `former` finds what it calls and was deleted."""
@@ -106,18 +138,23 @@ class Programs:
             self._stored[program.id] = Stored(program, model, next(self._serials), created)
 
     def _make_room(self, program: Program) -> None:
-        if len(self._stored) >= self._limits.programs:
+        count = len(self._stored) + self._coming
+        if count >= self._limits.programs:
             raise error(
                 "limit_exceeded",
-                f"there are {len(self._stored)} programs, and the limit is {self._limits.programs}",
+                f"there are {count} programs, and the limit is {self._limits.programs}",
                 "delete programs that are no longer needed",
             )
         if not self._ledger.take(_weight(program)):
             raise self._ledger.refusal(_weight(program))
 
+    def kept(self, key: str) -> Stored | None:
+        """A program and when it was posted; None where there is none."""
+        return self._stored.get(key)
+
     def stored(self, key: str) -> Stored:
-        """A program and when it was posted; program_not_found otherwise."""
-        found = self._stored.get(key)
+        """The same; program_not_found where there is none."""
+        found = self.kept(key)
         if found is None:
             raise error(
                 "program_not_found",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 from typing import Literal as OneOf
 
 from pydantic import Field, model_validator
@@ -19,8 +19,9 @@ _ID = "p_0f4c2ba1d7e95836a1b2c3d4e5f60718"
 
 
 class CallPart(StepPart):
-    """What steps that call a program share."""
+    """What steps that call a program share. literals: fields whose values may be tensors'."""
 
+    literals: ClassVar[tuple[str, ...]] = ("args",)
     args: list[LiteralOrName] = Field(
         default_factory=list,
         description="One for each input of the program, in order: names of tensors, or literals.",

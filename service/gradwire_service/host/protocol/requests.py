@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
 from gradwire_service.host.protocol.hooks import AnomalyMode
 from gradwire_service.host.protocol.names import (
     DTypeName,
@@ -226,7 +227,10 @@ ProgramStep = Annotated[
     | Annotated[RequiresGradStep, Tag("requires_grad")]
     | Annotated[CallStep, Tag("call")]
     | Annotated[TransformStep, Tag("transform")]
-    | Annotated[VmapStep, Tag("vmap")],
+    | Annotated[VmapStep, Tag("vmap")]
+    | Annotated[CondStep, Tag("cond")]
+    | Annotated[ScanStep, Tag("scan")]
+    | Annotated[WhileStep, Tag("while_loop")],
     Discriminator(word_of),
 ]
 
@@ -239,7 +243,8 @@ class Program(OpsOrSource):
     )
     ops: Annotated[list[ProgramStep], Field(fail_fast=True)] | None = Field(
         None,
-        description="What it does: op, grad, requires_grad, call, vmap and transform steps.",
+        description="What it does: op, grad, requires_grad, call, vmap, transform, cond, scan and "
+        "while_loop steps.",
         examples=[[{"op": "sum", "args": ["x"], "out": "z"}]],
     )
     outputs: list[Written] = Field(description="The outputs, by name.", examples=[["z"]])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
 from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.protocol.names import (
     DTypeName,
@@ -165,7 +166,7 @@ STEPS: Mapping[str, type[StepPart]] = {
         TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
         RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep, CallStep, TransformStep,
         OptimizerStep, AdvanceStep, ClipStep,
-        VmapStep, HookStep, UnhookStep, EdgeStep,
+        VmapStep, CondStep, ScanStep, WhileStep, HookStep, UnhookStep, EdgeStep,
     )
 }  # fmt: skip
 
@@ -173,6 +174,7 @@ STEPS: Mapping[str, type[StepPart]] = {
 # those that are no one's field come first.
 _FIRST = (
     "tensor", "op", "optimizer", "step", "clip_grad_norm", "transform", "vmap", "call",
+    "cond", "scan", "while_loop",
     "hook", "unhook", "edge",
 )  # fmt: skip
 _ORDER = (*_FIRST, *(word for word in STEPS if word not in _FIRST))
@@ -208,6 +210,9 @@ Step = Annotated[
     | Annotated[CallStep, Tag("call")]
     | Annotated[TransformStep, Tag("transform")]
     | Annotated[VmapStep, Tag("vmap")]
+    | Annotated[CondStep, Tag("cond")]
+    | Annotated[ScanStep, Tag("scan")]
+    | Annotated[WhileStep, Tag("while_loop")]
     | Annotated[HookStep, Tag("hook")]
     | Annotated[UnhookStep, Tag("unhook")]
     | Annotated[EdgeStep, Tag("edge")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from gradwire_service.http.idempotency.replies import (
     UNTOUCHED,
     Kept,
     Place,
+    kept_of,
     too_large,
 )
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 HEADER = b"idempotency-key"
 _METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_PART = 4
-"""One reply may be that part of all that are kept."""
 _REPLAYED = (b"idempotency-replayed", b"true")
 
 
@@ -45,7 +43,9 @@ async def answered_once(call: Call, run: Callable[[], Awaitable[Answer]]) -> Ans
             found = told(raised, call)
         keeper = call.service.keeper
         if keeper is not None and not call.kept and _lasts(call):
-            await keeper.keep_reply(call, found)
+            from gradwire_service.http.idempotency.stored import entry_of
+
+            await keeper.commit(entry_of(call, found))
         fresh.append(found)
         return kept_of(found, fingerprint, call.host.limits.idempotency_bytes)
 
@@ -96,10 +96,3 @@ def _lasts(call: Call) -> bool:
         return call.session_id is not None and call.session().durable is not None
     except GradwireError:
         return False
-
-
-def kept_of(found: Answer, fingerprint: bytes, most: int) -> Kept:
-    """An answer to be kept where all that are kept may have so many bytes."""
-    small = sum(map(len, found.buffers)) <= most // _PART
-    body = b"".join([bytes(buffer) for buffer in found.buffers]) if small else None
-    return Kept(fingerprint, found.status, found.media_type, body, found.headers, time.time())

@@ -9,14 +9,19 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 
+if TYPE_CHECKING:
+    from gradwire_service.http.call import Answer
+
 _ENTRY = 1024
 """Bytes that a kept reply takes beside its own."""
+_PART = 4
+"""One reply may be that part of all that are kept."""
 LONGEST_KEY = 255
 UNTOUCHED = frozenset(
     {
@@ -49,6 +54,13 @@ class Kept(NamedTuple):
     def nbytes(self) -> int:
         """What it takes in memory."""
         return _ENTRY + len(self.body or b"")
+
+
+def kept_of(found: Answer, fingerprint: bytes, most: int) -> Kept:
+    """An answer to be kept where all that are kept may have so many bytes."""
+    small = sum(map(len, found.buffers)) <= most // _PART
+    body = b"".join([bytes(buffer) for buffer in found.buffers]) if small else None
+    return Kept(fingerprint, found.status, found.media_type, body, found.headers, time.time())
 
 
 class _Running:

@@ -15,18 +15,19 @@ async def create_program(call: Call) -> Answer:
     """Check a program and keep it; its id is the hash of its normal form."""
     body = await call.body()
     call.form()
-    work = partial(_created, call, body)
-    stored, new = work() if len(body) <= SMALL else await call.executor.apart(work)
+    work = partial(_made, call, body)
+    made = work() if len(body) <= SMALL else await call.executor.apart(work)
     keeper = call.service.keeper
-    if new and keeper is not None:
-        await keeper.keep_program(call, stored)
+    if keeper is None:
+        stored, new = call.host.programs.add(made)
+    else:
+        stored, new = await keeper.programs.post(call.tenant, made)
     location = (b"location", f"/v1/programs/{stored.program.id}".encode())
     return call.answer(stored.describe(), 201 if new else 200, (location,))
 
 
-def _created(call: Call, body: Buffer) -> tuple[Stored, bool]:
-    model, arrays = call.read(Program, body)
-    return call.host.programs.put(model, arrays)
+def _made(call: Call, body: Buffer) -> Stored:
+    return call.host.programs.made(*call.read(Program, body))
 
 
 async def list_programs(call: Call) -> Answer:
@@ -41,9 +42,9 @@ async def read_program(call: Call) -> Answer:
 
 async def delete_program(call: Call) -> Answer:
     """Forget a program; programs that call it, and what runs, keep it."""
-    key, programs = call.path["id"], call.host.programs
-    programs.stored(key)
-    if call.service.keeper is not None:
-        await call.service.keeper.forget_program(call, key)
-    programs.delete(key)
+    key, keeper = call.path["id"], call.service.keeper
+    if keeper is None:
+        call.host.programs.delete(key)
+    else:
+        await keeper.programs.delete(call.tenant, key)
     return Answer(204)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire_service.host import safetensors
+from gradwire_service.host.durable.refusals import not_kept
 from gradwire_service.host.protocol import SessionCreate, SessionPatch
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.changes import durable, keeper_of, patched, reply_entry
 from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
-from gradwire_service.http.durable import changing, need_store, patched
 from gradwire_service.http.paging import page
 
 if TYPE_CHECKING:
-    from gradwire_service.http.durable.keeper import Keeper, New
+    from gradwire_service.host.durable.keeper import Keeper, New
 
 FORMATS = {
     "json": JSON,
@@ -29,48 +32,77 @@ async def create_session(call: Call) -> Answer:
     """Make a new, empty session; without a body, with every default. Of a snapshot: restore it."""
     body = await call.body()
     if body and sent(call.header(b"content-type")) == SAFETENSORS:
-        session, new = await call.executor.apart(partial(_restored, call, body))
-    else:
-        asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
-        session, new = _created(call, asked)
-    return await _entered(call, session, new)
+        return await _entered(call, call.executor.apart(partial(_restored, call, body)))
+    asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
+    made = _created(call, asked)
+    return _shown(call, made.session) if made.new is None else await _kept(call, *made)
 
 
-def _created(call: Call, asked: SessionCreate) -> tuple[Session, New | None]:
-    keeper = need_store(call.service.keeper, asked)
+class _Made(NamedTuple):
+    """A session, and what is written of it where it is to outlive the process."""
+
+    session: Session
+    new: New | None
+
+
+def _created(call: Call, asked: SessionCreate) -> _Made:
+    keeper = call.service.keeper
+    if keeper is None and asked.durable:
+        raise not_kept()
     session = call.host.create(asked)
-    return session, _new(call, session, keeper)
+    return _new(call, session, None if asked.durable is False else keeper)
 
 
-def _new(call: Call, session: Session, keeper: Keeper | None) -> New | None:
-    """What is written of a session that is to outlive the process."""
+def _new(call: Call, session: Session, keeper: Keeper | None) -> _Made:
     if keeper is None:
-        return None
+        return _Made(session, None)
     try:
-        return keeper.new(call.tenant, session)
+        return _Made(session, keeper.new(call.tenant, session))
     except BaseException:
         call.host.delete(session)
         raise
 
 
-async def _entered(call: Call, session: Session, new: New | None) -> Answer:
-    """The answer that shows a new session, once it is kept where it is to be."""
+def _shown(call: Call, session: Session, *, kept: bool = False) -> Answer:
+    """The answer that shows a new session."""
     call.session_id = session.id
     location = (b"location", f"/v1/sessions/{session.id}".encode())
-    shown = session.describe() | {"durable": new is not None}
-    found = call.answer(shown, 201, (location,))
-    if new is None:
-        return found
-    assert call.service.keeper is not None
-    return await call.service.keeper.enter(call, session, new, found)
+    return call.answer(session.describe() | {"durable": kept}, 201, (location,))
 
 
-def _restored(call: Call, body: Buffer) -> tuple[Session, New | None]:
+async def _entered(call: Call, making: Awaitable[_Made]) -> Answer:
+    """The answer to a session that a thread makes; whoever hangs up meanwhile leaves none."""
+    task = asyncio.ensure_future(making)
+    try:
+        made = await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(partial(_unwanted, call))
+        raise
+    return _shown(call, made.session) if made.new is None else await _kept(call, *made)
+
+
+def _unwanted(call: Call, task: asyncio.Future[_Made]) -> None:
+    if not task.cancelled() and task.exception() is None:
+        made = task.result()
+        call.host.delete(made.session)
+        if made.new is not None:
+            made.new.drop()
+
+
+async def _kept(call: Call, session: Session, new: New | None) -> Answer:
+    """The same once the session is kept where it is to be."""
+    assert new is not None
+    found = _shown(call, session, kept=True)
+    await keeper_of(call).enter(call.host, session, new, reply_entry(call, found))
+    call.kept = True
+    return found
+
+
+def _restored(call: Call, body: Buffer) -> _Made:
     metadata, arrays = safetensors.read(body)
     if version_of(metadata) is None:  # a request like any other, in binary
         return _created(call, call.read(SessionCreate, body)[0])
-    session = call.host.restore(metadata, arrays)
-    return session, _new(call, session, call.service.keeper)
+    return _new(call, call.host.restore(metadata, arrays), call.service.keeper)
 
 
 async def snapshot_session(call: Call) -> Answer:
@@ -99,7 +131,7 @@ async def change_session(call: Call) -> Answer:
     asked, _ = call.read(SessionPatch, body)
     session = call.session()
     host = call.host
-    if changing(session):
+    if durable(session):
         return await patched(call, session, asked, body)
     host.patch(session, asked)
     return call.answer(await call.executor.run(session, session.describe))
@@ -108,16 +140,14 @@ async def change_session(call: Call) -> Answer:
 async def close_session(call: Call) -> Answer:
     """Close a session and free what it held; later calls get 410."""
     session = call.session()
-    delete = partial(call.host.delete, session)
-    keeper = call.service.keeper
-    if keeper is None or not changing(session):
-        await call.executor.run(session, delete)
+    if not durable(session):
+        await call.executor.run(session, partial(call.host.delete, session))
         return Answer(204)
 
     async def gone(_: None) -> None:
         call.host.check_open(session)
-        await keeper.leave(call, session)
-        delete()
+        await keeper_of(call).leave(call.host, session, reply_entry(call, Answer(204)))
+        call.kept = True
 
     await call.executor.run(session, lambda: None, None, gone, wake=False)
     return Answer(204)
@@ -125,15 +155,13 @@ async def close_session(call: Call) -> Answer:
 
 async def fork_session(call: Call) -> Answer:
     """Make a second session with the same tensors and graph; neither sees what the other does."""
-    host = call.host
     session = call.session()
-    keeper = call.service.keeper if changing(session) else None
+    keeper = call.service.keeper if durable(session) else None
 
-    def work() -> tuple[Session, New | None]:
-        made = host.fork(session)
-        return made, _new(call, made, keeper)
+    def work() -> _Made:
+        return _new(call, call.host.fork(session), keeper)
 
-    return await _entered(call, *await call.executor.run(session, work))
+    return await _entered(call, call.executor.run(session, work))
 
 
 async def session_graph(call: Call) -> Answer:

@@ -8,6 +8,7 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from gradwire_service.host.cost import ALLOWANCE, BRIEF, HOP, estimate
+from gradwire_service.host.durable.replay import RUN
 from gradwire_service.host.elements import Array
 from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.protocol import (
@@ -20,9 +21,8 @@ from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call, weight
+from gradwire_service.http.changes import changed, durable
 from gradwire_service.http.codec import Buffer
-from gradwire_service.http.durable import changed, changing
-from gradwire_service.http.durable.redo import RUN
 
 
 async def steps(call: Call) -> Answer:
@@ -62,7 +62,7 @@ async def _run(call: Call, kind: type[Any]) -> Answer:
     body = await call.body()
     session = call.session()
     call.form()
-    if changing(session):
+    if durable(session):
         return await _kept(call, session, kind, body)
     executor = call.executor
     if len(body) > SMALL:

@@ -10,8 +10,8 @@ from gradwire_service.host.protocol import TensorBody, read
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call
+from gradwire_service.http.changes import changed, durable
 from gradwire_service.http.codec import JSON, Buffer, read_request, sent, weight_of
-from gradwire_service.http.durable import changed, changing
 
 _FEW = 100
 """Names that are looked through on the event loop."""
@@ -45,7 +45,7 @@ async def write_tensor(call: Call) -> Answer:
         with call.host.using(session.id) as held:
             return tensors.put(held, call.path["name"], asked, arrays, allowance)
 
-    if changing(session):
+    if durable(session):
         about = {"what": "put", "name": call.path["name"], "query": query}
         return await changed(call, session, about, body, work)
     small = (lambda: work(SMALL * 8)) if len(body) <= SMALL else None
@@ -91,7 +91,7 @@ async def clear_grad(call: Call) -> Answer:
 async def _changed(call: Call, what: str, change: Callable[[Session, str], None]) -> Answer:
     """Do something to the tensor that the path names; there is nothing to answer."""
     session, name = call.session(), call.path["name"]
-    if not changing(session):
+    if not durable(session):
         await _done(call, lambda held: change(held, name))
         return Answer(204)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradwire_engine.errors import GradwireError
@@ -15,13 +15,26 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import program_row
 from gradwire_service.store import Entry, Store
 from gradwire_service.store.rows import ProgramRow
-from gradwire_service.store.store import without_program
+from gradwire_service.store.schema import programs
+from gradwire_service.store.statements import marked_gone, without_deleted, without_program
 
 
 def row_of(tenant: str, stored: Stored) -> ProgramRow:
     """A stored program as it is kept."""
     text = json.dumps(program_row(stored.program), separators=(",", ":"))
     return ProgramRow(tenant, stored.program.id, stored.serial, stored.created, None, text)
+
+
+def posting(row: ProgramRow, at: float) -> Entry:
+    """What is written for a program; if that is taken back, it is one that was deleted."""
+    before = without_program(row.tenant, [row.id])
+    undo = marked_gone(row.tenant, row.id, at)
+    return Entry(((programs, row.values()),), before, undo=undo)
+
+
+def deletion(tenant: str, key: str, at: float) -> Entry:
+    """What is written where a program is deleted at that time."""
+    return Entry((), marked_gone(tenant, key, at), undo=marked_gone(tenant, key, None))
 
 
 def model_of(row: ProgramRow) -> Model:
@@ -66,20 +79,28 @@ def gone(store: Store, tenant: str, key: str, host: Host) -> Program:
     return host.programs.find(key)
 
 
-def forget_needless(store: Store, tenant: str, kept: Sequence[Program]) -> None:
-    """Forget deleted programs that no log names any more, and no program calls."""
+def forget_needless(store: Store, tenant: str, host: Host, floor: float) -> None:
+    """Forget deleted programs that no log names any more, and nothing that is kept calls.
+
+    floor: when the oldest change under way began, which is in no log yet. Raises Unavailable.
+    """
     deleted = [row for row in store.programs(tenant) if row.gone is not None]
-    needed = _called(kept)
-    needless = [
+    if not deleted:
+        return
+    named = [
         row.id
         for row in deleted
-        if row.id not in needed and not store.old_logs(tenant, row.gone or 0.0)
+        if row.gone is None or row.gone >= floor or store.old_logs(tenant, row.gone)
     ]
+    kept: list[Any] = [stored.program for stored in host.programs.all()]
+    kept += [gone(store, tenant, key, host) for key in named]
+    needed = _called(kept).union(named)
+    needless = [row.id for row in deleted if row.id not in needed]
     if needless:
-        store.submit(Entry((), without_program(tenant, needless)), lambda _: None)
+        store.submit(Entry((), without_deleted(tenant, needless)), lambda _: None)
 
 
-def _called(programs: Sequence[Program]) -> set[str]:
+def _called(programs: Iterable[Any]) -> set[str]:
     """The ids of all that these programs call, and these call in turn."""
     found: set[str] = set()
     pending: list[Any] = list(programs)

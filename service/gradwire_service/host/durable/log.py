@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import orjson
 from sqlalchemy import Table
 
-from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.durable.refusals import refused
 from gradwire_service.host.sessions import Session
 from gradwire_service.store import Entry, Record, SessionRow, Store, Unavailable
 from gradwire_service.store.rows import Buffer
 from gradwire_service.store.schema import log, sessions
-from gradwire_service.store.store import removed, replaced, undone
+from gradwire_service.store.statements import removed, replaced, undone
 from gradwire_service.version import VERSION
 
 _REPLAY_SECONDS, _REPLAY_BYTES = 2.0, 2**26
@@ -34,35 +33,48 @@ class Since:
         self.seconds = 0.0
         self.files: list[str] = []
 
+    def add(self, record: Record, body: Buffer, seconds: float) -> None:
+        """One more change, which took so many seconds."""
+        self.changes += 1
+        self.bytes += len(body)
+        self.seconds += seconds
+        if record.file is not None:
+            self.files.append(record.file)
 
-class Lasting:
-    """The session's row, and the number of its last change.
 
-    doubtful: a write failed, so that rows of a later number may be there. damaged: why it can't be
-    read back, if so. snapping: a snapshot of it is under way. fresh: it has no row yet.
+class SessionLog:
+    """The session's row, and the number of its last change. tenant: whose it is, by name.
+
+    row: None where it has none yet. began: by the clock, when the change under way began, if one
+    is. damaged: why it can't be read back, if so. foreign: changes of another machine were run
+    again, so that a snapshot is due. snapping: a snapshot is under way. machine: the name of this
+    one's facts.
     """
 
     __slots__ = (
-        "cost", "damaged", "doubtful", "fresh", "gone", "names", "number", "row", "since", "size",
-        "snapping", "store", "tenant",
+        "began", "cost", "damaged", "foreign", "gone", "machine", "names", "number", "row", "since",
+        "size", "snapping", "store", "tenant",
     )  # fmt: skip
 
-    def __init__(self, store: Store, tenant: str, row: SessionRow | None = None) -> None:
-        self.store, self.tenant, self.row = store, tenant, row
-        self.fresh = row is None
+    def __init__(
+        self, store: Store, tenant: str, machine: str, row: SessionRow | None = None
+    ) -> None:
+        self.store, self.tenant, self.machine, self.row = store, tenant, machine, row
         self.number = self.names = self.size = 0
         self.cost = 0.0
-        self.doubtful = self.snapping = self.gone = False
+        self.foreign = self.snapping = self.gone = False
+        self.began: float | None = None
         self.damaged: str | None = None
         self.since = Since()
 
     def record(self, session: Session, about: Mapping[str, Any], body: Buffer) -> Record:
         """The next change. Raises storage_unavailable or storage_full, where it is a file."""
+        assert self.began is not None
         number = self.number + 1
-        text = orjson.dumps({**about, "by": VERSION}).decode()
+        text = orjson.dumps({**about, "by": VERSION, "on": self.machine}).decode()
         file, inline, check = self._placed(session.id, number, [body])
         names = len(session.tensors)
-        return Record(session.id, number, time.time(), names, text, file, inline, check)
+        return Record(session.id, number, self.began, names, text, file, inline, check)
 
     def _placed(
         self, session: str, number: int, buffers: Sequence[Buffer]
@@ -75,22 +87,17 @@ class Lasting:
 
     def entry(self, record: Record) -> Entry:
         """What is written for a change."""
-        before = undone(record.session, record.number) if self.doubtful else ()
-        return Entry(((log, record.values()),), before, self._head(record.session, record.number))
+        session, number = record.session, record.number
+        undo = undone(session, number)
+        return Entry(((log, record.values()),), (), self._head(session, number), undo)
 
     def _head(self, session: str, number: int | None) -> tuple[tuple[str, str, int | None], ...]:
         return ((session, self.tenant, number),)
 
     def written(self, record: Record, seconds: float) -> None:
         """A change is in the log; it took so many seconds."""
-        self.doubtful = False
         self.number, self.names = record.number, record.names
-        since = self.since
-        since.changes += 1
-        since.bytes += len(record.body or b"")
-        since.seconds += seconds
-        if record.file is not None:
-            since.files.append(record.file)
+        self.since.add(record, record.body or b"", seconds)
 
     def due(self, changes: int) -> bool:
         """Whether so much has come since the last snapshot that another one is worth it."""
@@ -108,36 +115,34 @@ class Lasting:
         about = orjson.dumps(about_of(session)).decode()
         row = SessionRow(session.id, self.tenant, self.number, about, file, inline, check)
         heads = self._head(session.id, self.number)
-        if self.fresh:
+        if self.row is None:
             rows: Sequence[tuple[Table, dict[str, Any]]] = ((sessions, row.values()),)
-            return row, Entry(rows, (), heads)
-        before = [*(undone(session.id, self.number + 1) if self.doubtful else ())]
-        return row, Entry((), [*before, *replaced(row, self.number, snapshot=True)], heads)
+            return row, Entry(rows, (), heads, removed(session.id))
+        before = replaced(row, self.number, snapshot=True)
+        return row, Entry((), before, heads, files=self.files)
 
-    def replace(self, row: SessionRow) -> list[str]:
-        """The row is written: the files that nobody needs any more."""
-        old = [] if self.row is None or self.row.file is None else [self.row.file]
-        found = [*old, *self.since.files]
-        self.row, self.fresh, self.doubtful = row, False, False
+    def replace(self, row: SessionRow) -> None:
+        """The row is written."""
+        self.row, self.foreign = row, False
         self.since = Since()
-        return found
 
-    def renewed(self, session: Session, entry: Entry) -> Entry:
-        """The entry, which also has the row say what the session now says of itself."""
+    def renewed(self, session: Session, entry: Entry) -> tuple[Entry, SessionRow]:
+        """The entry, which also has the row say what the session now says of itself; that row."""
         assert self.row is not None
         row = self.row._replace(about=orjson.dumps(about_of(session)).decode(), body=None)
-        self.row = row
-        return entry._replace(before=[*entry.before, *replaced(row, 0, snapshot=False)])
+        before = replaced(row, 0, snapshot=False)
+        undo = replaced(self.row, 0, snapshot=False)
+        return entry.also(Entry((), before, (), undo)), row
 
     def removal(self, session: str) -> Entry:
         """What is written where the session is gone."""
-        return Entry((), removed(session), self._head(session, None))
+        return Entry((), removed(session), self._head(session, None), files=self.files)
 
     def forget(self, session: str) -> None:
         """The session is gone from memory: from the store too, with nobody waiting for that."""
         if not self.gone:
             self.gone = True
-            self.store.forget(self.removal(session), self.files)
+            self.store.forget(self.removal(session))
 
     @property
     def files(self) -> list[str]:
@@ -158,31 +163,3 @@ def about_of(session: Session) -> dict[str, Any]:
         "detect_anomaly": session.anomaly,
         "names": len(session.tensors),
     }
-
-
-_NO_ROOM = ("disk is full", "no space left", "file too large", "quota exceeded", "disk full")
-
-
-def refused(problem: BaseException) -> GradwireError:
-    """The error of a write that failed: there is no room, or who knows what."""
-    text = str(getattr(problem, "orig", None) or problem).lower()
-    if any(words in text for words in _NO_ROOM):
-        return error(
-            "storage_full",
-            "there is no room left where sessions are kept; the session is as before",
-            "delete sessions, or have the server's disk made larger",
-        )
-    return error(
-        "storage_unavailable",
-        "the change couldn't be written where sessions are kept; the session is as before",
-        "send it again a little later, with the same Idempotency-Key if it has one",
-    )
-
-
-def damaged(session: str, why: str) -> GradwireError:
-    """The error of a session that can't be read back."""
-    return error(
-        "session_damaged",
-        f"session {session} can't be read back: {why}",
-        "delete it, or have a backup of the server's data restored",
-    )

@@ -1,13 +1,14 @@
-"""A change of the log run again: the same request in the same state gives the same bits."""
+"""A change of the log run again: the same request in the same state gives the same numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from zlib import crc32
 
 from gradwire_service.host import source, tensors
 from gradwire_service.host.deadline import Deadline
+from gradwire_service.host.durable.digest import Digest, digest
+from gradwire_service.host.elements import Array
 from gradwire_service.host.host import Host
 from gradwire_service.host.protocol import (
     BackwardRequest,
@@ -19,11 +20,9 @@ from gradwire_service.host.protocol import (
     from_source,
     read,
 )
-from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest
-from gradwire_service.host.safetensors import raw
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.codec import opened, parsed, read_request
 
 RUN: dict[str, type[Any]] = {
     "steps": StepsRequest, "ops": OpsRequest, "grad": GradRequest, "backward": BackwardRequest,
@@ -32,31 +31,20 @@ RUN: dict[str, type[Any]] = {
 _FOR_EVER = float("inf")
 
 About = Mapping[str, Any]
+Decode = Callable[[str | None, bytes, bool], tuple[dict[str, Any], Mapping[str, Array]]]
+"""Reads a body by its media type; whether it may be one array, which is then `value`."""
 
 
-def digest(reply: Any) -> int:
-    """A checksum of the elements in a reply, for what is run again to be compared."""
-    found = 0
-    pending = [reply]
-    while pending:
-        value = pending.pop()
-        if type(value) is TensorReply:
-            if value.array is not None:
-                found = crc32(raw(value.array), found)
-        elif isinstance(value, dict):
-            pending.extend(value.values())
-        elif type(value) is list:
-            pending.extend(value)
-    return found
-
-
-def redone(host: Host, session: Session, about: About, body: bytes) -> int | None:
+def replayed(
+    host: Host, session: Session, about: About, body: bytes, decode: Decode
+) -> Digest | None:
     """Run a change again; the digest of what it answers, None where that was an error."""
     what = about["what"]
     if what not in RUN:
-        return digest(_OTHER[what](host, session, about, body))
-    text, arrays = opened(about["type"], body)
-    request: RunRequest = read(RUN[what], parsed(bytes(text), host.limits.depth))
+        value, arrays = decode(about["type"], body, what == "put") if body else ({}, {})
+        return digest(_OTHER[what](host, session, about, value, arrays))
+    value, arrays = decode(about["type"], body, False)
+    request: RunRequest = read(RUN[what], value)
     if about["upto"] is not None:
         request = _beginning(session, request, about["upto"])
     reply = host.run(session, request, arrays, None, Deadline(_FOR_EVER))
@@ -80,26 +68,28 @@ def _beginning(session: Session, request: Any, count: int) -> StepsRequest:
     )  # fmt: skip
 
 
-def _put(host: Host, session: Session, about: About, body: bytes) -> Reply:
-    value, arrays = read_request(about["type"], body, depth=host.limits.depth, lone=True)
+Value = dict[str, Any]
+Arrays = Mapping[str, Array]
+
+
+def _put(_: Host, session: Session, about: About, value: Value, arrays: Arrays) -> Reply:
     for field, given in about["query"].items():
         value.setdefault(field, given)
     return tensors.put(session, about["name"], read(TensorBody, value), arrays)
 
 
-def _free(_: Host, session: Session, about: About, __: bytes) -> None:
+def _free(_: Host, session: Session, about: About, __: Value, ___: Arrays) -> None:
     tensors.free(session, about["name"])
 
 
-def _clear_grad(_: Host, session: Session, about: About, __: bytes) -> None:
+def _clear_grad(_: Host, session: Session, about: About, __: Value, ___: Arrays) -> None:
     tensors.clear_grad(session, about["name"])
 
 
-def _patch(host: Host, session: Session, about: About, body: bytes) -> None:
-    text, _ = opened(about["type"], body)
-    host.patch(session, read(SessionPatch, parsed(bytes(text), host.limits.depth)))
+def _patch(host: Host, session: Session, _: About, value: Value, __: Arrays) -> None:
+    host.patch(session, read(SessionPatch, value))
 
 
-_OTHER: dict[str, Callable[[Host, Session, About, bytes], Any]] = {
+_OTHER: dict[str, Callable[[Host, Session, About, Value, Arrays], Any]] = {
     "put": _put, "free": _free, "clear_grad": _clear_grad, "patch": _patch,
 }  # fmt: skip
