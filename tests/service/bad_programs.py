@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.service import bad_control
 from tests.service.bad_requests import Bad, bad
 
 PROGRAMS: dict[str, dict[str, Any]] = {
@@ -20,6 +21,11 @@ PROGRAMS: dict[str, dict[str, Any]] = {
         "outputs": ["y"],
     },
     "writes": {"inputs": ["x"], "source": "x += 1\ny = x @ x.reshape(7, 7)", "outputs": ["y"]},
+    "one": {"inputs": ["x", "w"], "source": "z = (x * w).sum()", "outputs": ["z"]},
+    "doubles": {"inputs": ["x"], "source": "y = cat([x, x])", "outputs": ["y"]},
+    "each": {"inputs": ["x"], "source": "p = x >= 0", "outputs": ["p"]},
+    "collects": {"inputs": ["x"], "source": "y = x + 1\nz = y * 2", "outputs": ["y", "z"]},
+    "positive": {"inputs": ["x"], "source": "p = x.sum() >= 0", "outputs": ["p"]},
     "draws": {"inputs": ["x"], "source": "y = x + rand(3)", "outputs": ["y"]},
     "whole": {"inputs": ["x"], "source": "i = x.argmax()", "outputs": ["i"]},
     "huge": {"inputs": ["x"], "source": "y = x.expand(1000000, 1000000) + 1", "outputs": ["y"]},
@@ -99,6 +105,7 @@ def stored() -> Iterator[Bad]:
     yield ops("a call with too many names", *ARGUMENT,
               {"call": "{square}", "args": ["a"], "out": ["c", "d"]})  # fmt: skip
     yield ops("a vmap of an unknown program", *UNKNOWN, {"vmap": "p_0", "args": ["a"]})
+    yield from bad_control.stored(ops)
     yield ops("a transform of an unknown program", *UNKNOWN,
               {"transform": "vjp", "call": "p_0", "args": ["a"]})  # fmt: skip
     yield ops("a transform with an unknown tangent", *MISSING,
@@ -234,6 +241,7 @@ def steps() -> Iterator[Bad]:
     yield step("vmap with random ops", *ARGUMENT, {"vmap": "{draws}", "args": ["n"]})
     yield step("vmap with an unknown randomness", *INVALID,
                {"vmap": "{vector}", "args": ["n"], "randomness": "some"})  # fmt: skip
+    yield from bad_control.steps(step)
     yield transform("no such transform", *INVALID, "evaluate")
     yield transform("an unknown program", *UNKNOWN, "vjp", call="p_0")
     yield transform("no arguments", *ARGUMENT, "vjp", args=[])

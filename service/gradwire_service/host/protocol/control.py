@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from gradwire_service.host.protocol.calls import CallPart, ProgramId
@@ -14,7 +16,7 @@ class CondStep(CallPart):
     """One of two programs, by a bool."""
 
     word = "cond"
-    literals = ("cond", "args")
+    literals: ClassVar[tuple[str, ...]] = ("cond", "args")
     cond: LiteralOrName = Field(
         description="One bool: the name of a tensor, or a literal.", examples=["positive"]
     )
@@ -29,7 +31,7 @@ class CondStep(CallPart):
 class LoopPart(CallPart):
     """What loops share. `args` are the same in every step."""
 
-    literals = ("init", "args")
+    literals: ClassVar[tuple[str, ...]] = ("init", "args")
     init: list[LiteralOrName] = Field(
         default_factory=list,
         description="What goes from step to step, as it is before the first: the program's first "
@@ -42,7 +44,7 @@ class ScanStep(LoopPart):
     """A program once for each row, from step to step with carries."""
 
     word = "scan"
-    literals = ("init", "xs", "args")
+    literals: ClassVar[tuple[str, ...]] = ("init", "xs", "args")
     scan: ProgramId = Field(
         description="The program: from carries, a row of each of xs, and args to the new carries "
         "and, behind them, what is collected.",

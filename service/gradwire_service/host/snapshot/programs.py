@@ -25,6 +25,7 @@ from gradwire_service.host.programs.normal import written
 from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.names import may_be_written
+from gradwire_service.host.snapshot import loops
 
 _LONGEST_ID = 128
 
@@ -38,6 +39,9 @@ class Written:
 
     def __call__(self, what: Any) -> Any:
         """What stands in the graph for a program, as data."""
+        loop = loops.WRITE.get(type(what))
+        if loop is not None:
+            return {loop[0]: loop[1](self, what)}
         write = _WRITE.get(type(what))
         if write is None:
             raise error(
@@ -118,6 +122,8 @@ class Restored:
         """What data stands for in the graph."""
         need(len(named(data, "what holds a program")) == 1, "what holds a program is two things")
         ((kind, fields),) = data.items()
+        if kind in loops.READ:
+            return loops.READ[kind](self, fields)
         read_it = _READ.get(kind)
         if read_it is None:
             raise incompatible(f"a program is held by {kind[:60]!r}")
