@@ -73,6 +73,9 @@ class Limits(BaseModel):
     header_seconds: float = Field(
         10.0, gt=0, description="Seconds within which a connection has to send a request's head."
     )
+    ping_seconds: float = Field(
+        20.0, gt=0, description="Seconds of silence after which a stream's client is pinged."
+    )
     idempotency_bytes: int = Field(
         64 * MIB, gt=0, description="Bytes of replies kept for one tenant's Idempotency-Keys."
     )

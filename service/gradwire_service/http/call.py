@@ -28,6 +28,7 @@ from gradwire_service.http.codec import (
     weight_of,
     write_reply,
 )
+from gradwire_service.http.request_id import request_id
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
@@ -122,6 +123,14 @@ class Call:
         if not self.host.ledger.take(nbytes):
             raise self.host.ledger.refusal(nbytes)
         self.lent += nbytes
+
+    def begin(self, body: Buffer, headers: Mapping[bytes, bytes], query: bytes) -> None:
+        """A message of a stream was read: its body, and what it says in the place of a head."""
+        self._body = body
+        self._headers |= headers
+        self.scope["query_string"] = query or self.scope["query_string"]
+        if b"x-request-id" in headers:
+            self.request_id = request_id(headers.items())
 
     @property
     def header_names(self) -> Container[bytes]:

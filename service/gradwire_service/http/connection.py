@@ -13,7 +13,8 @@ from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
 from gradwire_service.http.call import WHOLE
-from gradwire_service.http.service import Service, request_id
+from gradwire_service.http.request_id import request_id
+from gradwire_service.http.service import Service
 
 _PER_HEADER = 4
 """Bytes of a header beside its name and value."""
@@ -100,6 +101,19 @@ class Connection(HttpToolsProtocol):
         self._count, self._inside = 0, False
         cast(Any, self.scope)[WHOLE] = True
         super().on_message_complete()
+
+    def _should_upgrade(self) -> bool:
+        """Whether the head asks for a WebSocket."""
+        asked = dict(self.scope["headers"])
+        kinds = [kind.strip().lower() for kind in asked.get(b"connection", b"").split(b",")]
+        return b"upgrade" in kinds and asked.get(b"upgrade", b"").lower() == b"websocket"
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over; what that takes is imported when the first one asks for it."""
+        from gradwire_service.http.stream.socket import Socket
+
+        self.ws_protocol_class = Socket
+        super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """What the parser refused, as a problem document."""

@@ -82,6 +82,9 @@ class Exposition:
             "Requests that run or wait for their session.",
             value=sum(tenant.executor.waiting for tenant in tenants),
         )
+        yield GaugeMetricFamily(
+            "gradwire_streams", "Streams that are open.", value=sum(t.streams for t in tenants)
+        )
 
 
 def _requests(counted: Sequence[Metrics]) -> dict[tuple[str, str, int], int]:

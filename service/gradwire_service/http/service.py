@@ -8,11 +8,9 @@ gradient.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from random import getrandbits
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -28,7 +26,9 @@ from gradwire_service.http.call import WHOLE, Answer, Call, Hangup
 from gradwire_service.http.idempotency.once import HEADER, answered_once
 from gradwire_service.http.log import Log
 from gradwire_service.http.patience import Patience
+from gradwire_service.http.request_id import request_id
 from gradwire_service.http.route import Route
+from gradwire_service.http.stream.stream import stream
 from gradwire_service.http.tenant import EVERYBODY, Tenant, Tenants
 from gradwire_service.http.turns import Turns
 from gradwire_service.keys import Ring
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from gradwire_service.host.durable.keeper import Keeper
 
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,128}")
 _SESSIONS = "/v1/sessions/"
 METRICS = "/metrics"
 _UNDER = _SESSIONS + "{id}/"
@@ -67,7 +66,7 @@ class Service:
             for route in posted
             if route.path.startswith(_UNDER)
         }
-        self._notes: list[tuple[Call, int, float]] = []
+        self._notes: list[tuple[Call, str, str, int, float]] = []
         self.underway = 0
         self.draining = False
 
@@ -88,6 +87,9 @@ class Service:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or hand lifespan events to FastAPI."""
+        if scope["type"] == "websocket":
+            await stream(self, scope, receive, send)
+            return
         if scope["type"] != "http":
             await self.api(scope, receive, send)
             return
@@ -96,7 +98,7 @@ class Service:
         scope["app"], scope["gradwire.call"] = self.api, call
         self.underway += 1
         try:
-            found = await self._answer(call, send, began)
+            found = await self.answer(call, began, lambda: self._found(call, send))
             if WHOLE not in scope:
                 await call.leave_body()
         except Hangup:
@@ -111,10 +113,20 @@ class Service:
             # uvicorn keeps the scope until the connection's next request, and with it an array.
             del scope["gradwire.call"]
         await _send(found, call, send)
-        self._note(call, found.status, time.monotonic() - began)
+        path = "(none)" if call.route is None else call.route.path
+        self.note(call, scope["method"], path, found.status, time.monotonic() - began)
 
-    async def _answer(self, call: Call, send: Send, began: float) -> Answer:
-        """What the route answers, or the problem."""
+    async def answer(
+        self,
+        call: Call,
+        began: float,
+        find: Callable[[], Awaitable[Answer]],
+        begin: Callable[[], Awaitable[None]] | None = None,
+    ) -> Answer:
+        """What `find` answers, or the problem; found once for an Idempotency-Key.
+
+        begin: reads what stands for the head of the request, once its caller may send it.
+        """
         scope = call.scope
         try:
             tenant = self._admit(call)
@@ -123,9 +135,11 @@ class Service:
                 if self._locked and not self._turns.now(tenant, began):
                     await self._turns.wait(tenant)
                 tenant.admit(began)
+                if begin is not None:
+                    await begin()
                 if HEADER in call.header_names:
-                    return await answered_once(call, lambda: self._found(call, send))
-            return await self._found(call, send)
+                    return await answered_once(call, find)
+            return await find()
         except GradwireError as raised:
             if raised.code == "internal" and isinstance(raised.__cause__, Exception):
                 self.log.failure(call.request_id, scope["path"], raised.__cause__)
@@ -199,28 +213,18 @@ class Service:
         headers = ((b"allow", ", ".join(sorted(allowed)).encode()),) if allowed else ()
         return _problem(raised, call, headers)
 
-    def _note(self, call: Call, status: int, seconds: float) -> None:
+    def note(self, call: Call, method: str, path: str, status: int, seconds: float) -> None:
         """Count and log a request in the event loop's next turn: the reply leaves before it."""
         if not self._notes:
             asyncio.get_running_loop().call_soon(self._write_notes)
-        self._notes.append((call, status, seconds))
+        self._notes.append((call, method, path, status, seconds))
 
     def _write_notes(self) -> None:
         notes, self._notes = self._notes, []
-        for call, status, seconds in notes:
-            path = "(none)" if call.route is None else call.route.path
-            method = call.scope["method"]
+        for call, method, path, status, seconds in notes:
             call.tenant.metrics.request(method, path, status, seconds)
             self.log.request(call, method, path, status, seconds)
         self.log.flush()
-
-
-def request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The caller's id if it has one that is fit for a log, else a new one."""
-    for name, value in headers:
-        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-            return str(value.decode("ascii"))
-    return f"r_{getrandbits(64):016x}"
 
 
 def _problem(

@@ -24,9 +24,11 @@ EVERYBODY, OPERATOR = "*", "operator"
 
 
 class Tenant:
-    """One of them. queue: its requests that wait for a turn on the event loop."""
+    """One of them. queue: its requests that wait for a turn on the event loop. streams: open."""
 
-    __slots__ = ("executor", "host", "metrics", "name", "queue", "rate", "replies", "seen")
+    __slots__ = (
+        "executor", "host", "metrics", "name", "queue", "rate", "replies", "seen", "streams",
+    )  # fmt: skip
 
     def __init__(self, name: str, host: Host, pool: Pool) -> None:
         limits = host.limits
@@ -37,6 +39,7 @@ class Tenant:
         self.metrics = Metrics()
         self.seen = Seen()
         self.queue = Queue()
+        self.streams = 0
 
     @property
     def whole(self) -> bool:

@@ -1,0 +1,54 @@
+"""Answers as frames: what a reply over HTTP says, with the message's id in front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from gradwire_service.host.safetensors import METADATA
+from gradwire_service.http.call import Answer
+from gradwire_service.http.codec import SAFETENSORS, Buffer
+from gradwire_service.http.stream.envelope import Id
+
+_SAID: dict[bytes, tuple[str, Callable[[bytes], object]]] = {
+    b"retry-after": ("retry_after", int),
+    b"idempotency-replayed": ("replayed", lambda _: True),
+}
+"""Headers of an answer that a frame says as members."""
+
+
+class Frame(NamedTuple):
+    """A message to be sent: buffers in turn, as text or binary."""
+
+    buffers: Sequence[Buffer]
+    binary: bool
+
+
+def framed(found: Answer, key: Id | None, request_id: str | None) -> Frame:
+    """The frame of an answer. request_id: where the client gave one, it is told that."""
+    said: dict[str, Any] = {"id": key}
+    if request_id is not None:
+        said["request_id"] = request_id
+    for name, value in found.headers:
+        if name in _SAID:
+            member, read = _SAID[name]
+            said[member] = read(value)
+    first, *rest = found.buffers
+    if found.media_type != SAFETENSORS:
+        return Frame([_members(said), memoryview(first)[1:], *rest], False)
+    start = 8 + int.from_bytes(first[:8], "little")
+    header = orjson.loads(bytes(first[8:start]))
+    text = header[METADATA]["response"]
+    header[METADATA]["response"] = _members(said).decode() + text[1:]
+    changed = orjson.dumps(header)
+    changed += b" " * (-len(changed) % 8)
+    head = len(changed).to_bytes(8, "little") + changed
+    left = memoryview(first)[start:]
+    return Frame([head, left, *rest] if left else [head, *rest], True)
+
+
+def _members(said: dict[str, Any]) -> bytes:
+    """Members in front of those of an object, of which there are some."""
+    return orjson.dumps(said)[:-1] + b","

@@ -1,0 +1,346 @@
+"""A WebSocket connection: bytes to frames and back by `websockets`, in ASGI's events.
+
+What it adds to that: what comes is counted against the memory of whose it is, and has to come fast
+enough; nothing more is read while what was sent isn't, or while enough waits to be answered; and a
+client that hangs up ends the work on its message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import unquote
+
+from uvicorn.config import Config
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.server import ServerState
+from websockets.datastructures import Headers
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request, Response
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+
+from gradwire_engine.errors import GradwireError, error
+from gradwire_service.http import problem
+from gradwire_service.http.codec import Buffer
+from gradwire_service.http.request_id import request_id
+from gradwire_service.http.service import Service
+from gradwire_service.http.stream.incoming import Incoming
+
+_PIECE = 2**20
+"""Bytes of a frame of a long message."""
+_CLOSING = 10.0
+"""Seconds in which a client has to answer a close, at most."""
+Event = dict[str, Any]
+
+
+class Socket(asyncio.Protocol):
+    """Made for each connection that asks for a WebSocket; the app is told of it by ASGI."""
+
+    def __init__(
+        self, config: Config, server_state: ServerState, app_state: dict[str, Any]
+    ) -> None:
+        self._service = cast(Service, config.app)
+        self._limits = self._service.limits
+        self._state, self._app_state = server_state, app_state
+        self._loop = asyncio.get_running_loop()
+        self._frames = ServerProtocol(max_size=self._limits.body_bytes)
+        self._incoming = Incoming(self._limits)
+        self._scope: Event = {}
+        self._events: deque[Event] = deque()
+        self._wanted: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._unread = (0.0, 0)  # since when the client has read nothing, and what it has to
+        self._answered: Response | None = None
+        self._open = self._reading = True
+        self._heard, self._asked = True, False
+        self._clock: asyncio.TimerHandle | None = None
+
+    # what uvicorn and the loop say
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection was another protocol's until now."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._state.connections.add(cast(Any, self))
+
+    def data_received(self, data: bytes) -> None:
+        """Frames, whole or in part."""
+        self._heard = True
+        self._frames.receive_data(data)
+        refused = self._incoming.came(len(data))
+        for event in self._frames.events_received():
+            self._take(event)
+        self._write()
+        if self._frames.parser_exc is not None:
+            self._ended(int(self._frames.close_sent.code) if self._frames.close_sent else 1006)
+            self._transport.close()
+        elif refused is not None and self._incoming.nbytes:
+            self._refuse(refused)
+        elif self._incoming.nbytes:
+            self._service.patience.watch(self)
+        elif self._writable is None:
+            self._service.patience.leave(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """Nobody is there any more."""
+        self._state.connections.discard(cast(Any, self))
+        self._ended(1006)
+        self._resume()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than it is answered."""
+        self._writable = self._loop.create_future()
+        self._unread = time.monotonic(), self._transport.get_write_buffer_size()
+        self._service.patience.watch(self)
+        self._flow()
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        self._resume()
+        self._flow()
+
+    def shutdown(self) -> None:
+        """The server ends: what is under way is answered first."""
+        if self._frames.state is State.OPEN:
+            self._put({"type": "websocket.disconnect", "code": 1012, "gradwire.ends": True})
+        else:
+            self._transport.close()
+
+    # frames
+
+    def _take(self, event: Any) -> None:
+        if isinstance(event, Request):
+            self._connect(event)
+        elif event.opcode is Opcode.CLOSE:
+            assert self._frames.close_rcvd is not None
+            self._ended(int(self._frames.close_rcvd.code))
+            self._loop.call_soon(self._transport.close)
+        elif event.opcode in (Opcode.PING, Opcode.PONG):
+            self._asked = False
+            self._incoming.between()
+        else:
+            self._piece(event)
+
+    def _piece(self, frame: Frame) -> None:
+        whole = self._incoming.piece(frame)
+        if whole is None or not self._open:
+            return
+        data, binary, lent = whole
+        kind = "bytes" if binary else "text"
+        self._put({"type": "websocket.receive", kind: data, "gradwire.lent": lent})
+
+    def _connect(self, request: Request) -> None:
+        """The head, which has been through the parser of HTTP before."""
+        self._incoming.between()
+        self._answered = self._frames.accept(request)
+        path, _, query = request.path.partition("?")
+        headers = [
+            (k.lower().encode(), v.encode("latin-1")) for k, v in request.headers.raw_items()
+        ]
+        self._scope = {
+            "type": "websocket",
+            "path": unquote(path),
+            "raw_path": path.encode("latin-1"),
+            "query_string": query.encode("latin-1"),
+            "root_path": "",
+            "headers": headers,
+            "subprotocols": [],
+            "state": self._app_state.copy(),
+            "extensions": {"websocket.http.response": {}},
+        }
+        self._put({"type": "websocket.connect"})
+        task = self._loop.create_task(self._run())
+        self._state.tasks.add(task)
+        task.add_done_callback(self._state.tasks.discard)
+
+    async def _run(self) -> None:
+        if self._frames.handshake_exc is not None:
+            self._respond(_no_handshake(self._frames.handshake_exc))
+            return
+        try:
+            await self._service(cast(Any, self._scope), cast(Any, self.receive), self.send)
+        except Exception as raised:
+            self._service.log.failure("(stream)", self._scope["path"], raised)
+        finally:
+            if self._frames.state is not State.CLOSING:
+                self._transport.close()
+
+    # what the app says
+
+    async def receive(self) -> Event:
+        """The next event."""
+        while not self._events:
+            self._wanted = self._loop.create_future()
+            await self._wanted
+        event = self._events.popleft()
+        if not self._reading:
+            self._flow()
+        return event
+
+    async def send(self, message: Any) -> None:
+        """Do what the app says; raises ClientDisconnected where nobody is there any more."""
+        if self._writable is not None:
+            await self._writable
+        if self._transport.is_closing():
+            raise ClientDisconnected
+        kind = message["type"]
+        if kind == "websocket.send":
+            await self._message(message["gradwire.buffers"], message["gradwire.binary"])
+        elif kind == "websocket.accept":
+            self._accept(message)
+        elif kind == "websocket.close":
+            self._close(message["code"], message.get("reason", ""))
+        elif kind == "websocket.http.response.start":
+            self._answered = _response(message)
+        elif self._answered is not None:
+            self._answered.body = message["body"]
+            self._respond(self._answered)
+
+    def _accept(self, message: Any) -> None:
+        assert self._answered is not None
+        for name, value in message["headers"]:
+            self._answered.headers[name.decode("latin-1")] = value.decode("latin-1")
+        self._respond(self._answered, stays=True)
+        self._incoming.ledger = self._scope["gradwire.ledger"]
+        self._clock = self._loop.call_later(self._limits.ping_seconds, self._look_alive)
+
+    def _respond(self, response: Response, *, stays: bool = False) -> None:
+        self._frames.send_response(response)
+        self._write()
+        if not stays:
+            self._transport.close()
+
+    async def _message(self, buffers: list[Buffer], binary: bool) -> None:
+        """A short one as a frame, a long one as several: each sent when the one before it left."""
+        size = sum(map(len, buffers))
+        begin = self._frames.send_binary if binary else self._frames.send_text
+        if size <= _PIECE:
+            begin(buffers[0] if len(buffers) == 1 else b"".join(buffers))
+            self._write()
+            return
+        send: Any = begin
+        for buffer in buffers:
+            view = memoryview(buffer)
+            for start in range(0, len(view), _PIECE):
+                send(bytes(view[start : start + _PIECE]), fin=False)
+                self._write()
+                send = self._frames.send_continuation
+                if self._writable is not None:
+                    await self._writable
+                if self._frames.state is not State.OPEN or self._transport.is_closing():
+                    raise ClientDisconnected
+        self._frames.send_continuation(b"", fin=True)
+        self._write()
+
+    def _close(self, code: int, reason: str) -> None:
+        self._frames.send_close(code, reason)
+        self._write()
+        self._flow()
+        self._clocked(min(_CLOSING, self._limits.body_seconds), self._transport.abort)
+
+    # waiting
+
+    def _put(self, event: Event) -> None:
+        self._events.append(event)
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
+        self._flow()
+
+    def _flow(self) -> None:
+        """Read on, or not, as there is work waiting and replies unread."""
+        closing = self._frames.state is State.CLOSING
+        reading = closing or (self._writable is None and self._incoming.room(self._events))
+        if reading != self._reading and not self._transport.is_closing():
+            self._reading = reading
+            (self._transport.resume_reading if reading else self._transport.pause_reading)()
+
+    def _write(self) -> None:
+        written = b"".join(self._frames.data_to_send())
+        if written and not self._transport.is_closing():
+            self._transport.write(written)
+
+    def _resume(self) -> None:
+        writable, self._writable = self._writable, None
+        if writable is not None and not writable.done():
+            writable.set_result(None)
+
+    def _ended(self, code: int) -> None:
+        """No more will come, and nobody waits for what came."""
+        if not self._open:
+            return
+        self._open = False
+        self._service.patience.leave(self)
+        self._clocked(0.0, None)
+        for event in self._events:
+            self._incoming.back(event.get("gradwire.lent", 0))
+        self._incoming.end()
+        self._events.clear()
+        self._put({"type": "websocket.disconnect", "code": code})
+        call = self._scope.get("gradwire.call")
+        if call is not None:
+            call.hang_up()
+
+    def _refuse(self, raised: GradwireError) -> None:
+        """Read no more; the app says why, after what it has to say of what came before."""
+        self._service.patience.leave(self)
+        self._incoming.shut()
+        self._put({"type": "websocket.receive", "gradwire.refused": raised})
+
+    def look(self, now: float) -> None:
+        """End what takes the client too long: to read replies, or to send a message."""
+        if self._writable is not None:
+            self._look_at_replies(now)
+        if self._incoming.nbytes:
+            refused = self._incoming.look(now, self._reading)
+            if refused is not None:
+                self._refuse(refused)
+        elif self._writable is None:
+            self._service.patience.leave(self)
+
+    def _look_at_replies(self, now: float) -> None:
+        since, left = self._unread
+        size = self._transport.get_write_buffer_size()
+        if size != left:
+            self._unread = now, size
+        elif now - since > self._limits.body_seconds:
+            self._transport.abort()
+
+    def _look_alive(self) -> None:
+        """Ask who has said nothing for long whether it is there, and leave it if it isn't."""
+        if self._reading and self._asked and not self._heard:
+            self._transport.abort()
+            return
+        if self._reading and not self._heard:
+            self._frames.send_ping(b"")
+            self._write()
+            self._asked = True
+        self._heard = False
+        self._clocked(self._limits.ping_seconds, self._look_alive)
+
+    def _clocked(self, seconds: float, then: Any) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+        self._clock = None if then is None else self._loop.call_later(seconds, then)
+
+
+def _no_handshake(found: Exception) -> Response:
+    raised = error(
+        "invalid_body",
+        f"what came is no handshake of a WebSocket: {found}"[:300],
+        "use a WebSocket library, of version 13 of the protocol",
+    )
+    body = problem.encoded(raised, request_id(()))
+    headers = Headers([
+        ("content-type", problem.PROBLEM_JSON), ("content-length", str(len(body))),
+        ("sec-websocket-version", "13"), ("connection", "close"),
+    ])  # fmt: skip
+    return Response(400, "Bad Request", headers, body)
+
+
+def _response(message: Any) -> Response:
+    status = HTTPStatus(message["status"])
+    headers = Headers([(k.decode("latin-1"), v.decode("latin-1")) for k, v in message["headers"]])
+    return Response(status.value, status.phrase, headers)
