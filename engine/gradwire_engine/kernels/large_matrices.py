@@ -1,43 +1,73 @@
 """Decompositions of one large matrix by SciPy, whose LAPACK takes half as long as NumPy's for it.
 
-Stacks and small matrices are NumPy's, which goes through a stack without Python in between.
+NumPy's works in double precision whatever it is given. Stacks and small matrices are NumPy's all
+the same, which goes through a stack without Python in between.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.lapack_threads import pool
 
 LARGE = 64
 """Rows and columns from which on a matrix is large."""
 
+ALONE = 1 << 20
+"""Elements up to which one thread does not take longer than several."""
 
-def _large(*matrices: Array) -> bool:
+
+def large(*matrices: Array) -> bool:
+    """Whether these are single large matrices in this machine's memory."""
     alone = all(type(m) is np.ndarray and m.ndim == 2 for m in matrices)
     return alone and min(matrices[0].shape) >= LARGE
 
 
-def solved(xp: Any, A: Array, B: Array) -> Array:
-    """The X of A X = B."""
-    if not _large(A, B):
-        return xp.linalg.solve(A, B)
-    factor, substitute = xp.scipy_linalg.get_lapack_funcs(("getrf", "getrs"), (A, B))
-    lu, pivots, info = factor(A)
+def _on_one_thread(matrix: Array) -> AbstractContextManager[None]:
+    found = pool() if matrix.size <= ALONE else None
+    return nullcontext() if found is None else found.alone()
+
+
+def factored(xp: Any, A: Array) -> tuple[Array, Array]:
+    """LAPACK's LU factors of Aᵀ, packed and transposed, and its pivots counted from 0.
+
+    What is row-major to NumPy is its transposed to LAPACK: so nothing is moved around in memory.
+    """
+    (factor,) = xp.scipy_linalg.get_lapack_funcs(("getrf",), (A,))
+    with _on_one_thread(A):
+        packed, pivots, info = factor(A.T)
     if info > 0:
         raise np.linalg.LinAlgError("Singular matrix")
-    return substitute(lu, pivots, B)[0]
+    return packed.T, pivots
+
+
+def substituted(xp: Any, packed: Array, pivots: Array, B: Array, turned: bool) -> Array:
+    """The X of A X = B, or turned of Aᵀ X = B, for the A of these factors."""
+    (substitute,) = xp.scipy_linalg.get_lapack_funcs(("getrs",), (packed, B))
+    with _on_one_thread(packed):
+        found: Array = substitute(packed.T, pivots, B, trans=0 if turned else 1)[0]
+    return found
+
+
+def solved(xp: Any, A: Array, B: Array) -> Array:
+    """The X of A X = B."""
+    if not large(A, B):
+        return xp.linalg.solve(A, B)
+    return substituted(xp, *factored(xp, A), B, False)
 
 
 def singular(xp: Any, A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """U, S and Vh of A = U diag(S) Vh."""
-    if not _large(A):
+    if not large(A):
         u, s, vh = xp.linalg.svd(A, full_matrices)
         return u, s, vh
     try:
-        u, s, vh = xp.scipy_linalg.svd(A, full_matrices, check_finite=False)
+        with _on_one_thread(A):
+            u, s, vh = xp.scipy_linalg.svd(A, full_matrices, check_finite=False)
     except ValueError as problem:  # what LAPACK says of NaN
         raise np.linalg.LinAlgError("SVD did not converge") from problem
     return u, s, vh

@@ -51,8 +51,8 @@ def _gradients(
     return mul(matmul(slopes, key), scale), matmul(mT(slopes), scaled), matmul(mT(weights), g)
 
 
-@one_pass(_gradients)
-def gradients(
+@one_pass(_gradients, lambda query, key, value: (query, key, value))
+def attention_gradients(
     xp: Any, g: Array, query: Array, key: Array, value: Array, out: Array, logs: Array,
     causal: bool, scale: float,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
@@ -68,7 +68,7 @@ def _spec(query: Spec, value: Spec) -> tuple[Spec, Spec]:
 
 @primitive(
     vjp(
-        joint=lambda g_out, query, key, value, out, logs, causal, scale: gradients(
+        joint=lambda g_out, query, key, value, out, logs, causal, scale: attention_gradients(
             g_out, query, key, value, out, logs, causal, scale
         )
     ),

@@ -16,7 +16,7 @@ from gradwire_engine.kernels import fourier
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.complex import real
 from gradwire_engine.rule import vjp
-from gradwire_engine.signature import Dims
+from gradwire_engine.signature import Dims, Ints
 from gradwire_engine.spec import Spec, complex_of, real_of
 
 OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -66,8 +66,8 @@ def _real_of_inverse(g: Any, dim: tuple[int, ...], norm: str) -> Any:
     return real(complex_to_complex(g, dim, norm, True))
 
 
-@one_pass(_real_of_inverse)
-def real_back(xp: Any, g: Array, dim: tuple[int, ...], norm: str) -> Array:
+@one_pass(_real_of_inverse, lambda g: g.with_(dtype=real_of(g.dtype)))
+def real_back(xp: Any, g: Array, dim: Ints, norm: str) -> Array:
     """The real part of the inverse transform, in half the work of a complex one."""
     return fourier.real_part_back(xp, g, dim, norm)
 

@@ -21,6 +21,7 @@ from gradwire_engine.ops.rounding import fmod
 from gradwire_engine.ops.taps import cells, level, tap_places, tapped, untapped
 from gradwire_engine.ops.views import select
 from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Data
 
 
 class Tap(NamedTuple):
@@ -151,10 +152,13 @@ def _added(parts: list[Any]) -> Any:
     return total
 
 
-@one_pass(_gradients)
-def gradients(
+@one_pass(
+    _gradients,
+    lambda input, grid, needs: (input if needs[0] else None, grid if needs[1] else None),
+)
+def grid_gradients(
     xp: Any, g: Array, input: Array, grid: Array, mode: str, padding: str, corners: bool,
-    needs: tuple[bool, ...],
+    needs: Data,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The same by sparse products."""
     how = Sampling(mode, padding, corners)
@@ -163,7 +167,7 @@ def gradients(
 
 @primitive(
     vjp(
-        joint=lambda g, input, grid, mode, padding, corners, needs: gradients(
+        joint=lambda g, input, grid, mode, padding, corners, needs: grid_gradients(
             g, input, grid, mode, padding, corners, needs
         )
     ),

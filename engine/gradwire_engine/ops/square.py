@@ -11,7 +11,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
-from gradwire_engine.op import Inferred
+from gradwire_engine.op import APPLY, Inferred
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT, squeeze, unsqueeze
@@ -22,6 +22,7 @@ from gradwire_engine.ops.exponential import log
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
+from gradwire_engine.signature import Data
 from gradwire_engine.spec import Spec, complex64, complex128, float32, float64, int32, real_of
 
 EXACT = (float32, float64, complex64, complex128)
@@ -215,6 +216,55 @@ def solve_system(xp: Any, A: Array, B: Array) -> Array:
     return large_matrices.solved(xp, A, B)
 
 
+def _factored_spec(A: Spec, B: Spec) -> tuple[Spec, Spec, Spec]:
+    found: Any = _system_spec(A, B).outputs
+    return found, A, Spec(A.shape[:1], int32, "")
+
+
+@one_pass(
+    lambda g, A, out, LU, pivots, needs: _system_gradients(g, A, out, needs),
+    lambda g, A, needs: (A if needs[0] else None, g),
+)
+def factored_gradients(
+    xp: Any, g: Array, A: Array, out: Array, LU: Array, pivots: Array, needs: Data
+) -> tuple[Any, Any]:
+    """The same from A's factors."""
+    to_right = xp.conj(large_matrices.substituted(xp, LU, pivots, xp.conj(g), True))
+    return -xp.matmul(to_right, xp.conj(out.T)) if needs[0] else None, to_right
+
+
+@primitive(
+    vjp(
+        joint=lambda g_out, A, out, LU, pivots, needs: factored_gradients(
+            g_out, A, out, LU, pivots, needs
+        )
+    ),
+    spec=_factored_spec,
+    outputs=("out", "LU", "pivots"),
+    public=False,
+    fallible=True,
+    grad_name="LinalgSolveExBackward0",
+)
+def factored_system(xp: Any, A: Array, B: Array) -> tuple[Array, Array, Array]:
+    """The matrix X of one large system A X = B, with A's factors, which the way back needs too."""
+    factors = large_matrices.factored(xp, A)
+    return large_matrices.substituted(xp, *factors, B, False), *factors
+
+
+def _is_large(*matrices: Any) -> bool:
+    """Whether these are single matrices of which LAPACK's factors are worth keeping."""
+    plain = all(type(m) in APPLY and m.level == 0 and m.ndim == 2 for m in matrices)
+    return plain and matrices[0].shape[0] >= large_matrices.LARGE and _here(matrices[0].device)
+
+
+def _here(device: str) -> bool:
+    return device.partition(":")[0] != "cuda"
+
+
+def _found(A: Any, B: Any) -> Any:
+    return factored_system(A, B)[0] if _is_large(A, B) else solve_system(A, B)
+
+
 def is_vector(A: Any, B: Any) -> bool:
     """Whether a right-hand side is a (stack of) vectors rather than matrices, as torch sees it."""
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
@@ -225,8 +275,8 @@ def solved(A: Any, B: Any, left: bool) -> Any:
     vector = left and is_vector(A, B)
     right = unsqueeze(B, -1) if vector else B
     if not left:
-        return mT(solve_system(mT(A), mT(right)))
-    found = solve_system(A, right)
+        return mT(_found(mT(A), mT(right)))
+    found = _found(A, right)
     return squeeze(found, found.ndim - 1) if vector else found
 
 
