@@ -63,6 +63,9 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire import testing as testing
     from gradwire import utils as utils
     from gradwire._typed.functions import *  # noqa: F403
+    from gradwire.control import cond as cond
+    from gradwire.control import scan as scan
+    from gradwire.control import while_loop as while_loop
     from gradwire.saving import load as load
     from gradwire.saving import save as save
 
@@ -75,6 +78,7 @@ inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 _LATER = ("cuda", "func", "optim", "testing", "utils")
 """Modules that are imported when they are first asked for."""
 _SAVING = ("load", "save")
+_CONTROL = ("cond", "scan", "while_loop")
 
 _function, _names = functions.serving("gradwire", "")
 
@@ -85,6 +89,8 @@ def _found(name: str) -> Any:
         return import_module(f"gradwire.{name}")
     if name in _SAVING:
         return getattr(import_module("gradwire.saving"), name)
+    if name in _CONTROL:
+        return getattr(import_module("gradwire.control"), name)
     if name == "__version__":
         from importlib.metadata import version
 
@@ -97,4 +103,4 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), *_LATER, *_SAVING})
+    return sorted({*globals(), *_names(), *_LATER, *_SAVING, *_CONTROL})

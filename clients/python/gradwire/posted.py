@@ -18,7 +18,9 @@ from gradwire_engine.errors import GradwireError
 
 KEPT = 4096
 """Programs that are remembered: more than the steps that wait to be sent can name."""
-_WORDS = ("call", "backward", "program", "vmap")
+_WORDS = (
+    "call", "backward", "program", "vmap", "scan", "while_loop", "body_fn", "true_fn", "false_fn",
+)  # fmt: skip
 """Fields of steps that may name a program."""
 
 

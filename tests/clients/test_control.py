@@ -1,0 +1,145 @@
+"""cond, scan and while_loop in the SDK: what Python's own loops would give, as one request."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradwire as torch
+from gradwire.session import Session
+from gradwire_engine.errors import GradwireError
+
+
+def _weights() -> torch.Tensor:
+    return torch.tensor([[0.5, 0.1], [0.2, -0.3]], requires_grad=True)
+
+
+def _rows() -> torch.Tensor:
+    return torch.linspace(-1, 1, 20).reshape(5, 2, 2)
+
+
+def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
+    """The same numbers to rounding."""
+    np.testing.assert_allclose(
+        found.detach().numpy(), wanted.detach().numpy(), rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_scan_is_a_loop(session: Session, checkpoint: bool) -> None:
+    w, xs = _weights(), _rows()
+
+    def cell(state, x):
+        h = torch.tanh(state["h"] @ w + x)
+        return {"h": h, "n": state["n"] + 1}, (h, h * 2)
+
+    start = {"h": torch.zeros(2, 2), "n": torch.tensor(0)}
+    last, (ys, twice) = torch.scan(cell, start, xs, checkpoint=checkpoint)
+    state, wanted = start, []
+    for x in xs:
+        state, (y, _) = cell(state, x)
+        wanted.append(y)
+    close(last["h"], state["h"])
+    assert last["n"].item() == 5
+    close(ys, torch.stack(wanted))
+    close(twice, torch.stack(wanted) * 2)
+    losses = (ys**2).sum() + last["h"].sum(), (torch.stack(wanted) ** 2).sum() + state["h"].sum()
+    slopes = [torch.autograd.grad(loss, w, create_graph=True)[0] for loss in losses]
+    close(*slopes)
+    close(*[torch.autograd.grad((s**2).sum(), w)[0] for s in slopes])
+
+
+def test_reverse_and_another_axis(session: Session) -> None:
+    xs = _rows()
+    total, later = torch.scan(lambda s, x: (s + x, s), torch.zeros(2, 2), xs, reverse=True)
+    close(total, xs.sum(0))
+    close(later, torch.stack([xs[i + 1 :].sum(0) for i in range(5)]))
+    across, _ = torch.scan(lambda s, x: (s + x, None), torch.zeros(2, 2), xs, dim=0)
+    other, _ = torch.scan(lambda s, x: (s + x, None), torch.zeros(5, 2), xs, dim=1)
+    close(across, xs.sum(0))
+    close(other, xs.sum(1))
+
+
+def test_within_transforms(session: Session) -> None:
+    xs = _rows()
+
+    def last(w: torch.Tensor) -> torch.Tensor:
+        found, _ = torch.scan(lambda h, x: (torch.tanh(h * w + x), None), xs[0], xs)
+        return found.sum()
+
+    def by_hand(w: torch.Tensor) -> torch.Tensor:
+        h = xs[0]
+        for x in xs:
+            h = torch.tanh(h * w + x)
+        return h.sum()
+
+    w, many = torch.tensor([0.3, -0.7]), torch.tensor([[0.3, -0.7], [1.0, 2.0]])
+    for transform in (torch.func.grad, torch.func.hessian, torch.func.jacfwd):
+        close(transform(last)(w), transform(by_hand)(w))
+    close(
+        torch.func.vmap(torch.func.grad(last))(many),
+        torch.func.vmap(torch.func.grad(by_hand))(many),
+    )
+
+
+def test_a_loop_until_it_is_near_enough(session: Session) -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    root, steps = torch.while_loop(
+        lambda v, n: (v * v - x).abs() > 1e-5,
+        lambda v, n: ((v + x / v) / 2, n + 1),
+        (torch.tensor(1.0), torch.tensor(0)),
+        bound=30,
+    )
+    by_hand = torch.tensor(1.0)
+    for _ in range(steps.item()):
+        by_hand = (by_hand + x / by_hand) / 2
+    close(root, torch.tensor(2.0**0.5))
+    close(root, by_hand)
+    close(torch.autograd.grad(root, x)[0], torch.autograd.grad(by_hand, x)[0])
+
+
+def test_one_of_two(session: Session) -> None:
+    x, w = torch.tensor(2.0, requires_grad=True), _weights()
+    for limit, factor in ((1.0, 3.0), (5.0, -1.0)):
+        y = torch.cond(x > limit, lambda a: a * w * 3, lambda a: -a * w, (x,))
+        close(y, x * w * factor)
+        close(torch.autograd.grad(y.sum(), x)[0], (w * factor).sum())
+    assert torch.cond(True, lambda a: a, lambda a: -a, (x,)) is x
+
+
+def test_a_loop_in_a_loop(session: Session) -> None:
+    x = torch.tensor(1.5, requires_grad=True)
+
+    def inner(h: torch.Tensor, _: object) -> tuple[torch.Tensor, None]:
+        return h * x, None
+
+    def outer(h: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found, _ = torch.scan(inner, h, length=3)
+        return torch.cond(found > 100, lambda h: h / 50, lambda h: h + y, (found,)), found
+
+    last, _ = torch.scan(outer, torch.tensor(1.0), torch.ones(4))
+    h = torch.tensor(1.0)
+    for _ in range(4):
+        h = h * x * x * x
+        h = h / 50 if h.item() > 100 else h + 1
+    close(last, h)
+    close(torch.autograd.grad(last, x)[0], torch.autograd.grad(h, x)[0])
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (lambda h, x: torch.scan(lambda h, x: (torch.cat([h, h]), x), h, x), "gives float32[4, 2]"),
+        (lambda h, x: torch.scan(lambda h, x: h, h, x), "combine_fn gives Tensor"),
+        (lambda h, x: torch.scan(lambda h, x: ((h, h), x), h, x), "carries"),
+        (lambda h, x: torch.scan(lambda h, x: (h, x), h, x, length=4), "5 rows"),
+        (lambda h, x: torch.scan(lambda h, x: (h, x), h), "no rows"),
+        (lambda h, x: torch.cond((h > 0).all(), lambda a: a, lambda a: a[0], (h,)), "false_fn"),
+        (lambda h, x: torch.while_loop(lambda h: h > 0, lambda h: h, (h,)), "bool[2, 2]"),
+        (lambda h, x: torch.while_loop(lambda h: h.sum() == 0, lambda h: h, (h,), bound=9), "9"),
+    ],
+)  # fmt: skip
+def test_wrong(session: Session, run, said: str) -> None:
+    with pytest.raises(GradwireError) as caught:
+        run(torch.zeros(2, 2), _rows())
+    assert said in str(caught.value)
