@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 import uvicorn
+from tests.service.crash.postgres import Postgres, need_postgres, postgres
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.app import create_app
@@ -97,6 +98,14 @@ def running(limits: Limits | None = None, **fields: object) -> Iterator[Running]
             found.close()
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Postgres]:
+    """A PostgreSQL of the tests' own; without one, the run says at its end what it left out."""
+    need_postgres()
+    with postgres() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.service.crash.campaign import run
-from tests.service.crash.postgres import initdb, postgres
+from tests.service.crash.postgres import Postgres
 
 KILLS = 20
 
@@ -20,7 +20,5 @@ def test_twenty_kills_lose_nothing_on_sqlite(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(initdb() is None, reason="PostgreSQL isn't installed: there is no initdb")
-def test_twenty_kills_lose_nothing_on_postgresql() -> None:
-    with postgres() as cluster:
-        assert run(cluster.database(), KILLS, seed=21)["kills"] == KILLS
+def test_twenty_kills_lose_nothing_on_postgresql(cluster: Postgres) -> None:
+    assert run(cluster.database(), KILLS, seed=21)["kills"] == KILLS

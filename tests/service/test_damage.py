@@ -14,7 +14,7 @@ import httpx
 import pytest
 from tests.service.conftest import running
 from tests.service.crash.campaign import dump
-from tests.service.crash.postgres import initdb, postgres
+from tests.service.crash.postgres import Postgres
 from tests.service.crash.process import Process, served
 from tests.service.test_durable import STEPS, do, made
 
@@ -96,10 +96,8 @@ def test_a_disk_that_fills_up_while_a_snapshot_is_written_loses_nothing(tmp_path
         assert dump(server.client, session) == before
 
 
-def test_while_the_database_is_away_changes_fail_and_then_go_on() -> None:
-    if initdb() is None:
-        pytest.skip("PostgreSQL isn't installed: there is no initdb")
-    with postgres() as cluster, served(cluster.database()) as server:
+def test_while_the_database_is_away_changes_fail_and_then_go_on(cluster: Postgres) -> None:
+    with served(cluster.database()) as server:
         session = made(server.client, seed=3)
         do(server.client, session, *STEPS)
         before = dump(server.client, session)

@@ -6,14 +6,12 @@ import shutil
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.service.crash.campaign import dump
-from tests.service.crash.postgres import Postgres, initdb, postgres
 from tests.service.crash.process import GRADWIRE, Process, served
 from tests.service.snapshots import FILE
 
@@ -36,14 +34,6 @@ def made(http: httpx.Client, **fields: object) -> str:
 def do(http: httpx.Client, session: str, *steps: object, **headers: str) -> httpx.Response:
     body = {"steps": list(steps), "return": []}
     return http.post(f"/v1/sessions/{session}/steps", json=body, headers=headers)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Postgres]:
-    if initdb() is None:
-        pytest.skip("PostgreSQL isn't installed: there is no initdb")
-    with postgres() as found:
-        yield found
 
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])

@@ -97,10 +97,12 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is there with all of its body."""
+        """The request is there with all of its body; that the client goes has to be noticed."""
         self._count, self._inside = 0, False
         cast(Any, self.scope)[WHOLE] = True
         super().on_message_complete()
+        if not self.pipeline:  # else uvicorn has reading wait until the one before is answered
+            self.flow.resume_reading()
 
     def _should_upgrade(self) -> bool:
         """Whether the head asks for a WebSocket."""

@@ -211,17 +211,17 @@ class Store:
     # programs and replies
 
     def programs(self, tenant: str | None = None, key: str | None = None) -> list[ProgramRow]:
-        """All programs that are whole, oldest first, deleted ones too; a tenant's, or one."""
+        """All programs that are whole, oldest first, deleted ones too; a tenant's, or one.
+
+        Raises Damaged, Unavailable.
+        """
         columns = [programs.c[name] for name in ProgramRow._fields]
         asked = select(*columns, programs.c.check).order_by(programs.c.created, programs.c.serial)
         if tenant is not None:
             asked = asked.where(programs.c.tenant == tenant)
         if key is not None:
             asked = asked.where(programs.c.id == key)
-        try:
-            rows = list(self._rows(asked))
-        except Unavailable:
-            return []
+        rows = list(self._whole(asked))
         made = [(ProgramRow(*row[:-1]), row[-1]) for row in rows]
         return [row for row, check in made if row.check == check]
 
@@ -252,11 +252,8 @@ class Store:
         return Entry(((about, row),), [delete(about).where(about.c.name == row["name"])])
 
     def places(self) -> dict[bytes, float]:
-        """Where replies are kept, and since when."""
-        try:
-            return dict(map(tuple, self._rows(select(replies.c.place, replies.c.at))))
-        except Unavailable:
-            return {}
+        """Where replies are kept, and since when. Raises Unavailable."""
+        return dict(map(tuple, self._rows(select(replies.c.place, replies.c.at))))
 
     def reply(self, place: bytes) -> Reply | None:
         """A kept reply; None where it is gone. Raises Unavailable, Damaged."""

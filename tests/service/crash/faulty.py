@@ -1,8 +1,9 @@
-"""`python -m tests.service.crash.faulty FAULTS serve …`: the server, with things that go wrong.
+"""`python -m tests.service.crash.faulty FILE serve …`: the server, with things that go wrong.
 
-FAULTS are `point:what:chance,…`. At a point (`gradwire_service.store.faults`) may happen "kill"
-(SIGKILL to itself), "full" (no space is left) or "odd" (an error that nobody expects there).
-Nothing of this is in the server: this program puts it there.
+What goes wrong is what the file says at that moment: `point:what:chance,…`. At a point
+(`gradwire_service.store.faults`) may happen "kill" (SIGKILL to itself), "full" (no space is left),
+"odd" (an error that nobody expects there) or "slow" (a pause). Nothing of this is in the server:
+this program puts it there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import errno
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from random import SystemRandom
 
 from gradwire_service.cli import app
@@ -32,26 +35,37 @@ def _odd() -> None:
     raise LookupError("nobody thought of this")
 
 
-HAPPENS: dict[str, Callable[[], None]] = {"kill": _kill, "full": _full, "odd": _odd}
+def _slow() -> None:
+    time.sleep(PAUSE)
 
 
-def install(text: str) -> None:
-    """Have these faults happen in this process."""
-    planned: dict[str, list[tuple[Callable[[], None], float]]] = {}
+PAUSE = 0.5
+HAPPENS: dict[str, Callable[[], None]] = {"kill": _kill, "full": _full, "odd": _odd, "slow": _slow}
+Plan = list[tuple[str, Callable[[], None], float]]
+
+
+def plan(text: str) -> Plan:
+    """What may happen: at which point, what, how probably."""
+    found = []
     for part in filter(None, text.split(",")):
         point, what, chance = part.split(":")
         if point not in faults.POINTS:
             raise ValueError(f"there is no point {point!r}")
-        planned.setdefault(point, []).append((HAPPENS[what], float(chance)))
+        found.append((point, HAPPENS[what], float(chance)))
+    return found
+
+
+def install(file: Path) -> None:
+    """Have happen in this process what the file says."""
 
     def happens(name: str) -> None:
-        for what, chance in planned.get(name, ()):
-            if _chance() < chance:
+        for point, what, chance in plan(file.read_text()):
+            if point == name and _chance() < chance:
                 what()
 
     faults.install(happens)
 
 
 if __name__ == "__main__":
-    install(sys.argv.pop(1))
+    install(Path(sys.argv.pop(1)))
     app()

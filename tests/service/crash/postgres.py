@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+import pytest
 from sqlalchemy import create_engine, text
 
 
@@ -22,6 +23,15 @@ def initdb() -> Path | None:
     places = [Path(found)] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
     return next((path for path in places if path.with_name("pg_ctl").exists()), None)
+
+
+NOT_TESTED = "PostgreSQL isn't installed: there is no initdb"
+
+
+def need_postgres() -> None:
+    """Skip the test where there is none; tests/conftest.py has that stand out."""
+    if initdb() is None:
+        pytest.skip(NOT_TESTED)
 
 
 class Postgres:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 
 import httpx
 
@@ -18,13 +18,22 @@ GRADWIRE = Path(sys.executable).with_name("gradwire")
 
 
 class Process:
-    """`gradwire serve --data DATA` on a free port of this machine; `faults` as faulty.py's."""
+    """`gradwire serve --data DATA` on a free port of this machine.
+
+    With `faults`, which may be "", things can go wrong in it: see faulty.py, and `plan`.
+    """
 
     def __init__(
-        self, data: str, options: tuple[str, ...] = (), faults: str = "", **environment: str
+        self,
+        data: str,
+        options: tuple[str, ...] = (),
+        faults: str | None = None,
+        **environment: str,
     ) -> None:
-        faulty = [sys.executable, "-m", "tests.service.crash.faulty", faults]
-        program = faulty if faults else [str(GRADWIRE)]
+        self._faults = NamedTemporaryFile("w", delete=False)  # noqa: SIM115
+        self.plan(faults or "")
+        faulty = [sys.executable, "-m", "tests.service.crash.faulty", self._faults.name]
+        program = [str(GRADWIRE)] if faults is None else faulty
         command = [*program, "serve", "--port", "0", "--log", "json", "--data", data, *options]
         self._log = TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
         self._text = ""
@@ -43,6 +52,12 @@ class Process:
             raise AssertionError(f"the server didn't start: {line}{self.said()}")
         self.url = line.split()[-1]
         self.client = httpx.Client(base_url=self.url, timeout=60)
+
+    def plan(self, faults: str) -> None:
+        """From now on these faults happen."""
+        fresh = Path(self._faults.name + ".new")
+        fresh.write_text(faults)
+        fresh.replace(self._faults.name)
 
     @property
     def pid(self) -> int:
@@ -70,6 +85,7 @@ class Process:
         self.process.communicate(timeout=60)
         self.said()
         self._log.close()
+        Path(self._faults.name).unlink(missing_ok=True)
         client = getattr(self, "client", None)
         if client is not None:
             client.close()
@@ -78,7 +94,10 @@ class Process:
 
 @contextmanager
 def served(
-    data: object, *options: str, faults: str = "", environment: Mapping[str, str] | None = None
+    data: object,
+    *options: str,
+    faults: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Process]:
     """A server while the block runs, ended in order unless the block did it."""
     process = Process(str(data), options, faults, **(environment or {}))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from gradwire_engine.errors import GradwireError
+from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.durable import clock, machine
 from gradwire_service.host.durable.log import SessionLog
 from gradwire_service.host.durable.program_writes import ProgramWrites
@@ -24,7 +24,7 @@ from gradwire_service.host.executor import Executor
 from gradwire_service.host.host import Host
 from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Entry, Found, SessionRow, Store, Unavailable, Unknown
+from gradwire_service.store import Damaged, Entry, Found, SessionRow, Store, Unavailable, Unknown
 from gradwire_service.store.rows import ProgramRow
 
 _BETWEEN = 60.0
@@ -98,12 +98,28 @@ class Keeper:
             self._facts[self._machine] = machine.facts()
             said = orjson.dumps(machine.facts()).decode()
             self.store.forget(self.store.machine_entry(self._machine, said))
-        for row in await asyncio.to_thread(self.store.programs):
-            if row.gone is None:
-                self._admit(row)
+        await self._tried(self.replies.start)
+        await self._tried(self._admit_programs)
         for found in await asyncio.to_thread(self.store.sessions):
             self._adopt(found)
         await asyncio.to_thread(self.store.sweep_files)
+
+    async def _tried(self, work: Callable[[], None]) -> None:
+        """Do it in a thread; what can't be read is complained of, and the rest goes on."""
+        try:
+            await asyncio.to_thread(work)
+        except GradwireError as problem:
+            self._around.complain(problem)
+        except (Damaged, Unavailable) as problem:
+            where = f"{self.store.where}: {problem}"
+            self._around.complain(
+                error("storage_unavailable", where, "restore a backup if it stays")
+            )
+
+    def _admit_programs(self) -> None:
+        for row in self.store.programs():
+            if row.gone is None:
+                self._admit(row)
 
     def _admit(self, row: ProgramRow) -> None:
         host = self._around.tenants[row.tenant].host
@@ -295,12 +311,7 @@ class Keeper:
     async def tidy(self) -> None:
         """Forget deleted programs and old replies that nobody needs; try removals again."""
         for tenant in self._around.tenants:
-            try:
-                await asyncio.to_thread(self._tidy, tenant, self._floor(tenant))
-            except Unavailable as problem:
-                self._around.complain(refused(problem))
-            except GradwireError as problem:
-                self._around.complain(problem)
+            await self._tried(partial(self._tidy, tenant, self._floor(tenant)))
         self.store.retry_removals()
 
     def _tidy(self, tenant: Tenant, floor: float) -> None:

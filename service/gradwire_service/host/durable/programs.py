@@ -82,7 +82,8 @@ def gone(store: Store, tenant: str, key: str, host: Host) -> Program:
 def forget_needless(store: Store, tenant: str, host: Host, floor: float) -> None:
     """Forget deleted programs that no log names any more, and nothing that is kept calls.
 
-    floor: when the oldest change under way began, which is in no log yet. Raises Unavailable.
+    floor: when the oldest change under way began, which is in no log yet. Raises Damaged,
+    Unavailable.
     """
     deleted = [row for row in store.programs(tenant) if row.gone is not None]
     if not deleted:

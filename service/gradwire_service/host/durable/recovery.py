@@ -78,6 +78,8 @@ class Recovery(NamedTuple):
         try:
             found = replayed(self.host, session, about, body, self.decode)
         except GradwireError as problem:
+            if isinstance(problem.__cause__, Damaged | Unavailable):  # of a program's row
+                raise problem.__cause__ from None
             if problem.code in _PASSING:
                 raise
             why = f"change {number} failed when it was run again: {problem.detail}"

@@ -15,7 +15,11 @@ class StoredReplies:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._places = store.places()
+        self._places: dict[bytes, float] = {}
+
+    def start(self) -> None:
+        """Know which there are. Raises Unavailable."""
+        self._places = self._store.places()
 
     def entry(self, reply: Reply) -> Entry:
         """What is written for a reply, in the place of an older one."""

@@ -1,0 +1,93 @@
+"""One server at a time, whatever names the data."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from pathlib import Path
+
+from tests.service.crash.campaign import dump
+from tests.service.crash.postgres import Postgres
+from tests.service.crash.process import GRADWIRE, served
+from tests.service.test_durable import STEPS, do, made
+
+
+def refused(data: object) -> str:
+    """What a server says that doesn't start."""
+    command = [str(GRADWIRE), "serve", "--port", "0", "--data", str(data)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.split())
+
+
+def test_a_file_of_sqlite_by_its_url_keeps_sessions(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/some.db"
+    with served(url) as server:
+        session = made(server.client, seed=1)
+        big = {"op": "randn", "args": [[300, 300]], "out": "big"}
+        large = {"tensor": "w", "value": [0.123456789] * 30_000}
+        assert do(server.client, session, *STEPS, big, large).status_code == 200
+        before = dump(server.client, session)
+        server.kill()
+    with served(url) as server:
+        assert dump(server.client, session) == before
+        assert server.stop() == 0
+    with served(url) as server:
+        assert dump(server.client, session) == before
+
+
+def test_a_file_has_one_server_by_whatever_name(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/some.db"
+    (tmp_path / "link.db").symlink_to(tmp_path / "some.db")
+    with served(url):
+        assert "another server uses" in refused(url)
+        assert "another server uses" in refused(f"sqlite:///{tmp_path}/link.db")
+        with served(f"sqlite:///{tmp_path}/other.db"):
+            pass
+
+
+def test_urls_that_keep_nothing_or_half_are_refused(tmp_path: Path) -> None:
+    with served(tmp_path):
+        pass
+    assert f"pass --data {tmp_path}" in refused(f"sqlite:///{tmp_path}/gradwire.db")
+    for url in ("sqlite://", "sqlite:///:memory:", f"sqlite:///file:{tmp_path}/x.db?uri=true"):
+        assert "names no file" in refused(url)
+
+
+def test_a_server_that_was_overtaken_writes_no_more(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        session = made(server.client)
+        do(server.client, session, *STEPS)
+        before = dump(server.client, session)
+        _overtake(tmp_path / "gradwire.db")
+        for _ in range(2):
+            reply = do(server.client, session, *STEPS)
+            assert reply.json()["code"] == "storage_unavailable"
+            assert dump(server.client, session) == before
+    with served(tmp_path) as server:
+        assert dump(server.client, session) == before
+        assert do(server.client, session, *STEPS).status_code == 200
+
+
+def _overtake(database: Path) -> None:
+    """As another server's first transaction would."""
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE gradwire SET value = 'other-1' WHERE name = 'transaction'")
+    connection.close()
+
+
+def test_a_lock_that_postgresql_lost_lets_nobody_write_beside(cluster: Postgres) -> None:
+    """Its restart frees the lock of a server that goes on; the next one takes the data over."""
+    data = cluster.database()
+    with served(data) as old:
+        session = made(old.client)
+        cluster.stop()
+        cluster.start()
+        with served(data) as new:
+            assert do(old.client, session, *STEPS).json()["code"] == "storage_unavailable"
+            assert do(new.client, session, *STEPS).status_code == 200
+            before = dump(new.client, session)
+        old.kill()
+    with served(data) as last:
+        assert dump(last.client, session) == before
