@@ -177,13 +177,39 @@ def phantom_of(spec: Spec) -> Array:
 
 def phantom_like(spec: Spec, operands: Sequence[Any]) -> Array:
     """The phantom of an elementwise result: its axes lie in memory as the operands' do."""
-    small = [_shrunk(a, spec.shape) for a in operands if getattr(a, "shape", ())]
-    dtypes = [*(a.dtype for a in small), spec.dtype.numpy]  # NumPy knows no dtype common to all
+    order = _outermost_first([_shrunk(a, spec.shape) for a in operands if getattr(a, "shape", ())])
+    lying = phantom(tuple(spec.shape[i] for i in order), spec.dtype.numpy)
+    return lying.transpose(_places(order))
+
+
+def copied(array: Array, dtype: np.dtype) -> Array:
+    """A copy in a dtype that lies in memory as any elementwise result does.
+
+    An axis that has no steps is put where array libraries put it in results, not in copies.
+    """
+    if 0 not in array.strides:
+        return array.astype(dtype)
+    order = _outermost_first([_shrunk(_lying(array), array.shape)])
+    return array.transpose(order).astype(dtype, order="C").transpose(_places(order))
+
+
+def _outermost_first(small: Sequence[np.ndarray]) -> list[int]:
+    """The axes of an elementwise result of these phantoms, by their steps in memory."""
+    dtypes = [*(a.dtype for a in small), small[0].dtype]  # NumPy knows no dtype common to all
     allocated = np.nditer([*small, None], flags=["zerosize_ok"], order="K", op_dtypes=dtypes)
     made = allocated.operands[-1]
-    order = sorted(range(len(spec.shape)), key=lambda i: (-made.strides[i], i))
-    lying = phantom(tuple(spec.shape[i] for i in order), spec.dtype.numpy)
-    return lying.transpose(sorted(range(len(order)), key=order.__getitem__))
+    return sorted(range(made.ndim), key=lambda i: (-made.strides[i], i))
+
+
+def _places(order: Sequence[int]) -> list[int]:
+    """The permutation that undoes another one."""
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _lying(array: Array) -> np.ndarray:
+    """A phantom that lies as an array of any library does."""
+    one = np.empty((), array.dtype)
+    return np.lib.stride_tricks.as_strided(one, array.shape, array.strides, writeable=False)
 
 
 def _shrunk(array: Array, shape: tuple[int, ...]) -> Array:

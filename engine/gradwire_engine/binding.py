@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire_engine.arrays import backend, phantom_like, phantom_of
+from gradwire_engine.arrays import backend, copied, phantom_like, phantom_of
 from gradwire_engine.errors import error
 from gradwire_engine.kernels.direct import direct
 from gradwire_engine.kernels.shared import LARGE, shared
@@ -92,8 +92,8 @@ def _cast(
 
 
 def _astype(array: Any, dtype: np.dtype) -> Any:
-    """A copy in a dtype, laid out alike; of an expanded array row by row, as torch reads it."""
-    return array.astype(dtype, order="K" if all(array.strides) else "C")
+    """A copy in a dtype, laid out alike."""
+    return copied(array, dtype)
 
 
 def _wrapped_int(value: Any, dtype: np.dtype) -> Any:

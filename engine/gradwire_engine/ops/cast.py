@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, copied
 from gradwire_engine.families import primitive
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import DType, Spec
@@ -28,7 +28,7 @@ def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
     """Convert to a dtype, always as a copy; a complex number loses its imaginary part."""
     if input.dtype.kind == "c" and dtype.numpy.kind not in "cb":
         input = input.real
-    return input.astype(dtype.numpy)
+    return copied(input, dtype.numpy)
 
 
 @primitive(
@@ -40,4 +40,4 @@ def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
 )
 def clone(xp: Any, input: Array) -> Array:
     """Copy a tensor; gradients flow back to it unchanged."""
-    return xp.copy(input, order="K") if hasattr(input, "dtype") else input
+    return copied(input, input.dtype) if hasattr(input, "dtype") else input

@@ -6,7 +6,7 @@ from typing import Any
 
 import ml_dtypes
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, copied
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import elementwise
@@ -115,9 +115,9 @@ def nan_to_num(
 ) -> Array:
     """Replace NaN by a number (0) and infinities by finite numbers (the dtype's largest)."""
     if input.dtype.kind in "biu":
-        return xp.array(input)
+        return copied(input, input.dtype)
     if input.dtype.kind == "c":
-        out = xp.empty_like(input)
+        out = copied(input, input.dtype)
         out.real = _finite(xp, input.real, nan, posinf, neginf)
         out.imag = _finite(xp, input.imag, nan, posinf, neginf)
         return out

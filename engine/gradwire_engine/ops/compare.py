@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, copied
 from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, elementwise, to_bool
 
@@ -87,7 +87,7 @@ _INFINITY = float("inf")
 @elementwise(result=to_bool, inplace=False, exact=True)
 def isreal(xp: Any, input: Array) -> Array:
     """Whether an element's imaginary part is zero."""
-    return xp.equal(input.imag, 0) if input.dtype.kind == "c" else xp.ones(input.shape, bool)
+    return xp.equal(input.imag, 0) if input.dtype.kind == "c" else xp.logical_or(input, True)
 
 
 @elementwise(result=to_bool, takes=REAL, inplace=False)
@@ -128,5 +128,5 @@ def isclose(
 
 def _close_ints(xp: Any, input: Array, other: Array, rtol: float, atol: float) -> Array:
     wide = xp.float64
-    a, b = xp.asarray(input).astype(wide), xp.asarray(other).astype(wide)
+    a, b = copied(xp.asarray(input), wide), copied(xp.asarray(other), wide)
     return xp.less_equal(xp.abs(a - b), xp.add(xp.multiply(xp.abs(b), rtol), atol))

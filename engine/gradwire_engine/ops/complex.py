@@ -116,8 +116,11 @@ def complex_(xp: Any, real: Array, imag: Array) -> Array:
 
 
 def _joined(xp: Any, real: Array, imag: Array) -> Array:
-    shape = broadcast_shapes("complex", real.shape, imag.shape)
-    out = xp.empty(shape, complex_of_array(real))
+    dtype = complex_of_array(real)
+    if real.flags.c_contiguous and imag.flags.c_contiguous:
+        out = xp.empty(broadcast_shapes("complex", real.shape, imag.shape), dtype)
+    else:
+        out = xp.not_equal(real, imag).astype(dtype)  # laid out as ever
     out.real, out.imag = real, imag
     return out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, copied
 from gradwire_engine.errors import error
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
 from gradwire_engine.ops.arithmetic import div
@@ -21,25 +21,25 @@ def _whole(value: Any) -> bool:
 @elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
 def floor(xp: Any, input: Array) -> Array:
     """The largest integer that is not above each element."""
-    return xp.array(input) if _whole(input) else xp.floor(input)
+    return copied(input, input.dtype) if _whole(input) else xp.floor(input)
 
 
 @elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
 def ceil(xp: Any, input: Array) -> Array:
     """The smallest integer that is not below each element."""
-    return xp.array(input) if _whole(input) else xp.ceil(input)
+    return copied(input, input.dtype) if _whole(input) else xp.ceil(input)
 
 
 @elementwise(vjp("0", input=lambda g: zero_of(g)), aliases=("fix",), takes=REAL_NUMERIC)
 def trunc(xp: Any, input: Array) -> Array:
     """Each element without its fraction."""
-    return xp.array(input) if _whole(input) else xp.trunc(input)
+    return copied(input, input.dtype) if _whole(input) else xp.trunc(input)
 
 
 @elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
 def round(xp: Any, input: Array) -> Array:
     """The nearest integer; the even one of two as near."""
-    return xp.array(input) if _whole(input) else xp.rint(input)
+    return copied(input, input.dtype) if _whole(input) else xp.rint(input)
 
 
 @elementwise(

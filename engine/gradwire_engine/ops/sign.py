@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, copied
 from gradwire_engine.families import NUMERIC, REAL, elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import conj, is_complex
@@ -29,7 +29,7 @@ def abs(xp: Any, input: Array) -> Array:
 def sign(xp: Any, input: Array) -> Array:
     """-1, 0 or 1 by the sign of each element."""
     if input.dtype.kind == "b":
-        return xp.array(input)
+        return copied(input, input.dtype)
     return _real_sign(xp, input)
 
 
@@ -52,7 +52,7 @@ def _across(g: Any, input: Any, out: Any) -> Any:
 def sgn(xp: Any, input: Array) -> Array:
     """The sign of each element; complex ones brought to length 1, zero stays zero."""
     if input.dtype.kind == "b":
-        return xp.array(input)
+        return copied(input, input.dtype)
     if input.dtype.kind != "c":
         return _real_sign(xp, input)
     length = xp.abs(input)

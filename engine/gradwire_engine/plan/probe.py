@@ -173,8 +173,10 @@ class Probe(NDArrayOperatorsMixin):
 
     T = property(lambda self: self.transpose() if self.ndim > 1 else self)
 
-    def astype(self, dtype: Any, copy: bool = True) -> Probe:
+    def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> Probe:
         """In another dtype, as a value of its own."""
+        if np.dtype(dtype) == self.dtype:
+            return self.copy()
         return Probe.of(self.recorder, self.recorder.cast(self.read(), np.dtype(dtype)))
 
     def copy(self, order: str = "C") -> Probe:
