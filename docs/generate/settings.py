@@ -23,6 +23,7 @@ CLIENT = """
 |---|---|
 | `GRADWIRE_URL` | The server that the SDK works on; without it the SDK works in its own process. |
 | `GRADWIRE_KEY` | The key that it sends. |
+| `GRADWIRE_TRANSPORT` | `http`, or `stream` for a WebSocket for each session. |
 """
 _UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 

@@ -85,7 +85,7 @@ class Settings(BaseSettings, Limits, Upkeep):
         )
 
 
-_CLIENTS = ("URL", "KEY")
+_CLIENTS = ("URL", "KEY", "TRANSPORT")
 """What the SDK reads of the environment."""
 
 

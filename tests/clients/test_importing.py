@@ -50,6 +50,7 @@ UNNEEDED = {
     # what the parts of an embedded host, or a rare call, need
     "concurrent.futures", "difflib", "fastapi", "importlib.metadata", "pydantic", "safetensors",
     "scipy", "sqlalchemy", "structlog", "typer", "uvicorn",
+    "websockets", "gradwire.stream",
     "gradwire_service",
     "gradwire_engine.checkpoint", "gradwire_engine.forward", "gradwire_engine.func",
     "gradwire_engine.function", "gradwire_engine.functional", "gradwire_engine.gradcheck",

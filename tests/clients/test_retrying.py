@@ -110,9 +110,13 @@ def losing(port: int, every: int) -> Iterator[int]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
-def test_lost_replies_are_asked_for_again_and_nothing_is_done_twice() -> None:
+TRANSPORTS = pytest.mark.parametrize("transport", ["http", "stream"])
+
+
+@TRANSPORTS
+def test_lost_replies_are_asked_for_again_and_nothing_is_done_twice(transport: str) -> None:
     with running() as server, losing(server.port, 3) as port:
-        client = torch.connect(f"http://127.0.0.1:{port}")
+        client = torch.connect(f"http://127.0.0.1:{port}", transport=transport)
         try:
             with client.session():
                 x = torch.zeros(1)
@@ -123,9 +127,10 @@ def test_lost_replies_are_asked_for_again_and_nothing_is_done_twice() -> None:
             torch.connect()
 
 
-def test_a_busy_server_is_waited_for() -> None:
+@TRANSPORTS
+def test_a_busy_server_is_waited_for(transport: str) -> None:
     with running(Limits(tenant_rate=4.0)) as server:
-        client = torch.connect(server.url)
+        client = torch.connect(server.url, transport=transport)
         try:
             with client.session():
                 assert [torch.tensor(float(i)).item() for i in range(7)] == list(range(7))

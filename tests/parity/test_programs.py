@@ -1,4 +1,4 @@
-"""The same programs on torch, on gradwire embedded and on gradwire over HTTP show the same."""
+"""The same programs on torch, on gradwire embedded, over HTTP and over streams show the same."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def _programs() -> dict[str, Program]:
 
 
 PROGRAMS = _programs()
+STREAMED = ("basics.", "custom_functions.", "hooks.", "in_place.", "learning.", "optimizers.")
+"""What is shown over streams too: their requests are HTTP's, but for how they travel."""
 
 
 def _run(program: Program, module: Any) -> list[tuple[str, Any]]:
@@ -58,9 +60,18 @@ def test_there_are_enough_programs() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_shows_the_same_as_on_torch(name: str, door: str | None) -> None:
+    _compare(name, gradwire.connect(door))
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.startswith(STREAMED)])
+def test_shows_the_same_over_a_stream(name: str, server_url: str) -> None:
+    _compare(name, gradwire.connect(server_url, transport="stream"))
+
+
+def _compare(name: str, client: gradwire.current.Client) -> None:
     expected = _on_torch(name)
     assert expected, "a program that shows nothing proves nothing"
-    with gradwire.connect(door).session(label=name):
+    with client.session(label=name):
         actual = _run(PROGRAMS[name], gradwire)
     assert [n for n, _ in actual] == [n for n, _ in expected]
     pairs = zip(expected, actual, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.service.conftest import Client, Running
 from tests.service.snapshots import restore, taken
-from tests.service.test_http_programs import source, stored
+from tests.service.test_http_programs import source
 
 from gradwire_service.host.limits import Limits
 

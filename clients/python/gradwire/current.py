@@ -11,6 +11,7 @@ from gradwire import in_force
 from gradwire.http import Http
 from gradwire.session import Session
 from gradwire.transport import Transport
+from gradwire_engine.errors import error
 
 
 class _Default:
@@ -39,19 +40,36 @@ class Client:
         return found
 
 
-def connect(url: str | None = None, key: str | None = None, *, timeout: float = 300.0) -> Client:
+def connect(
+    url: str | None = None,
+    key: str | None = None,
+    *,
+    timeout: float = 300.0,
+    transport: str = "http",
+) -> Client:
     """Send what follows to a server; without a URL, work embedded in this process.
 
-    url: "http://host:port". key: an API key. timeout: seconds to wait for a reply.
+    url: "http://host:port". key: an API key. timeout: seconds to wait for a reply. transport:
+    "http", or "stream" for a WebSocket that each session keeps open, which costs less for each
+    request.
     """
-    transport: Transport
+    made: Transport
+    if transport not in ("http", "stream"):
+        raise error(
+            "invalid_argument",
+            f"connect: transport is {transport!r}",
+            'it is "http" or "stream"',
+            raised=ValueError,
+        )
     if url is None:  # the host comes with pydantic, which nobody needs before
-        transport = import_module("gradwire.embedded").Embedded()
+        made = import_module("gradwire.embedded").Embedded()
+    elif transport == "stream":
+        made = import_module("gradwire.stream").Stream(url, key, timeout)
     else:
-        transport = Http(url, key, timeout)
+        made = Http(url, key, timeout)
     with _lock:
-        _default.transport, _default.session = transport, None
-    return Client(transport)
+        _default.transport, _default.session = made, None
+    return Client(made)
 
 
 def session() -> Session:
@@ -61,7 +79,11 @@ def session() -> Session:
 
 def _first() -> Session:
     if _default.transport is None:
-        connect(os.environ.get("GRADWIRE_URL") or None, os.environ.get("GRADWIRE_KEY"))
+        connect(
+            os.environ.get("GRADWIRE_URL") or None,
+            os.environ.get("GRADWIRE_KEY"),
+            transport=os.environ.get("GRADWIRE_TRANSPORT") or "http",
+        )
     with _lock:
         if _default.session is None:
             assert _default.transport is not None

@@ -60,6 +60,10 @@ class Http:
     def delete(self, session_id: str) -> None:
         """End a session; a server that is gone has ended it already."""
         self.forget(session_id)
+        self._drop()
+
+    def _drop(self) -> None:
+        """End what was forgotten."""
         _drop(self._client, self._forgotten)
 
     def forget(self, session_id: str) -> None:
@@ -169,22 +173,24 @@ class Http:
         data: bool,
     ) -> Values:
         body = {"steps": steps, "return": list(returns), "atomic": False}
-        content, kind = _encoded(body, arrays)
-        headers = {"Content-Type": kind}
-        if returns and data:
-            headers["Accept"] = SAFETENSORS
+        binary = bool(returns) and data
+        return _values(self._asked(session_id, body, arrays, binary, data))
+
+    def _asked(
+        self, session_id: str, body: dict[str, Any], arrays: Arrays, binary: bool, data: bool
+    ) -> httpx.Response:
+        """The reply to a request for steps. binary: wanted so. data: whether elements are."""
+        content, kind = encoded(body, arrays)
+        headers = {"Content-Type": kind} | ({"Accept": SAFETENSORS} if binary else {})
         url = f"/v1/sessions/{session_id}/steps" + ("" if data else "?data=none")
-        return _values(self._send("POST", url, content=content, headers=headers))
+        return self._send("POST", url, content=content, headers=headers)
 
     def _send(self, method: str, url: str, **fields: Any) -> httpx.Response:
         if self._forgotten:
-            _drop(self._client, self._forgotten)
+            self._drop()
         headers = fields.pop("headers", {}) | key_for(method)
         request = self._client.build_request(method, url, headers=headers, **fields)
-        reply = sent(lambda: self._client.send(request), self.url)
-        if reply.status_code >= 400:
-            raise problem_of(reply)
-        return reply
+        return checked(sent(lambda: self._client.send(request), self.url))
 
 
 def _drop(client: httpx.Client, sessions: deque[str]) -> None:
@@ -197,6 +203,13 @@ def _drop(client: httpx.Client, sessions: deque[str]) -> None:
 def _end(client: httpx.Client, sessions: deque[str]) -> None:
     _drop(client, sessions)
     client.close()
+
+
+def checked(reply: httpx.Response) -> httpx.Response:
+    """The reply, unless it is a problem: that is raised."""
+    if reply.status_code >= 400:
+        raise problem_of(reply)
+    return reply
 
 
 def problem_of(reply: httpx.Response) -> GradwireError:
@@ -232,7 +245,8 @@ def _carried(arrays: Arrays, steps: Sequence[Step]) -> Arrays:
     return {name: array for name, array in arrays.items() if name in needed}
 
 
-def _encoded(body: dict[str, Any], arrays: Arrays) -> tuple[bytes, str]:
+def encoded(body: dict[str, Any], arrays: Arrays) -> tuple[bytes, str]:
+    """A request as bytes, with its arrays if it has any, and the media type."""
     if not arrays:
         return dumps(body, allow_nan=False).encode(), "application/json"
     from gradwire_service.host import safetensors
@@ -280,4 +294,4 @@ def _received(value: dict[str, Any], arrays: Arrays) -> Received:
     )
 
 
-__all__ = ["Http", "problem_of"]
+__all__ = ["SAFETENSORS", "Http", "checked", "encoded", "problem_of"]

@@ -1,0 +1,168 @@
+"""A server by streams: each session's steps over a WebSocket of its own, all else over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from functools import partial
+from itertools import count
+from json import loads
+from threading import Lock
+from typing import Any
+from weakref import finalize
+
+import httpx
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.sync.client import connect
+
+from gradwire.http import SAFETENSORS, Http, checked, encoded
+from gradwire.retrying import key_for, sent
+from gradwire.transport import Arrays
+from gradwire_engine.errors import error
+
+_CLOSING = 1.0
+"""Seconds to wait for a server that is told goodbye."""
+_TOO_BIG = 1009
+
+
+class Line:
+    """The WebSocket of one session: opened with the first message, and again where it broke."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
+        self._url, self._headers, self._timeout = url, headers, timeout
+        self._numbers = count(1)
+        self._open = ExitStack()
+        self._socket: Any = None
+        self._lock = Lock()
+
+    def exchange(self, body: dict[str, Any], arrays: Arrays) -> httpx.Response:
+        """Send a message, and its reply as one of HTTP; errors of the connection as httpx's."""
+        with self._lock:
+            number = next(self._numbers)
+            content, kind = encoded({"id": number} | body, arrays)
+            try:
+                return self._answer(content if kind == SAFETENSORS else content.decode(), number)
+            except BaseException as problem:  # the reply may still come: to nobody
+                opened = self._socket is not None
+                self._drop()
+                if isinstance(problem, InvalidStatus):
+                    return _refusal(problem)
+                raised = _as_httpx(problem, opened)
+                if raised is None:
+                    raise
+                raise raised from problem
+
+    def _answer(self, message: str | bytes, number: int) -> httpx.Response:
+        if self._socket is None:
+            self._socket = self._opened()
+        self._socket.send(message)
+        received = self._socket.recv(self._timeout)
+        if isinstance(received, bytes):
+            return httpx.Response(200, headers={"content-type": SAFETENSORS}, content=received)
+        found = loads(received)
+        if found["id"] is None:  # the server reads nothing more here
+            self._drop()
+        elif found["id"] != number:
+            raise EOFError(f"the reply to message {found['id']} came to message {number}")
+        return _reply(received, found)
+
+    def _opened(self) -> Any:
+        connecting = connect(
+            self._url,
+            additional_headers=self._headers,
+            compression=None,
+            max_size=None,
+            open_timeout=self._timeout,
+            close_timeout=_CLOSING,
+            ping_interval=None,  # the server asks whether anybody is there
+        )
+        return self._open.enter_context(connecting)
+
+    def _drop(self) -> None:
+        """Close the connection; what it says to that doesn't matter."""
+        self._socket = None
+        with suppress(Exception):
+            self._open.close()
+
+    def close(self) -> None:
+        """Nothing more is sent."""
+        with self._lock:
+            self._drop()
+
+
+class Stream(Http):
+    """The transport to a server at a URL, with a stream for each session."""
+
+    def __init__(self, url: str, key: str | None = None, timeout: float = 300.0) -> None:
+        super().__init__(url, key, timeout)
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._timeout = timeout
+        self._lines: dict[str, Line] = {}
+        finalize(self, _close, self._lines)
+
+    def _asked(
+        self, session_id: str, body: dict[str, Any], arrays: Arrays, binary: bool, data: bool
+    ) -> httpx.Response:
+        """The reply to a request for steps, over the session's stream."""
+        if self._forgotten:
+            self._drop()
+        headers = key_for("POST")
+        headers["Accept"] = SAFETENSORS if binary else "application/json"
+        head: dict[str, Any] = {"headers": headers} | ({} if data else {"data": "none"})
+        reply = sent(partial(self._line(session_id).exchange, head | body, arrays), self.url)
+        return checked(reply)
+
+    def _line(self, session_id: str) -> Line:
+        found = self._lines.get(session_id)
+        if found is None:
+            url = f"ws{self.url.removeprefix('http')}/v1/sessions/{session_id}/stream"
+            found = self._lines.setdefault(session_id, Line(url, self._headers, self._timeout))
+        return found
+
+    def _drop(self) -> None:
+        """End what was forgotten, and close its streams."""
+        for session_id in list(self._forgotten):
+            line = self._lines.pop(session_id, None)
+            if line is not None:
+                line.close()
+        super()._drop()
+
+
+def _close(lines: dict[str, Line]) -> None:
+    for line in list(lines.values()):
+        line.close()
+
+
+def _reply(text: str, found: dict[str, Any]) -> httpx.Response:
+    """A message as the reply over HTTP that it stands for."""
+    headers = {"content-type": "application/json"}
+    if "retry_after" in found:
+        headers["retry-after"] = str(found["retry_after"])
+    return httpx.Response(found.get("status", 200), headers=headers, content=text.encode())
+
+
+def _refusal(refused: InvalidStatus) -> httpx.Response:
+    """The answer to a handshake, which is one over HTTP."""
+    found = refused.response
+    return httpx.Response(
+        found.status_code, headers=list(found.headers.raw_items()), content=bytes(found.body or b"")
+    )
+
+
+def _as_httpx(problem: BaseException, opened: bool) -> Exception | None:
+    """What HTTP's connection would have raised; None for what is no matter of a connection."""
+    if isinstance(problem, TimeoutError):
+        return (httpx.ReadTimeout if opened else httpx.ConnectTimeout)(str(problem))
+    if isinstance(problem, ConnectionClosed) and problem.rcvd and problem.rcvd.code == _TOO_BIG:
+        return error(
+            "payload_too_large",
+            f"the message is larger than the server takes: {problem.rcvd.reason}",
+            "send less at once; GET /v1/info says the limits",
+        )
+    if isinstance(problem, WebSocketException | EOFError | OSError):
+        raised = httpx.ReadError if opened else httpx.ConnectError
+        return raised(str(problem) or type(problem).__name__)
+    return None
+
+
+__all__ = ["Stream"]
