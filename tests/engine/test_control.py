@@ -10,7 +10,7 @@ import pytest
 from tests.engine.calls import leaf, numbers, op, plain
 
 from gradwire_engine.backward import grad
-from gradwire_engine.control import cond, scan, while_loop
+from gradwire_engine.control import called, cond, scan, while_loop
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.func import jvp
 from gradwire_engine.mode import using
@@ -379,3 +379,37 @@ def test_bytes_are_asked_for_before_the_first_step() -> None:
 
     with using(meter=Full(10**9)), pytest.raises(MemoryError):
         scan(Program(lambda h: (h, h)), [ONE], length=10**12)
+
+
+# a body that runs once
+
+
+def test_a_call_is_one_node_with_every_derivative() -> None:
+    """Op by op at first, then by its plan: the same numbers."""
+    args = [leaf(np.random.default_rng(3).normal(size=(3, 3))) for _ in range(2)]
+
+    def function(x: Any, w: Any) -> tuple[Any, ...]:
+        h = op("tanh", op("matmul", x, w))
+        return h * x, op("sum", h)
+
+    for _ in range(12):
+        h, total = called(Program(function), args)
+        assert h.grad_fn.name() == "CallBackward"
+        results = [(h, total), function(*args)]
+        values = [op("sum", a * a) * b for a, b in results]
+        for order in (1, 2, 3):
+            slopes = [grad([v], args, create_graph=order < 3) for v in values]
+            close(*slopes)
+            values = [sum((op("sum", g * g) for g in gs), plain(0.0)) for gs in slopes]
+
+
+def test_a_call_that_can_be_no_node_is_one_as_always() -> None:
+    from gradwire_engine import inplace
+
+    x = plain([1.0, 2.0])
+    (y,) = called(Program(lambda x: (inplace.call("mul_", [x, 3], {}),)), [x])
+    assert numbers(x) == numbers(y) == [3.0, 6.0]
+    many = vmap(lambda x: called(Program(lambda x: (x * 2,)), [x])[0])(x)
+    assert numbers(many) == [6.0, 12.0]
+    with pytest.raises(GradwireError, match="matmul"):
+        called(Program(lambda x: (op("matmul", x, op("reshape", x, (1, 2))),)), [x])

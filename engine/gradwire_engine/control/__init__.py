@@ -6,11 +6,13 @@ come, so that shapes are checked before the first step; then its plan runs again
 known: a body for arguments of certain specs. rounds: a body run step by step. scan: over rows, with
 its node. step_back: what one step is on the way back, a body itself, so that the way back of a scan
 is a scan and has derivatives. segments: fewer carries kept for more work. wrapped: under vmap and
-in forward mode. cond, while_loop: the other two.
+in forward mode. cond, while_loop: the other two. called: a body that runs
+once, as one node.
 """
 
+from gradwire_engine.control.called import called
 from gradwire_engine.control.cond import cond
 from gradwire_engine.control.scan import scan
 from gradwire_engine.control.while_loop import while_loop
 
-__all__ = ["cond", "scan", "while_loop"]
+__all__ = ["called", "cond", "scan", "while_loop"]

@@ -17,7 +17,7 @@ from gradwire_engine.tape import Program
 from gradwire_engine.tensor import Tensor
 
 WORTH = 8
-"""Steps from which on a plan is made: making it takes about as long as so many steps."""
+"""Steps, all runs together, from which on there is a plan: making it takes about as long."""
 _KEPT = 64
 """Bodies that are known at a time."""
 _CONSTANTS = 2**16
@@ -50,13 +50,14 @@ class Known:
     """A body for arguments of these specs.
 
     outputs: the specs of what it gives, None where only a run can say. draws: whether it may draw
-    random numbers.
+    random numbers; writes: whether to its arguments. runs: how many steps it was run so far.
     """
 
     def __init__(self, body: Program, specs: Sequence[Spec]) -> None:
         self.body, self.specs = body, tuple(specs)
         self.outputs: tuple[Spec, ...] | None = None
-        self.draws = True
+        self.draws, self.writes = True, False
+        self.runs = 0
         self._graph: Graph | None = None
         self._plan: Plan | None = None
         self._look()
@@ -67,6 +68,7 @@ class Known:
 
         def function(*inputs: Tensor) -> Sequence[Tensor]:
             outputs[:] = self.body(*inputs)
+            self.writes = any(x.version for x in inputs)
             return need_values(outputs)
 
         try:
@@ -130,8 +132,9 @@ def known(body: Program, values: Sequence[Any]) -> Known:
 
 
 def planned(found: Known, times: int) -> Plan | None:
-    """The plan of what is run so many times, where it is worth it."""
-    plan = found.plan() if times >= WORTH else None
+    """The plan of what is run so many times more, where it is worth it."""
+    found.runs += times
+    plan = found.plan() if found.runs >= WORTH else None
     return None if plan is None or plan.kept > _CONSTANTS else plan
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.checkpoint import checkpoint
+from gradwire_engine.control import called
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.vmap import vmap
 from gradwire_service.host.custom import custom
@@ -25,6 +26,8 @@ def call(steps: Steps, step: CallStep) -> None:
     steps.session.origins.mark(steps.index, step.out)
     if step.backward is not None:
         outputs = custom(program, steps.session.program(step.backward), step, values)
+    elif step.planned:
+        outputs = called(Inside(program), values)
     elif step.checkpoint:
         outputs = checkpoint(Inside(program), values, step.preserve_rng_state)
     else:

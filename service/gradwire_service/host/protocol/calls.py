@@ -46,6 +46,13 @@ class CallStep(CallPart):
         "same random state.",
         examples=[True],
     )
+    planned: bool = Field(
+        False,
+        description="As one node, which runs by a plan when it was called often, and keeps its "
+        "arguments only. A program that draws, writes to its arguments or looks at elements is "
+        "called as always.",
+        examples=[True],
+    )
     preserve_rng_state: bool = Field(
         True,
         description="With checkpoint: whether it draws the same random numbers when it runs again.",
@@ -96,6 +103,8 @@ class CallStep(CallPart):
     def _fits_together(self) -> Self:
         if not (self.preserve_rng_state or self.checkpoint):
             raise PydanticCustomError("call", "preserve_rng_state goes with checkpoint only")
+        if self.planned and (self.checkpoint or self.backward is not None):
+            raise PydanticCustomError("call", "planned goes with neither checkpoint nor backward")
         if self.backward is None:
             for field in _WITH_BACKWARD:
                 if getattr(self, field) is not None:

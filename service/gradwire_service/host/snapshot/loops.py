@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gradwire_engine.control.called import PullBack
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.control.scan import WayBack, run
 from gradwire_engine.control.seeded import Counted, Seeded
@@ -85,22 +86,29 @@ def _read_counted(read: Read, data: Any) -> Counted:
     return Counted(read(program), flag(steps, "steps"))
 
 
+def _read_pull_back(read: Read, data: Any) -> PullBack:
+    loop, wanted = listed(data, "the way back of a call", 2)
+    return PullBack(_read_loop(read, loop), flags(wanted, "wanted"))
+
+
 WRITE: Mapping[type, tuple[str, Callable[[Write, Any], Any]]] = {
     WayBack: ("loop", _way_back),
     StepBack: ("step_back", _step_back),
+    PullBack: ("call", lambda write, it: [_loop(write, it.loop), list(it.wanted)]),
     Segment: ("segment", _segment),
     Seeded: ("seeded", _seeded),
     Counted: ("counted", lambda write, it: [write(it.program), it.steps]),
-    Unbounded: ("unbounded", lambda write, it: it.id),
+    Unbounded: ("unbounded", lambda _, it: it.id),
 }
 """What each kind is called in a snapshot, and what stands there for it."""
 
 READ: Mapping[str, Callable[[Read, Any], Any]] = {
     "loop": _read_way_back,
     "step_back": _read_step_back,
+    "call": _read_pull_back,
     "segment": _read_segment,
     "seeded": _read_seeded,
     "counted": _read_counted,
-    "unbounded": lambda read, data: Unbounded(text(data, "the id of a program", _LONGEST)),
+    "unbounded": lambda _, data: Unbounded(text(data, "the id of a program", _LONGEST)),
 }
 """The opposite."""
