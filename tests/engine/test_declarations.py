@@ -57,6 +57,13 @@ def test_the_median_declaration_is_short() -> None:
     assert median(lines) <= MOST_LINES
 
 
+def test_no_overload_is_declared_twice() -> None:
+    """The second one would never be called, nor be found wrong."""
+    for name, op in CATALOGUE.items():
+        signatures = [str(overload.signature) for overload in op.overloads]
+        assert len(set(signatures)) == len(signatures), name
+
+
 def test_no_file_of_ops_is_long() -> None:
     sizes = {path.name: len(path.read_text().splitlines()) for path in ENGINE.rglob("ops/*.py")}
     assert len(sizes) > 100

@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.samples import samples_of
+from tests.engine.trial import Trial, cast, host
 
+from gradwire_engine import binding
 from gradwire_engine.backward import grad
-from gradwire_engine.catalogue import resolve
+from gradwire_engine.catalogue import CATALOGUE, resolve
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.kernels import row_blocks, shared
+from gradwire_engine.op import Primitive
+from gradwire_engine.spec import DTYPES, DType
 from gradwire_engine.tensor import Tensor
 
 SIZE = shared.LARGE + 3
@@ -72,3 +78,40 @@ def test_ops_and_rules_share_out_what_is_large(two_threads: list[int]) -> None:
     for found, wanted in zip(gradients, (2 * a * b, a * a), strict=True):
         assert found is not None
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-6)
+
+
+ELEMENTWISE = [
+    name
+    for name, op in sorted(CATALOGUE.items())
+    if any(isinstance(o, Primitive) and o.family == "elementwise" for o in op.overloads)
+]
+ROWS = 7
+"""Times that a sample is repeated, so that no call of its shapes is known from other tests."""
+
+
+def results(trial: Trial, dtype: DType) -> list[Any]:
+    """What an op gives for a sample in a dtype; nothing where it refuses that."""
+    shape = (ROWS, *np.broadcast_shapes(*[p.shape for p in trial.points]))
+    wide = [cast(p, dtype) for p in trial.points]
+    points = [np.broadcast_to(p, shape) if p.ndim else p for p in wide]
+    try:
+        return [host(y) for y in trial.run(trial.tensors(points, requires_grad=False))]
+    except GradwireError as refusal:
+        if refusal.code not in ("dtype_mismatch", "numerical_error"):
+            raise
+        return []
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_every_elementwise_op_shared_out_is_what_it_is(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (shared, binding):
+        monkeypatch.setattr(module, "LARGE", 1)
+    trials = [Trial(name, call) for call in samples_of(name)]
+    cases = [(t, d) for t in trials for d in DTYPES.values()]
+    found = [results(t, d) for t, d in cases]
+    monkeypatch.setattr(shared, "threads", lambda: 1)
+    for (trial, dtype), parts in zip(cases, found, strict=True):
+        for a, b in zip(parts, results(trial, dtype), strict=True):
+            np.testing.assert_array_equal(a, b, strict=True)

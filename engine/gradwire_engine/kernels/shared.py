@@ -21,12 +21,13 @@ def shared(function: np.ufunc) -> Callable[..., Any]:
 
 
 def spread_out(function: np.ufunc, *operands: Any) -> Any:
-    """A function of one result, on all threads where its operands lie alike."""
+    """A function's results, on all threads where there is one and its operands lie alike."""
     arrays = [x for x in operands if type(x) is np.ndarray and x.ndim]
     shape = arrays[0].shape if arrays else ()
     size = arrays[0].size if arrays else 0
     alike = all(a.shape == shape and (a.flags.c_contiguous or not any(a.strides)) for a in arrays)
-    if not alike or size < LARGE or threads() == 1 or current_thread().name.startswith(POOL):
+    few = function.nout > 1 or size < LARGE or threads() == 1
+    if few or not alike or current_thread().name.startswith(POOL):
         return function(*operands)
     kinds = [x.dtype if hasattr(x, "dtype") else type(x) for x in operands]
     out = np.empty(shape, function.resolve_dtypes((*kinds, None))[-1])

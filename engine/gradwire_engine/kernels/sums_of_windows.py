@@ -36,7 +36,8 @@ def means(xp: Any, x: Array, size: Sizes, how: Windows) -> Array:
         for axis in range(len(size)):
             block = _sums(xp, block, axis + 1, how)
         if block.dtype.kind in "iu":  # towards zero, as integers are divided elsewhere
-            out[...] = xp.sign(block) * (xp.abs(block) // divisor)
+            block = -block if isinstance(divisor, int) and divisor < 0 else block
+            out[...] = xp.sign(block) * (xp.abs(block) // abs(divisor))
         else:
             xp.divide(block, divisor, out=out)
 

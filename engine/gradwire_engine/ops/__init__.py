@@ -86,6 +86,7 @@ from gradwire_engine.ops import scatter_reduce as scatter_reduce
 from gradwire_engine.ops import sequences as sequences
 from gradwire_engine.ops import shuffle as shuffle
 from gradwire_engine.ops import sign as sign
+from gradwire_engine.ops import slices as slices
 from gradwire_engine.ops import slopes as slopes
 from gradwire_engine.ops import smooth as smooth
 from gradwire_engine.ops import softmax as softmax

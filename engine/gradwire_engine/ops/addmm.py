@@ -8,8 +8,9 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.ops.arithmetic import add, mul
+from gradwire_engine.ops.arithmetic import add, mul, need_factor
 from gradwire_engine.ops.expand import sum as summed
+from gradwire_engine.ops.logical import logical_or
 from gradwire_engine.ops.matmul import (
     left_gradient,
     matmul,
@@ -168,5 +169,10 @@ def addbmm(
 @composite(grad_name="AddrBackward0", inplace=True)
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Add the products of two vectors' elements: beta input + alpha vec1 vec2ᵀ."""
+    operands = (input, vec1, vec2)
+    need_factor("beta", beta, *operands)
+    need_factor("alpha", alpha, *operands)
     found = outer(vec1, vec2)
+    if all(x.dtype.kind == "b" for x in operands):
+        return logical_or(mul(input, bool(beta)), mul(found, bool(alpha)))
     return add(mul(input, beta), mul(found, alpha))

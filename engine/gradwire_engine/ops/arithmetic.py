@@ -53,17 +53,21 @@ def conj_physical(input: Array) -> Array:
     return conj(input)
 
 
-def _scales(named: dict[str, Any]) -> None:
-    """An alpha of a higher category than the result's is refused, as in torch."""
-    category = max(named["input"].dtype.category, named["other"].dtype.category)
-    alpha = named["alpha"]
-    kind = {bool: BOOL, int: INTEGER, float: FLOAT, complex: COMPLEX}[type(alpha)]
+def need_factor(name: str, factor: Number, *operands: Any) -> None:
+    """A factor of a higher category than the operands' result is refused, as in torch."""
+    category = max(x.dtype.category for x in operands)
+    kind = {bool: BOOL, int: INTEGER, float: FLOAT, complex: COMPLEX}[type(factor)]
     if kind > max(category, INTEGER) or (kind == BOOL and category != BOOL):
+        shown = [str(getattr(x, "spec", x)) for x in operands]
         raise error(
             "dtype_mismatch",
-            f"alpha is {alpha!r}, but the operands are {named['input']} and {named['other']}",
-            "alpha must not be of a higher category (bool, integer, floating, complex)",
+            f"{name} is {factor!r}, but the operands are {' and '.join(shown)}",
+            f"{name} must not be of a higher category (bool, integer, floating, complex)",
         )
+
+
+def _scales(named: dict[str, Any]) -> None:
+    need_factor("alpha", named["alpha"], named["input"], named["other"])
 
 
 def _times(xp: Any, array: Array, alpha: Number) -> Array:

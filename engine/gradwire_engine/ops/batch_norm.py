@@ -12,7 +12,7 @@ from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.arithmetic import div, mul, reciprocal, sub
 from gradwire_engine.ops.cast import clone
-from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, native_layer_norm
 from gradwire_engine.ops.pad import pad
@@ -183,6 +183,10 @@ def local_response_norm(
             "it takes (N, C, ...) with at least three axes, and a size of 1 or more",
             raised=ValueError,
         )
+    if not prod(input.shape):
+        return input
     around = (*[0] * (2 * (input.ndim - 2)), size // 2, (size - 1) // 2)
     windows = unfold(pad(square(input), around), 1, size, 1)
-    return div(input, pow(mean(windows, (input.ndim,)) * alpha + k, beta))
+    whole = input.dtype.kind in "iu"  # then the mean is one of integers, as that of avg_pool
+    near = sum(windows, (input.ndim,)) // size if whole else mean(windows, (input.ndim,))
+    return div(input, pow(near * alpha + k, beta))

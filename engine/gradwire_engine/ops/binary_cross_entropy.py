@@ -16,28 +16,11 @@ from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.exponential import exp, log, log1p, sigmoid
 from gradwire_engine.ops.limits import clamp
 from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
-from gradwire_engine.ops.nll import nll
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.smooth import logsigmoid
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import COMPLEX, FLOAT, Spec
-
-
-@composite(space=F)
-def nll_loss(
-    input: Array,
-    target: Array,
-    weight: Array | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Array:
-    """The negated log-probability of each sample's class."""
-    how = reduction_of(size_average, reduce, reduction)
-    return nll(input, target, weight, ignore_index, how)
-
 
 TINY = 1e-12
 """What the gradient of binary cross entropy divides by at least, as in torch."""

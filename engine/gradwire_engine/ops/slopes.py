@@ -8,12 +8,14 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.cumulative import cumsum
 from gradwire_engine.ops.expand import reshape, sum, sum_to_shape
 from gradwire_engine.ops.join import cat
 from gradwire_engine.ops.logical import logical_xor
 from gradwire_engine.ops.views import narrow
 from gradwire_engine.signature import Ints, axis
+from gradwire_engine.spec import int64
 
 
 def _steps(x: Any, dim: int) -> Any:
@@ -98,4 +100,6 @@ def sum_to_size(input: Array, size: Ints) -> Array:
             f"sum_to_size: {list(size)} does not broadcast to {list(input.shape)}",
             "sizes are 1 or the tensor's, counted from the last",
         )
+    if input.dtype.kind in "biu" and not (input.shape == tuple(size) != ()):
+        input = to_dtype(input, int64)  # the dtype of sums, as torch takes one to no axes always
     return input if input.shape == tuple(size) else sum_to_shape(input, tuple(size))

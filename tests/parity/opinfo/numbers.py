@@ -56,8 +56,8 @@ def with_gaps(tensor: torch.Tensor) -> gradwire.Tensor:
 
 
 def distinct(value: Any) -> Any:
-    """A floating tensor in whose order no two elements are equal; other values as they are."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+    """A tensor of numbers in whose order no two are equal; other values as they are."""
+    if not isinstance(value, torch.Tensor) or value.dtype.is_complex:
         return value
     ranks = value.detach().flatten().argsort(stable=True).argsort()
     if value.dtype.itemsize > 2:

@@ -22,8 +22,9 @@ from tests.parity.opinfo.variants import Variant, variants, varied
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 EXACT = {"float64": torch.float64, "complex128": torch.complex128}
+WHOLE = {"int64": torch.int64, "bool": torch.bool}
 ROUNDED = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-WAYS = (*EXACT, *ROUNDED, "gaps", "expanded", "variants", "numbers", "extremes", "errors")
+WAYS = (*EXACT, *WHOLE, *ROUNDED, "gaps", "expanded", "variants", "numbers", "extremes", "errors")
 """In which dtype; with operands that lie otherwise in memory; by other names, as a method and in
 place; with a number for a tensor; torch's reference and error inputs."""
 
@@ -102,7 +103,7 @@ def _checks(op: Any, way: str) -> Iterator[Callable[[], Found]]:
         askew = not op.name.startswith(BY_STRIDES)
         drawn = _samples(op, torch.float64) if askew else iter(())
         return (partial(differs, op, s, with_gaps, 1) for s in drawn)
-    return (partial(differs, op, s) for s in _samples(op, EXACT[way]))
+    return (partial(differs, op, s) for s in _samples(op, (EXACT | WHOLE)[way]))
 
 
 def _in_other_ways(op: Any) -> Iterator[Callable[[], Found]]:
@@ -125,11 +126,18 @@ def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:
     numbers = dtype.is_floating_point or dtype.is_complex
     smooth = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     drawn = op.sample_inputs("cpu", dtype, requires_grad=bool(numbers and smooth))
-    return (_without_ties(op, sample) for sample in drawn)
+    if op.name in TIES_ARE_OPEN:
+        drawn = _without_ties(drawn, dtype)
+    return iter(drawn)
 
 
-def _without_ties(op: Any, sample: Any) -> Any:
-    """Which of equal elements comes first torch leaves open, so there are to be none."""
-    if op.name not in TIES_ARE_OPEN or sample.kwargs.get("stable"):
-        return sample
-    return sample.transform(distinct)
+def _without_ties(samples: Iterable[Any], dtype: torch.dtype) -> Iterator[Any]:
+    """Which of equal elements comes first torch leaves open, so there are to be none.
+
+    Of truth values many are equal: there only what says `stable` is left.
+    """
+    for sample in samples:
+        if sample.kwargs.get("stable"):
+            yield sample
+        elif dtype is not torch.bool:
+            yield sample.transform(distinct)
