@@ -165,7 +165,8 @@ def content(target: Any) -> Any:
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
         found = Tensor.sharing(storage, target.spec, edge, seen)
-    found.flags |= target.flags & INFERENCE
+    if not target.flags & COUNTED:
+        found.flags |= target.flags & INFERENCE
     return found
 
 
@@ -283,7 +284,6 @@ def _scattered(base: Tensor, value: Tensor, view: View) -> Edge | None:
 def _swap(target: Tensor, value: Tensor) -> None:
     """Put the value's elements into the storage: a fresh array, or a part of a fresh one."""
     storage = target.storage
-    version = storage.version + 1
     if target.spec.device != "meta":
         view = target.view
         if view is None:
@@ -293,7 +293,7 @@ def _swap(target: Tensor, value: Tensor) -> None:
             assign(storage, "array", array)
         else:
             _write_part(storage, view, value.array)
-    assign(storage, "version", version)
+    target.count_write()
 
 
 def _like(old: Any, new: Any, device: str) -> Any:

@@ -87,7 +87,7 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
     assign(target, "view", _further(target, seen, version, recorded))
     assign(target, "flags", target.flags | VIEW)
     assign(target, "spec", seen.spec)
-    assign(target.storage, "version", version)
+    target.count_write()
     if recorded:
         if seen._edge is not held._edge:
             seen.rename_node(label)

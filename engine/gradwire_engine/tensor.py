@@ -33,6 +33,8 @@ DETACHED = 16
 COUNTED = 8
 """Flag of an inference tensor that was detached outside inference mode: its writes are counted
 from there, so torch lets it be written."""
+WRITES = 32
+"""From this bit on the flags of such a tensor count the writes through it."""
 
 
 class Storage:
@@ -195,6 +197,22 @@ class Tensor:
     @property
     def is_inference(self) -> bool:
         return bool(self.flags & INFERENCE)
+
+    @property
+    def counts_writes(self) -> bool:
+        """Whether there is a count of its writes to be shown."""
+        return not self.flags & INFERENCE or bool(self.flags & COUNTED)
+
+    @property
+    def writes(self) -> int:
+        """The version as torch shows it: an inference tensor counts by itself, or not at all."""
+        return self.flags // WRITES if self.flags & COUNTED else self.version
+
+    def count_write(self) -> None:
+        """The version goes up; in inference mode not that of a tensor which counts by itself."""
+        assign(self.storage, "version", self.storage.version + 1)
+        if self.flags & COUNTED and not local.state.inference:
+            assign(self, "flags", self.flags + WRITES)
 
     def numpy(self) -> np.ndarray:
         """The elements as a NumPy array, to be read only."""

@@ -90,13 +90,13 @@ class Tensor(Elements):
 
     @property
     def _version(self) -> int:
-        if self.is_inference():
+        if not self._meta.counts_writes:
             raise error(
                 "inference_tensor",
                 "_version: inference tensors do not count their writes",
                 "make a normal tensor of it with clone()",
             )
-        return self._meta.version
+        return self._meta.writes
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""

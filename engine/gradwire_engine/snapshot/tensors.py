@@ -10,14 +10,14 @@ from gradwire_engine.snapshot.edges import EDGES, alike, spec_at
 from gradwire_engine.snapshot.fields import at, incompatible, listed, need, whole
 from gradwire_engine.snapshot.parts import led
 from gradwire_engine.spec import Spec
-from gradwire_engine.tensor import VIEW, Storage, Tensor, View
+from gradwire_engine.tensor import COUNTED, VIEW, WRITES, Storage, Tensor, View
 
 if TYPE_CHECKING:
     from gradwire_engine.snapshot.reader import Reader
     from gradwire_engine.snapshot.writer import Row, Writer
 
 _CREATIONS = ["alone", "several", "no_grad", "inference", "custom", "detached"]
-_FLAGS = 32
+_FLAGS = WRITES << 40
 Chain = tuple[tuple[Call, int], ...]
 
 
@@ -47,6 +47,7 @@ def check(reader: Reader, tensor: Tensor) -> None:
     """Elements, flags, gradient and edge fit the spec."""
     spec, view = tensor.spec, tensor.view
     need((tensor.flags & VIEW > 0) is (view is not None), "a tensor's flags contradict its view")
+    need(tensor.flags < WRITES or tensor.flags & COUNTED > 0, "a tensor's flags count nothing")
     need(reader.devices[tensor.storage] == spec.device, "a tensor's array is on another device")
     if view is not None:
         _check_view(view, spec, tensor.storage)

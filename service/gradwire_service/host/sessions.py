@@ -255,7 +255,7 @@ def shown(name: str | None, tensor: Tensor, *, data: bool = True) -> TensorReply
         tensor.requires_grad,
         leaf,
         None if node is None else node.name(),
-        tensor.storage.version,
+        tensor.writes,
         tensor.numpy() if data else None,
     )
 

@@ -39,7 +39,7 @@ _FACTS = ("dtype", "shape", "requires_grad", "is_leaf")
 class Seen:
     """A tensor after a step.
 
-    version: None of an inference tensor, which has none; writes counted since it got its name of
+    version: None of an inference tensor that has none; writes counted since it got its name of
     one that shares a gradient's storage, see versions.py.
     """
 
@@ -131,11 +131,21 @@ def _tensor(x: Any, with_grad: bool = True) -> Seen:
         tuple(x.shape),
         x.requires_grad,
         x.is_leaf,
-        None if x.is_inference() else x._version,
+        _version(x),
         _elements(x.detach()),
         None if grad is None else _tensor(grad, with_grad=False),
         _node(x),
     )
+
+
+def _version(x: Any) -> int | None:
+    """How often it was written; None of an inference tensor that does not count its writes."""
+    try:
+        return int(x._version)
+    except RuntimeError:
+        if not x.is_inference():
+            raise
+        return None
 
 
 def _node(x: Any) -> str | None:
@@ -178,7 +188,7 @@ def _agreed(x: Any, replies: dict[str, Any]) -> Sight:
         return UNUSABLE
     grad = replies[f"{x._name}.grad"]
     host = _received(replies[x._name], None if grad is None else _received(grad))
-    if x.is_inference():
+    if mirrored["version"] is None:
         host.version = None
     for fact, value in mirrored.items():
         if value != getattr(host, fact):
@@ -210,7 +220,7 @@ def _mirrored(x: Any) -> dict[str, Any]:
         "shape": tuple(x.shape),
         "requires_grad": x.requires_grad,
         "is_leaf": x.is_leaf,
-        "version": None if x.is_inference() else x._version,
+        "version": _version(x),
         "grad_fn": _node(x),
     }
 

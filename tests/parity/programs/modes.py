@@ -99,6 +99,23 @@ def inference(torch, see):
     see(normal=normal)
 
 
+def inference_tensors_detached_outside(torch, see):
+    w = draw(torch, 2, requires_grad=True)
+    with torch.inference_mode():
+        x = torch.ones(2).double()
+    y, z = x.detach(), x.detach()
+    y.add_(1)
+    y.mul_(2)
+    with torch.inference_mode():
+        y.add_(1)
+    see(x=x, own=(y._version, z._version), again=y.detach()._version)
+    see.error(view=lambda: y[:]._version, it=lambda: x._version)
+    y.unsqueeze_(0)
+    see(y=y, form=y._version)
+    z.mul_(w)
+    see(z=z, written=z._version)
+
+
 def inference_switched_off_inside(torch, see):
     x = draw(torch, 3, requires_grad=True)
     with torch.inference_mode():
