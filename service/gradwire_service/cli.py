@@ -51,7 +51,7 @@ def serve(
         Path | None, typer.Option("--keys-file", help="The file of gradwire keys.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Where sessions are kept: a folder, or a SQLAlchemy URL.")
+        str | None, typer.Option(help="Where sessions are kept: a folder, or a URL of PostgreSQL.")
     ] = None,
     insecure: Annotated[
         bool | None, typer.Option("--insecure", help="Let other machines in without keys.")

@@ -39,8 +39,8 @@ class Settings(BaseSettings, Limits, Upkeep):
     )
     data: str | None = Field(
         None,
-        description="Where sessions are kept beyond the server's end: a folder, or a SQLAlchemy "
-        "URL.",
+        description="Where sessions are kept beyond the server's end: a folder, or a URL of "
+        "PostgreSQL or SQLite.",
     )
     shutdown_seconds: float = Field(
         20.0, gt=0, description="How long requests under way may take after SIGTERM."

@@ -27,7 +27,7 @@ def main() -> None:
     with Progress(*COLUMNS, console=console) as progress, tempfile.TemporaryDirectory() as folder:
         _campaign(progress, "SQLite", folder, asked)
         if initdb() is None:
-            console.print("PostgreSQL: left out, initdb isn't installed")
+            console.print("[bold red]PostgreSQL: NOT TESTED, initdb isn't installed")
             return
         with postgres() as server:
             _campaign(progress, "PostgreSQL", server.database(), asked)

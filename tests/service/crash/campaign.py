@@ -12,7 +12,8 @@ from uuid import UUID
 
 import httpx
 import numpy as np
-from tests.service.crash.process import Process
+from tests.service.crash.nursery import Nursery
+from tests.service.crash.process import TLS, Process
 from tests.service.crash.reference import Asked, Reference, Told, program
 from tests.service.crash.work import PROGRAM, request
 
@@ -22,11 +23,17 @@ from gradwire_service.host.host import Host
 FAULTS = (
     "", "", "after-commit:kill:0.05", "before-commit:kill:0.05", "snapshot:kill:0.5",
     "file:kill:0.3", "before-commit:full:0.2,file:full:0.2,snapshot:full:0.3",
+    "after-commit:full:0.2,before-commit:odd:0.1", "after-commit:full:0.3,outcome:full:0.5",
+    "after-commit:full:0.3,outcome:full:0.5,outcome:kill:0.05",
 )  # fmt: skip
 """What may happen inside of the server, beside the kill from outside."""
 _ENVIRONMENT = {"GRADWIRE_PARK_SECONDS": "0.3", "GRADWIRE_SNAPSHOT_CHANGES": "25"}
 _REFUSED = (503, 507)
 _CLIENTS = 4
+_IN_DOUBT = "outcome"
+"""Among the faults it leaves a request undecided: who is refused has to ask again."""
+_AS_COMMAND = 0.1
+"""How many servers are the command itself, and not forked."""
 _PATIENCE = 10.0
 """Seconds after which a server is killed, however little it did."""
 
@@ -39,6 +46,7 @@ class Client:
         self.pending: tuple[Asked, str] | None = None
         self.counts: Counter[str] = Counter()
         self.wrong: BaseException | None = None
+        self.insists = False  # asks again where it is refused, with the same key
 
     def work(self, http: httpx.Client, program_id: str) -> None:
         """Ask until the server is gone."""
@@ -47,6 +55,9 @@ class Client:
                 asked = request(self.draw, self.reference, program_id)
                 self.pending = asked, str(UUID(int=self.draw.getrandbits(128)))
                 reply = send(http, self.session, *self.pending)
+                while self.insists and reply.status_code in _REFUSED:
+                    self.counts["refused"] += 1
+                    reply = send(http, self.session, *self.pending)
                 self._answered(asked, reply)
                 self.pending = None
         except httpx.HTTPError:
@@ -125,12 +136,23 @@ def _got(http: httpx.Client, path: str) -> Any:
 
 def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> Counter[str]:
     """Kill a server so often; what was counted. Raises AssertionError at the first wrong thing."""
-    draw, host, clients = Random(seed), Host(), []
+    nursery = Nursery()
+    try:
+        return _run(data, kills, Random(seed), tick, nursery)
+    finally:
+        nursery.close()
+
+
+def _run(
+    data: str, kills: int, draw: Random, tick: Callable[[], object], nursery: Nursery
+) -> Counter[str]:
+    host, clients = Host(), []
     counts: Counter[str] = Counter()
     program(host, PROGRAM)
     for number in range(kills + 1):
         faults = draw.choice(FAULTS) if number else ""
-        server = Process(data, **_ENVIRONMENT)
+        place = None if draw.random() < _AS_COMMAND else nursery
+        server = Process(data, (), "", place, **_ENVIRONMENT)
         program_id = server.client.post("/v1/programs", json=PROGRAM).json()["id"]
         try:
             _look(server, clients)
@@ -141,9 +163,9 @@ def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> C
             break
         before, clients = clients, _changed(draw, server, host, clients)
         counts += sum([c.counts for c in before if c not in clients], Counter())
-        if faults:  # what is looked at above has to be answered; from here on anything may happen
-            server.stop()
-            server = Process(data, faults=faults, **_ENVIRONMENT)
+        server.plan(faults)  # what is looked at above has to be answered; now anything may happen
+        for client in clients:
+            client.insists = _IN_DOUBT in faults or draw.random() < 0.3
         _work_until_killed(draw, server, clients, program_id)
         counts["kills"] += 1
         tick()
@@ -198,7 +220,7 @@ def _work_until_killed(
     def answers() -> int:
         return sum(client.counts["answered"] for client in clients)
 
-    with httpx.Client(base_url=server.url, timeout=60) as http:
+    with httpx.Client(base_url=server.url, timeout=60, verify=TLS) as http:
         for client in clients:
             thread = threading.Thread(target=client.work, args=(http, program_id))
             thread.start()

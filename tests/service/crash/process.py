@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
+from typing import IO
 
 import httpx
+from tests.service.crash.nursery import ROOT, Child, Nursery
 
-ROOT = Path(__file__).parents[3]
+TLS = ssl.create_default_context()
+"""Not used; to make one takes a client longer than all else."""
 GRADWIRE = Path(sys.executable).with_name("gradwire")
 
 
 class Process:
     """`gradwire serve --data DATA` on a free port of this machine.
 
-    With `faults`, which may be "", things can go wrong in it: see faulty.py, and `plan`.
+    With `faults`, which may be "", things can go wrong in it: see faulty.py, and `plan`. With a
+    `nursery` it is forked there.
     """
 
     def __init__(
@@ -28,30 +33,43 @@ class Process:
         data: str,
         options: tuple[str, ...] = (),
         faults: str | None = None,
+        nursery: Nursery | None = None,
         **environment: str,
     ) -> None:
         self._faults = NamedTemporaryFile("w", delete=False)  # noqa: SIM115
         self.plan(faults or "")
-        faulty = [sys.executable, "-m", "tests.service.crash.faulty", self._faults.name]
-        program = [str(GRADWIRE)] if faults is None else faulty
-        command = [*program, "serve", "--port", "0", "--log", "json", "--data", data, *options]
         self._log = TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
         self._text = ""
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
+        arguments = ["serve", "--port", "0", "--log", "json", "--data", data, *options]
+        reader, writer = os.pipe()
+        with os.fdopen(reader) as said, os.fdopen(writer, "w") as out:
+            self.process: subprocess.Popen[str] | Child
+            if nursery is None:
+                self.process = self._started(arguments, faults, environment, out)
+            else:
+                arguments.insert(0, self._faults.name)
+                self.process = nursery.spawn(arguments, environment, out, self._log)
+            out.close()
+            line = said.readline()
+        if not line.startswith("gradwire listens on "):
+            self.stop()
+            raise AssertionError(f"the server didn't start: {line}{self.said()}")
+        self.url = line.split()[-1]
+        self.client = httpx.Client(base_url=self.url, timeout=60, verify=TLS)
+
+    def _started(
+        self, arguments: list[str], faults: str | None, environment: dict[str, str], out: IO[str]
+    ) -> subprocess.Popen[str]:
+        faulty = [sys.executable, "-m", "tests.service.crash.faulty", self._faults.name]
+        program = [str(GRADWIRE)] if faults is None else faulty
+        return subprocess.Popen(
+            [*program, *arguments],
+            stdout=out,
             stderr=self._log,
             text=True,
             cwd=ROOT,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
         )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.startswith("gradwire listens on "):
-            self.stop()
-            raise AssertionError(f"the server didn't start: {line}{self.said()}")
-        self.url = line.split()[-1]
-        self.client = httpx.Client(base_url=self.url, timeout=60)
 
     def plan(self, faults: str) -> None:
         """From now on these faults happen."""
@@ -82,14 +100,14 @@ class Process:
     def _end(self, how: signal.Signals) -> int:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        self.process.communicate(timeout=60)
+        status = self.process.wait(timeout=60)
         self.said()
         self._log.close()
         Path(self._faults.name).unlink(missing_ok=True)
         client = getattr(self, "client", None)
         if client is not None:
             client.close()
-        return self.process.returncode
+        return status
 
 
 @contextmanager
