@@ -321,15 +321,18 @@ def value_level(args: Sequence[Any], places: tuple[int, ...]) -> int:
     return highest
 
 
-_RAW = frozenset({np.ndarray, bool, int, float, complex, type(None)})
+HOST = np.ndarray
+"""What a tensor in this machine's memory has for an array."""
+RAW = frozenset({HOST, bool, int, float, complex, type(None)})
+"""Types of operands that NumPy's kernels take as they are."""
 
 
 def _numpy(places: tuple[int, ...], args: Sequence[Any]) -> Any:
     """NumPy's namespace where the operands are its arrays, the first one too, or numbers."""
-    if not places or type(args[places[0]]) is not np.ndarray:
+    if not places or type(args[places[0]]) is not HOST:
         return None
     for place in places:
-        if type(args[place]) not in _RAW:
+        if type(args[place]) not in RAW:
             return None
     return NAMESPACE_OF[np.ndarray]
 

@@ -13,7 +13,7 @@ from gradwire_engine.apply import planned
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
-from gradwire_engine.op import Primitive
+from gradwire_engine.op import HOST, RAW, Primitive
 from gradwire_engine.quick_any import goes_middle, middle
 from gradwire_engine.quick_view import short_view, whole
 from gradwire_engine.signature import REQUIRED
@@ -102,7 +102,8 @@ class _Calls(dict[Any, Quick]):
 
 def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot frame)
     calls = _Calls(op)
-    get = calls.get
+    get, kernel = calls.get, op.kernel
+    named = {p.name: p.default for p in op.signature.parameters[2:]}
 
     def long(a: Any, b: Any) -> Any:
         made = op.dispatch((a, b), {})
@@ -113,6 +114,8 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
         return made
 
     def binary(a: Any, b: Any) -> Any:  # noqa: C901
+        if type(a) is HOST and type(b) in RAW:  # in a rule, on the walk back
+            return kernel(NAMESPACE_OF[HOST], a, b, **named)
         if type(a) is not Tensor or (a.flags and not whole(a)):
             return long(a, b)
         if type(b) is Tensor:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
-from gradwire_engine.op import Primitive
+from gradwire_engine.op import HOST, Primitive
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.tape import Node, next_seq
 from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, Tensor, View
@@ -24,9 +25,10 @@ def whole(tensor: Tensor) -> bool:
     return view.version == tensor.version and not leads_nowhere
 
 
-def short_view(op: Primitive) -> Callable[..., Any]:
+def short_view(op: Primitive) -> Callable[..., Any]:  # noqa: C901 (one hot frame)
     """A view primitive with all its arguments given; specs and attributes seen before go fast."""
     calls: dict[Any, tuple[Call, Recipe | None]] = {}
+    kernel, keywords = op.kernel, op.keywords
 
     def learn(key: Any, made: Any) -> Any:
         if type(made) is Tensor and made.view is not None:
@@ -38,6 +40,8 @@ def short_view(op: Primitive) -> Callable[..., Any]:
         return made
 
     def view(source: Any, *rest: Any) -> Any:
+        if type(source) is HOST and not keywords:  # in a rule, on the walk back
+            return kernel(NAMESPACE_OF[HOST], source, *rest)
         state, old = local.state, source.view if type(source) is Tensor else None
         plain = type(source) is Tensor and not (state.inference or source.flags & INFERENCE)
         if not plain or (old and old.creation != "alone"):

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.row_blocks import each_block
+from gradwire_engine.kernels.select import chosen
 
 SHARPNESS = -0.75
 """The free parameter of cubic convolution."""
@@ -146,7 +147,8 @@ def _taps(xp: Any, grid: Array, shape: tuple[int, ...], how: Sampling) -> Taps:
     sizes = xp.asarray(_column(shape[2:], grid.dtype))
     scale = sizes - 1 if how.corners else sizes
     scale = scale * 0.5
-    x = grid.reshape(prod(grid.shape[:-1]), axes).T[::-1] + 1  # (axes, places)
+    x = xp.empty((axes, prod(grid.shape[:-1])), grid.dtype)
+    xp.add(grid.reshape(x.shape[::-1]).T[::-1], 1, out=x)
     x *= scale
     if not how.corners:
         x -= 0.5
@@ -155,13 +157,17 @@ def _taps(xp: Any, grid: Array, shape: tuple[int, ...], how: Sampling) -> Taps:
         x, move = _inside(xp, x, sizes, how)
         move *= scale
     cell = xp.rint(x) if how.mode == "nearest" else xp.floor(x)
-    if how.mode != "bicubic":
+    near = bool((xp.abs(cell) < FAR - 4).all())
+    if not near and how.mode != "bicubic":
         cell[~(xp.abs(cell) < FAR)] = -FAR
     x -= cell
     offsets, shares, slopes = _shares(xp, x, how.mode)
     slopes *= move[:, None]
     at = cell[:, None] + xp.asarray(offsets, cell.dtype)[:, None]
-    at = _brought(xp, at, sizes[:, None], how).astype(xp.int64)
+    if not near:
+        at = _brought(xp, at, sizes[:, None], how)
+    small = near and prod((shape[0], *shape[2:])) < FAR - 1
+    at = at.astype(xp.int32 if small else xp.int64)
     return Taps(_flat(xp, at, shape[2:], shape[0], how), shares, slopes)
 
 
@@ -232,10 +238,11 @@ def _far(a: float, x: Array) -> tuple[Array, Array]:
 def _flat(xp: Any, at: Array, size: tuple[int, ...], samples: int, how: Sampling) -> Array:
     """(places, taps): the rows that places (axes, taps, places) name together."""
     places, each = at.shape[2] // max(samples, 1), prod(size)
-    flat: Any = xp.arange(samples).repeat(places)[None] if samples > 1 else None
+    flat: Any = xp.arange(samples, dtype=at.dtype).repeat(places)[None] if samples > 1 else None
     outside: Any = None
     if how.padding == "zeros" or how.mode != "bicubic":
-        outside = (at < 0) | (at >= xp.asarray(_column(size, at.dtype))[:, None])
+        unsigned = np.dtype(f"u{at.itemsize}")  # where what is negative is large
+        outside = at.view(unsigned) >= xp.asarray(_column(size, unsigned))[:, None]
     for axis, length in enumerate(size):
         place = at[axis]
         if outside is None and how.padding == "border":
@@ -244,7 +251,7 @@ def _flat(xp: Any, at: Array, size: tuple[int, ...], samples: int, how: Sampling
             place = reflected(xp, place, length, how.corners)
         flat = place if flat is None else _outer([flat * length, place], add)
     if outside is not None:
-        flat[_outer(list(outside), or_)] = samples * each
+        flat = chosen(xp, _outer(list(outside), or_), samples * each, flat)
     return xp.ascontiguousarray(flat.T, xp.int32 if samples * each < FAR - 1 else xp.int64)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import cache, partial
 from math import prod
+from threading import current_thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,9 +70,12 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
 
 
 def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each of these on a thread of its own, the first on this one; what they return."""
-    if len(works) == 1:
-        return [works[0]()]
+    """Run each of these on a thread of its own, the first on this one; what they return.
+
+    What is shared out already does the rest of its work itself, one after the other.
+    """
+    if len(works) == 1 or current_thread().name.startswith(POOL):
+        return [work() for work in works]
     waiting = [_pool().submit(copy_context().run, work) for work in works[1:]]
     return [works[0](), *[future.result() for future in waiting]]
 

@@ -10,6 +10,8 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
+from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.running_sums import running_sums
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul
 from gradwire_engine.ops.arrange import flip
@@ -38,21 +40,23 @@ running = partial(primitive, spec=_cumulative_spec, family="along", inplace=True
 """What runs along an axis: as many results as elements."""
 
 
-def reverse_cumsum(g: Any, dim: int) -> Any:
-    """At each place the sum of what stands there and behind."""
+def _flipped_sums(g: Any, dim: int) -> Any:
     return flip(cumsum(flip(g, (dim,)), dim), (dim,)) if g.shape else g
 
 
-@running(vjp("at each place the sum of g from there on", input=reverse_cumsum), linear=True)
+@one_pass(_flipped_sums, lambda g: g)
+def reverse_cumsum(xp: Any, g: Array, dim: int) -> Array:
+    """At each place the sum of what stands there and behind."""
+    return running_sums(xp, g, dim, True) if g.ndim else g
+
+
+@running(
+    vjp("at each place the sum of g from there on", input=lambda g, dim: reverse_cumsum(g, dim)),
+    linear=True,
+)
 def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Array:
     """Running sums along an axis."""
-    if not input.ndim:
-        return xp.array(input)
-    found = xp.cumsum(input, axis=dim)
-    first = found[(slice(None),) * dim + (slice(0, 1),)]
-    if found.dtype.kind in "fc" and not first.all():  # a sum begins at 0, to which -0 adds nothing
-        found += 0
-    return found
+    return running_sums(xp, input, dim) if input.ndim else xp.array(input)
 
 
 @primitive(

@@ -13,7 +13,8 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.kernels import large_matrices
+from gradwire_engine.kernels import large_matrices, singular_vectors
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import unsqueeze
@@ -142,7 +143,7 @@ def _svd_spec(A: Spec, full_matrices: bool) -> tuple[Spec, Spec, Spec]:
     return A.with_(shape=(*batch, m, left)), values, A.with_(shape=(*batch, right, n))
 
 
-def _svd_gradient(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any:
+def _svd_formula(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any:
     """Only the vectors that belong to singular values count; the others of a full U, V may turn."""
     k = s.shape[-1]
     u, g_u = (narrow(x, x.ndim - 1, 0, k) for x in (u, g_u))
@@ -164,8 +165,16 @@ def _svd_gradient(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any
     return found
 
 
+@one_pass(_svd_formula, lambda u, vh: u.with_(shape=(*u.shape[:-1], vh.shape[-1])))
+def svd_gradient(
+    xp: Any, g_u: Array, g_s: Array, g_vh: Array, u: Array, s: Array, vh: Array
+) -> Array:
+    """The same on arrays."""
+    return singular_vectors.gradient(xp, g_u, g_s, g_vh, u, s, vh)
+
+
 @primitive(
-    vjp(A=lambda g_U, g_S, g_Vh, U, S, Vh: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh)),
+    vjp(A=lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh)),
     spec=_svd_spec,
     name="linalg.svd",
     outputs=("U", "S", "Vh"),
