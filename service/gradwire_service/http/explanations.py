@@ -239,8 +239,8 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Send it to another server, or wait as long as the header Retry-After says.",
     ),
     "storage_unavailable": Explanation(
-        "The change couldn't be written where sessions are kept. The session is as before; if it was "
-        "to be deleted, the detail may say that it is closed all the same.",
+        "The change couldn't be written where sessions are kept. The session is as before; if it "
+        "was to be deleted, the detail may say that it is closed all the same.",
         "The server's database is restarted.",
         "Wait as long as the header Retry-After says.",
     ),
