@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator
 
@@ -173,6 +174,9 @@ def test_metrics(serve: Callable[..., Running]) -> None:
     text = server.client.get("/metrics").text
     assert "gradwire_plans_total 1.0" in text
     assert "gradwire_planned_total 3.0" in text
+    assert "gradwire_unplanned_total 2.0" in text
+    for name in ("gradwire_traces", "gradwire_plan_seconds"):
+        assert float(re.search(rf"^{name}_total (.*)$", text, re.MULTILINE)[1]) > 0
 
 
 @pytest.mark.parametrize("code", CODES)

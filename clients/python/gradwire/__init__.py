@@ -63,6 +63,7 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire import testing as testing
     from gradwire import utils as utils
     from gradwire._typed.functions import *  # noqa: F403
+    from gradwire.compiled import compile as compile
     from gradwire.control import cond as cond
     from gradwire.control import scan as scan
     from gradwire.control import while_loop as while_loop
@@ -89,6 +90,8 @@ def _found(name: str) -> Any:
         return import_module(f"gradwire.{name}")
     if name in _SAVING:
         return getattr(import_module("gradwire.saving"), name)
+    if name == "compile":
+        return import_module("gradwire.compiled").compile
     if name in _CONTROL:
         return getattr(import_module("gradwire.control"), name)
     if name == "__version__":
@@ -103,4 +106,4 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), *_LATER, *_SAVING, *_CONTROL})
+    return sorted({*globals(), *_names(), *_LATER, *_SAVING, *_CONTROL, "compile"})

@@ -71,7 +71,7 @@ def scan(
         found = combine_fn(carry, x)
         if not isinstance(found, tuple) or len(found) != 2:
             raise _wrong(f"scan: combine_fn gives {type(found).__name__}", "give (carry, y)")
-        return _each_once(found)
+        return each_once(found)
 
     traced = trace(_named(function, combine_fn), (init, xs), session, enter)
     _need_carries("scan", "combine_fn", init, traced.structure[0], traced.outputs)
@@ -109,7 +109,7 @@ def while_loop(
 
     def body(*given: Any) -> Any:
         found = body_fn(*given)
-        return _each_once(found if isinstance(found, tuple) else (found,))
+        return each_once(found if isinstance(found, tuple) else (found,))
 
     both = [_traced(cond_fn, carried, session), _traced(_named(body, body_fn), carried, session)]
     _need_carries("while_loop", "body_fn", carried, both[1].structure, both[1].outputs)
@@ -153,12 +153,12 @@ def _traced(function: Function, args: Sequence[Any], session: Any) -> Traced:
         return inside.enter(_inside(session, tensor), tensor.shape)
 
     def once(*given: Any) -> Any:
-        return _each_once(function(*given))
+        return each_once(function(*given))
 
     return trace(_named(once, function), args, session, enter)
 
 
-def _each_once(found: Any) -> Any:
+def each_once(found: Any) -> Any:
     """Results of which no two are the same tensor, nor anything but tensors of their own."""
     met: set[int] = set()
     parts: list[Tensor] = []
@@ -244,4 +244,4 @@ def _wrong(detail: str, hint: str, code: str = "invalid_argument") -> GradwireEr
     return error(code, detail, hint)
 
 
-__all__ = ["cond", "scan", "while_loop"]
+__all__ = ["cond", "each_once", "scan", "while_loop"]

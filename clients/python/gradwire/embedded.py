@@ -155,8 +155,14 @@ class Embedded:
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program in the body, in one call; for replies without arrays."""
-        request = read(TRANSFORMS[name].inline, body)
-        program: Any = getattr(request, "program", None)
+        given: Any = body.get("program")
+        if isinstance(given, str):
+            body = {key: value for key, value in body.items() if key != "program"}
+            request: Any = read(TRANSFORMS[name].stored, body)
+            program: Any = _host().programs.find(given)
+        else:
+            request = read(TRANSFORMS[name].inline, body)
+            program = getattr(request, "program", None)
         with _own_state():
             found: Any = _host().once.apply(name, program, request)
         return found  # type: ignore[no-any-return]

@@ -95,7 +95,11 @@ class Http:
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program in the body, in one call; for replies without arrays."""
-        return self._send("POST", f"/v1/{name}", json=body).json()  # type: ignore[no-any-return]
+        path = f"/v1/{name}"
+        if isinstance(body.get("program"), str):
+            path = f"/v1/programs/{body['program']}/{name}"
+            body = {key: value for key, value in body.items() if key != "program"}
+        return self._send("POST", path, json=body).json()  # type: ignore[no-any-return]
 
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""

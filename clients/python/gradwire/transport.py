@@ -57,7 +57,10 @@ class Transport(Protocol):
         """The id of a program that the host knows from now on."""
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """A transform of a program in the body, in one call; for replies without arrays."""
+        """A transform of a program in the body, in one call; for replies without arrays.
+
+        The program itself, or the id of one that the host knows.
+        """
 
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local, using
@@ -46,11 +48,19 @@ def apart(meter: Any) -> using:
     )  # fmt: skip
 
 
+class Counts:
+    """What was done for all bodies of the process: traces, look-ups that needed none, seconds."""
+
+    traces = hits = plans = 0
+    seconds = 0.0
+
+
 class Known:
     """A body for arguments of these specs.
 
     outputs: the specs of what it gives, None where only a run can say. draws: whether it may draw
-    random numbers; writes: whether to its arguments. runs: how many steps it was run so far.
+    random numbers; writes: whether to its arguments. runs: how many steps it was run so far;
+    seconds: what looking at it and planning it took.
     """
 
     def __init__(self, body: Program, specs: Sequence[Spec]) -> None:
@@ -60,7 +70,25 @@ class Known:
         self.runs = 0
         self._graph: Graph | None = None
         self._plan: Plan | None = None
-        self._look()
+        self.seconds = 0.0
+        with self._timed():
+            Counts.traces += 1
+            self._look()
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - began
+            self.seconds += spent
+            Counts.seconds += spent
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan already."""
+        return self._plan is not None
 
     def _look(self) -> None:
         """Run the body on symbols. What is wrong with it for these specs is raised."""
@@ -89,7 +117,9 @@ class Known:
     def plan(self) -> Plan | None:
         """Its plan, if there can be one."""
         if self._plan is None and self._graph is not None:
-            self._plan = Plan(simplified(self._graph))
+            with self._timed():
+                self._plan = Plan(simplified(self._graph))
+            Counts.plans += 1
             self._graph = None
         return self._plan
 
@@ -122,6 +152,7 @@ def known(body: Program, values: Sequence[Any]) -> Known:
         found = _known.get(key)
         if found is not None:
             _known.move_to_end(key)
+            Counts.hits += 1
             return found
     found = Known(body, specs)
     with _lock:
@@ -131,6 +162,33 @@ def known(body: Program, values: Sequence[Any]) -> Known:
     return found
 
 
+class Figures(NamedTuple):
+    """Plans that there are of a body, steps that were run, and the seconds that plans took."""
+
+    made: int
+    runs: int
+    seconds: float
+
+
+def figures(body: Program) -> Figures:
+    """Those of a body, its way back and what transforms make of it included."""
+    with _lock:
+        found = [entry for key, entry in _known.items() if body in _around(key[0])]
+    return Figures(
+        sum(entry.has_plan for entry in found),
+        sum(entry.runs for entry in found),
+        sum(entry.seconds for entry in found),
+    )
+
+
+def _around(body: Any) -> Iterator[Any]:
+    """A body, and what it was made of."""
+    while body is not None:
+        yield body
+        loop = getattr(body, "loop", None)
+        body = getattr(body, "body", None) if loop is None else loop.body
+
+
 def planned(found: Known, times: int) -> Plan | None:
     """The plan of what is run so many times more, where it is worth it."""
     found.runs += times
@@ -138,4 +196,4 @@ def planned(found: Known, times: int) -> Plan | None:
     return None if plan is None or plan.kept > _CONSTANTS else plan
 
 
-__all__ = ["Clock", "Known", "apart", "known", "need_values", "planned"]
+__all__ = ["Clock", "Counts", "Known", "apart", "figures", "known", "need_values", "planned"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradwire_engine.call import ADDRESSABLE
+from gradwire_engine.control.known import figures
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import using
 from gradwire_engine.plan import Graph, UntraceableError, trace
@@ -15,6 +16,7 @@ from gradwire_engine.plan.passes import without_dead
 from gradwire_engine.spec import DTYPES, Spec
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.elements import is_shape
+from gradwire_service.host.inside import Inside
 from gradwire_service.host.programs import Program
 from gradwire_service.host.protocol.transforms import InputSpec
 from gradwire_service.host.reply import Reply
@@ -48,6 +50,7 @@ def forecast(program: Program, given: Mapping[str, InputSpec], meter: Meter) -> 
         "bytes_moved": sum(map(moved, graph.lines)),
         "peak_bytes": peak(graph, specs),
         "regions": list(map(_region, graph.lines)),
+        "planned": figures(Inside(program))._asdict(),
     }
 
 

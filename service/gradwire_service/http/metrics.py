@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradwire_engine.control.known import Counts
+
 if TYPE_CHECKING:
     from gradwire_service.http.service import Service
     from gradwire_service.http.tenant import Tenant
@@ -33,10 +35,13 @@ class Metrics:
 
 
 class Exposition:
-    """What is shown to Prometheus: of these tenants, and of these counts."""
+    """What is shown to Prometheus: of these tenants, of these counts, and if `whole` of loops.
 
-    def __init__(self, tenants: Sequence[Tenant], counted: Sequence[Metrics]) -> None:
-        self._tenants, self._counted = tenants, counted
+    Plans of loops and of planned calls are the process's, whoever runs them.
+    """
+
+    def __init__(self, tenants: Sequence[Tenant], counted: Sequence[Metrics], whole: bool) -> None:
+        self._tenants, self._counted, self._whole = tenants, counted, whole
 
     def collect(self) -> Iterator[Any]:
         """All metrics, as prometheus_client's families."""
@@ -66,6 +71,24 @@ class Exposition:
         )
         yield CounterMetricFamily(
             "gradwire_planned", "Programs answered by a plan.", value=sum(p.answered for p in plans)
+        )
+        yield CounterMetricFamily(
+            "gradwire_unplanned", "Programs that ran op by op.", value=sum(p.slow for p in plans)
+        )
+        yield CounterMetricFamily(
+            "gradwire_traces",
+            "Programs and bodies of loops that were traced to plan them.",
+            value=sum(p.traced for p in plans) + Counts.traces * self._whole,
+        )
+        yield CounterMetricFamily(
+            "gradwire_trace_hits",
+            "Loops and planned calls that needed no trace of their body.",
+            value=Counts.hits * self._whole,
+        )
+        yield CounterMetricFamily(
+            "gradwire_plan_seconds",
+            "Seconds that tracing and planning took.",
+            value=sum(p.seconds for p in plans) + Counts.seconds * self._whole,
         )
         yield GaugeMetricFamily(
             "gradwire_sessions",
@@ -124,7 +147,7 @@ def exposition(service: Service, tenant: Tenant) -> tuple[bytes, str]:
     from prometheus_client.registry import Collector
 
     tenants = list(service.tenants) if tenant.whole else [tenant]
-    shown = Exposition(tenants, [tenant.metrics for tenant in tenants])
+    shown = Exposition(tenants, [tenant.metrics for tenant in tenants], tenant.whole)
 
     class Now(Collector):
         def collect(self) -> Iterator[Any]:

@@ -137,6 +137,14 @@ class RegionReply(Part):
     bytes_moved: int = Field(description="Bytes that it reads and writes.", examples=[24])
 
 
+class PlannedReply(Part):
+    """What the program was planned for: calls with `planned`, and loops that it is the body of."""
+
+    made: int = Field(description="Plans that there are of it.", examples=[2])
+    runs: int = Field(description="Steps that it was run, forward and back.", examples=[20000])
+    seconds: float = Field(description="Seconds that making plans took.", examples=[0.004])
+
+
 class PlanReply(Part):
     """What a program will take, by shapes alone."""
 
@@ -164,6 +172,10 @@ class PlanReply(Part):
             ]
         ],
     )  # fmt: skip
+    planned: PlannedReply = Field(
+        description="What it was planned for before.",
+        examples=[{"made": 0, "runs": 0, "seconds": 0.0}],
+    )
 
 
 _WORST: dict[str, Any] = {

@@ -8,6 +8,7 @@ whatever fails, goes the long way again, which says what is wrong.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -90,13 +91,15 @@ class Known:
 class Plans:
     """What was planned, by program and specs; what was used least lately goes.
 
-    ledger: what plans take is counted there. nbytes: how much that is.
+    ledger: what plans take is counted there. nbytes: how much that is. traced: how often a plan was
+    looked for, seconds: how long that took, slow: programs that went the long way.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._known: OrderedDict[Any, Known] = OrderedDict()
         self._ledger = ledger
-        self.made = self.answered = self.nbytes = 0
+        self.made = self.answered = self.nbytes = self.traced = self.slow = 0
+        self.seconds = 0.0
         self._lock = threading.Lock()  # requests run on several threads
 
     def ready(self, key: object) -> Known | None:
@@ -131,6 +134,7 @@ class Plans:
         """A program went well the long way; once it has often enough it gets its plan."""
         specs = specs_of(vectors)
         with self._lock:
+            self.slow += 1
             known = self._entry(key, owner)
             case = self._case(known, specs_of(inputs), dtypes)
             seen = case.found.get(specs, 0)
@@ -139,8 +143,11 @@ class Plans:
             case.found[specs] = seen + 1
         if seen + 1 < _OFTEN:
             return
+        began = time.perf_counter()
         made = make()
         with self._lock:
+            self.traced += 1
+            self.seconds += time.perf_counter() - began
             if self._known.get(key) is not known or known.cases.get(specs_of(inputs)) is not case:
                 return  # gone while the plan was made
             if isinstance(case.found.get(specs), Planned):

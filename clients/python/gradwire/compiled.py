@@ -1,0 +1,206 @@
+"""compile: a function that is written down once for each kind of arguments, and runs by its plan.
+
+What is written down is a program on the host. Later calls send its id and its tensors, and run none
+of the function's Python.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+from gradwire import called
+from gradwire.asking import session_of
+from gradwire.called import Wanted
+from gradwire.control import each_once
+from gradwire.explained import Explanation, described
+from gradwire.tensor import Tensor
+from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
+from gradwire.watched import Seen, changed, watched
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
+
+KEPT = 64
+"""Kinds of arguments that are known at a time."""
+
+
+class Kind(NamedTuple):
+    """What has to be the same for a program to serve again, by what it is called in reports."""
+
+    session: int
+    modes: tuple[Any, ...]
+    tensors: tuple[str, ...]
+    static: Any
+
+
+class Variant:
+    """The function for one kind of arguments. traced: None where it runs as Python, and why."""
+
+    def __init__(self, traced: Traced | None, seen: Seen, why: str, seconds: float) -> None:
+        self.traced, self.seen, self.why, self.seconds = traced, seen, why, seconds
+        self.calls = 0
+
+    def run(self, args: Sequence[Tensor]) -> Any:
+        """Record a call on these tensors."""
+        traced = self.traced
+        assert traced is not None
+        again = copy(traced)
+        again.args = [*args, *traced.args[len(args) :]]
+        places = {name: place for place, (name, _) in enumerate(traced.trace.inputs)}
+        parts = [
+            again.args[places[o._name]]
+            if o._name in places
+            else Wanted(o.shape, o.dtype, "CallBackward" if o.requires_grad else None)
+            for o in traced.outputs
+        ]
+        if all(isinstance(part, Tensor) for part in parts):
+            return again.restored(parts)
+        return again.restored(called.record({"call": traced.id}, again, parts, planned=True))
+
+
+class Compiled:
+    """A function that runs by programs; attributes are the function's own."""
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
+        self._function, self._fullgraph = function, fullgraph
+        self._variants: OrderedDict[Kind, Variant] = OrderedDict()
+        self.retraces: list[str] = []
+        self.hits = 0
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__doc__ = getattr(function, "__doc__", None)
+        self.__wrapped__ = function
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if innermost() is not None:  # it becomes a part of what is being written down
+            return self._function(*args, **kwargs)
+        tensors: list[Tensor] = []
+        structure = taken_apart((args, kwargs), tensors.append)
+        variant, known = self._variant(structure, tensors)
+        self.hits += known
+        variant.calls += 1
+        if variant.traced is None:
+            return self._function(*args, **kwargs)
+        return variant.run(tensors)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What a call with these arguments runs, what it takes, and why there were traces so far.
+
+        The function is written down if it wasn't yet; nothing is run.
+        """
+        tensors: list[Tensor] = []
+        structure = taken_apart((args, kwargs), tensors.append)
+        variant, _ = self._variant(structure, tensors)
+        return described(self.__name__, variant, tensors, self.retraces, self.hits)
+
+    def _variant(self, structure: Any, tensors: Sequence[Tensor]) -> tuple[Variant, bool]:
+        session = session_of([list(tensors)], {})
+        state = local.state
+        modes = (state.grad, state.inference, state.default_dtype)
+        kind = Kind(id(session), modes, _tensors(tensors), _fixed(structure))
+        found, now = self._variants.get(kind), watched(self._function)
+        stale = None if found is None else changed(found.seen, now)
+        if found is not None and stale is None:
+            self._variants.move_to_end(kind)
+            return found, True
+        self.retraces.append(self._reason(kind, stale))
+        made = self._variants[kind] = self._written(structure, tensors, session, now)
+        if len(self._variants) > KEPT:
+            self._variants.popitem(last=False)
+        return made, False
+
+    def _written(
+        self, structure: Any, tensors: Sequence[Tensor], session: Any, seen: Seen
+    ) -> Variant:
+        began = time.perf_counter()
+
+        def once(*given: Any) -> Any:
+            args, kwargs = restored(structure, iter(given))
+            return each_once(self._function(*args, **kwargs))
+
+        once.__name__ = self.__name__
+
+        def enter(inside: Trace, tensor: Tensor) -> Tensor:
+            return inside.enter(tensor, tensor.shape)
+
+        try:
+            traced = trace(once, tensors, session, enter)
+        except GradwireError as problem:
+            if problem.code != "untraceable" or self._fullgraph:
+                raise
+            return Variant(None, seen, str(problem.detail), time.perf_counter() - began)
+        why = "it writes to tensors from outside" if _writes(traced) else ""
+        spent = time.perf_counter() - began
+        return Variant(None if why else traced, seen, why, spent)
+
+    def _reason(self, kind: Kind, stale: str | None) -> str:
+        """Why the function is written down now."""
+        if stale is not None:
+            return f"{stale} is not what it was"
+        if not self._variants:
+            return "first call"
+        last = next(reversed(self._variants))
+        if kind.session != last.session:
+            return "another session"
+        if kind.modes != last.modes:
+            return "another grad mode or default dtype"
+        if kind.tensors != last.tensors:
+            pairs = zip(last.tensors, kind.tensors, strict=False)
+            for place, (old, new) in enumerate(pairs):
+                if old != new:
+                    return f"tensor {place} was {old}, and is {new}"
+            return f"{len(last.tensors)} tensors before, {len(kind.tensors)} now"
+        return "another static argument"
+
+
+def _tensors(tensors: Sequence[Tensor]) -> tuple[str, ...]:
+    """Each tensor as far as a program depends on it."""
+    met: dict[int, int] = {}
+    found = []
+    for place, tensor in enumerate(tensors):
+        first = met.setdefault(id(tensor), place)
+        said = f"{tensor.dtype.name}{list(tensor.shape)}"
+        said += " that requires grad" if tensor.requires_grad else ""
+        found.append(said if first == place else f"the same as tensor {first}")
+    return tuple(found)
+
+
+def _fixed(value: Any) -> Any:
+    """A structure as a key: what can't be hashed counts by who it is."""
+    if isinstance(value, dict):
+        return (dict, tuple([(key, _fixed(item)) for key, item in value.items()]))
+    if isinstance(value, list | tuple):
+        return (type(value), tuple([_fixed(item) for item in value]))
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value), id(value))
+    return (type(value), repr(value) if type(value) in (float, complex) else value)
+
+
+def _writes(traced: Traced) -> bool:
+    """Whether it writes to what was handed in."""
+    return any(inside._version for inside in traced.inside.values())
+
+
+def compile(
+    model: Callable[..., Any] | None = None, *, fullgraph: bool = False, disable: bool = False
+) -> Any:
+    """A function, or a module, that is written down as a program and runs by that.
+
+    It is called once for each kind of arguments: shapes, dtypes, requires_grad, whatever is no
+    tensor; and again when what it looks up outside has changed. A function that looks at values, or
+    writes to tensors from outside, runs as Python; with `fullgraph` the former is an error. Also a
+    decorator. `explain(*args)` of the result says what a call runs, and why there were traces.
+    """
+    if model is None:
+        return lambda function: compile(function, fullgraph=fullgraph, disable=disable)
+    return model if disable else Compiled(model, fullgraph)
+
+
+__all__ = ["Compiled", "compile"]

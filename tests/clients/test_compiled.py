@@ -1,0 +1,173 @@
+"""compile: the function's own results, without its Python, and a report of when that ran."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+import gradwire as torch
+from gradwire import nn
+from gradwire.session import Session
+
+SCALE = 2.0
+
+
+def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
+    """The same numbers to rounding."""
+    np.testing.assert_allclose(
+        found.detach().numpy(), wanted.detach().numpy(), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_it_gives_what_the_function_does(session: Session) -> None:
+    """Op by op at first, by plans then; values and gradients of first and second order."""
+    w = torch.tensor([[0.5, 0.1], [0.2, -0.3]], requires_grad=True)
+    ran = deque()  # whose elements are not watched, as a list's are
+
+    def function(x, power=2, **named):
+        ran.append(x.shape)
+        h = torch.tanh(x @ w)
+        return {"h": h, "again": h, "power": power, "loss": (h**power).sum() * named["by"], "x": x}
+
+    compiled = torch.compile(function)
+    x = torch.linspace(-1, 1, 6).reshape(3, 2)
+    for _ in range(12):
+        found, wanted = compiled(x, by=3), function(x, by=3)
+        assert found["x"] is x
+        assert found["power"] == 2
+        close(found["h"], wanted["h"])
+        close(found["again"], wanted["again"])
+        slopes = [torch.autograd.grad(f["loss"], w, create_graph=True)[0] for f in (found, wanted)]
+        close(*slopes)
+        close(*[torch.autograd.grad((s**2).sum(), w)[0] for s in slopes])
+    assert len(ran) == 13
+
+
+def test_when_and_why_it_is_written_down(session: Session) -> None:
+    runs = deque()
+
+    @torch.compile
+    def function(x, n=1):
+        runs.append(n)
+        return x * n
+
+    x = torch.ones(3)
+    for _ in range(3):
+        function(x)
+    function(torch.ones(4))
+    function(torch.ones(3, dtype=torch.float64))
+    function(x, 2)
+    function(x, 2.0)
+    with torch.no_grad():
+        function(x)
+    function(x.clone().requires_grad_())
+    function(x)
+    assert list(runs) == [1, 1, 1, 2, 2.0, 1, 1]
+    assert function.hits == 3
+    assert function.retraces == [
+        "first call",
+        "tensor 0 was float32[3], and is float32[4]",
+        "tensor 0 was float32[4], and is float64[3]",
+        "tensor 0 was float64[3], and is float32[3]",
+        "another static argument",
+        "another grad mode or default dtype",
+        "another grad mode or default dtype",
+    ]
+
+
+def test_what_it_looks_up_outside_may_change(session: Session, monkeypatch) -> None:
+    factor, settings = torch.tensor(3.0), {"shift": 1.0}
+
+    def helped(x):
+        return x * SCALE
+
+    def function(x):
+        return helped(x) * factor + settings["shift"]
+
+    compiled, x = torch.compile(function), torch.ones(2)
+    assert compiled(x).tolist() == [7.0, 7.0]
+    monkeypatch.setitem(globals(), "SCALE", 4.0)
+    assert compiled(x).tolist() == [13.0, 13.0]
+    settings["shift"] = 0.0
+    assert compiled(x).tolist() == [12.0, 12.0]
+    factor = torch.tensor(1.0)
+    assert compiled(x).tolist() == [4.0, 4.0]
+    assert [why.split(" is not")[0].split(", ")[-1] for why in compiled.retraces] == [
+        "first call", "global SCALE", "shift", "closure factor",
+    ]  # fmt: skip
+    factor.add_(1)  # the same tensor, with other elements
+    assert compiled(x).tolist() == [8.0, 8.0]
+    assert len(compiled.retraces) == 4
+
+
+def test_a_module_learns(session: Session) -> None:
+    models = [nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1)) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    compiled = torch.compile(models[0])
+    x, y = torch.linspace(-1, 1, 8).reshape(4, 2), torch.tensor([[1.0], [0.0], [0.5], [-1.0]])
+    for run, model in ((compiled, models[0]), (models[1], models[1])):
+        step = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(12):
+            step.zero_grad()
+            ((run(x) - y) ** 2).mean().backward()
+            step.step()
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        close(a, b)
+    assert compiled.retraces == ["first call"]
+    assert list(compiled.state_dict()) == list(models[0].state_dict())
+    models[0].eval()
+    compiled(x)
+    assert "attribute training" in compiled.retraces[-1]
+
+
+def test_within_transforms_it_is_a_part(session: Session) -> None:
+    compiled, x = torch.compile(lambda x: (x**3).sum()), torch.tensor([1.0, 2.0])
+    close(torch.func.grad(compiled)(x), 3 * x**2)
+    close(torch.func.hessian(compiled)(x), torch.diag(6 * x))
+    assert compiled.retraces == []
+
+
+def test_random_numbers_stay_random(session: Session) -> None:
+    compiled = torch.compile(lambda x: x + torch.rand_like(x))
+    first, second = compiled(torch.zeros(8)), compiled(torch.zeros(8))
+    assert first.tolist() != second.tolist()
+
+
+def test_explain(session: Session) -> None:
+    compiled = torch.compile(lambda x: torch.tanh(x) * 2)
+    x = torch.ones(5)
+    found = compiled.explain(x)
+    assert found.program is not None
+    assert found.plan["outputs"] and found.plan["flops"] == 10
+    assert [region["ops"] for region in found.plan["regions"]] == [["tanh"], ["mul"]]
+    assert found.planned["runs"] == 0
+    for _ in range(10):
+        compiled(x)
+    x.tolist(), compiled(x).tolist()
+    found = compiled.explain(x)
+    assert found.hits == 11
+    assert found.planned["made"] == 1
+    assert found.planned["runs"] == 11
+    assert found.planned["seconds"] > 0
+    assert "11 calls needed no trace; 1 traces:\n  first call" in str(found)
+
+
+def test_what_can_not_be_written_down_runs_as_python_or_is_refused(door, session: Session) -> None:
+    def looks(x):
+        return x * 2 if x.sum() > 0 else x
+
+    def writes(x):
+        x.add_(1)
+        return x * 2
+
+    for function in (looks, writes):
+        compiled = torch.compile(function)
+        assert compiled(torch.ones(2)).tolist() == function(torch.ones(2)).tolist()
+        found = compiled.explain(torch.ones(2))
+        assert found.program is None
+        assert "runs as Python" in str(found)
+    with pytest.raises(RuntimeError, match="looks at"):
+        torch.compile(looks, fullgraph=True)(torch.ones(2))
+    assert torch.compile(looks, disable=True) is looks
