@@ -6,6 +6,7 @@ storage. So undoing is swapping back, and a fork or a reply in flight keeps what
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -303,13 +304,11 @@ class Tensor:
 
     def reform_edge(self, spec: Spec) -> None:
         """The leaf gets another form: gradients have it too, if no graph leads here as yet."""
-        edge = self._edge
-        if type(edge) is AccumulateGrad:
-            known = (
-                4 if _FROZEN.get(self) is edge else 3
-            )  # here, the slot, the call; what is frozen
-            if sys.getrefcount(edge) <= known:
-                assign(edge, "spec", spec)
+        if type(self._edge) is not AccumulateGrad or self._edge.spec == spec:
+            return
+        known = 3 if _FROZEN.get(self) is self._edge else 2  # the slot, the call; what is frozen
+        if sys.getrefcount(self._edge) <= known or not _led_to(self._edge):
+            assign(self._edge, "spec", spec)
 
     def _made_by(self) -> str:
         node = self.grad_fn
@@ -383,6 +382,15 @@ class Tensor:
 
 _FROZEN: WeakKeyDictionary[Tensor, Edge] = WeakKeyDictionary()
 """Edges of leaves that don't require grad now: older graphs lead to them, and hooks hang there."""
+
+
+def _led_to(edge: AccumulateGrad) -> bool:
+    """Whether a graph leads to a leaf's edge: its nodes' edges are tuples, as logged changes are.
+
+    A logged change is (owner, name, old value), see journal.py.
+    """
+    tuples = [r for r in gc.get_referrers(edge) if isinstance(r, tuple)]
+    return any(len(r) != 3 or type(r[1]) is not str for r in tuples)
 
 
 def _retain(node: Node, edge: Edge, tensor: Tensor) -> None:

@@ -101,3 +101,21 @@ def gradients_lie_as_their_leaves(torch, see):
                 flat = x.grad.detach().ravel()
                 flat.zero_()
                 see(zeroed=x.grad)
+
+
+def another_form_in_no_grad(torch, see):
+    for hook in (False, True):
+        x = draw(torch, 2, 3, requires_grad=True)
+        if hook:
+            x.register_hook(lambda g: g * 2)
+        with torch.no_grad():
+            x.t_()
+        (x * draw(torch, 3, 2, seed=1)).sum().backward()
+        see(turned=x)
+    x = draw(torch, 2, 3).requires_grad_()
+    with torch.no_grad():
+        x.unsqueeze_(0)
+        x.squeeze_(0)
+        x.transpose_(0, 1)
+    (x * draw(torch, 3, 2, seed=1)).sum().backward(create_graph=True)
+    see(several=x)
