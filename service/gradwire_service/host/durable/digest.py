@@ -16,6 +16,8 @@ from gradwire_service.host.reply import TensorReply
 from gradwire_service.host.safetensors import raw
 
 _LEAST = 1e-300
+_BLOCK = 2**14
+"""Elements that are in a processor's cache together, as float64."""
 
 
 class Digest(NamedTuple):
@@ -80,17 +82,22 @@ def _precision(array: Array) -> float | None:
 
 
 def _add(found: list[float], array: Array) -> None:
+    flat = np.ascontiguousarray(array).reshape(-1)
     wide = np.complex128 if array.dtype.kind == "c" else np.float64
-    parts = np.ascontiguousarray(array).reshape(-1).astype(wide).view(np.float64)
+    for start in range(0, flat.size, _BLOCK):
+        _add_block(found, flat[start : start + _BLOCK].astype(wide).view(np.float64))
+
+
+def _add_block(found: list[float], parts: Array) -> None:
     with np.errstate(all="ignore"):
         total, size = float(parts.sum()), float(np.abs(parts).sum())
         if not isfinite(size):
             finite = parts[np.isfinite(parts)]
             found[3] += parts.size - finite.size
             total, size = float(finite.sum()), float(np.abs(finite).sum())
-    if isfinite(size):
+    if isfinite(size) and isfinite(found[2] + size):
         found[1] += total
-        found[2] = min(found[2] + size, float_info.max)
+        found[2] += size
     else:
         found[2] = float_info.max
 
