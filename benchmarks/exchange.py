@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import cycle
@@ -10,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.messages import QUESTIONS
-from benchmarks.plain_http import Connection
+from benchmarks.plain_http import Connection, post
+from benchmarks.plain_stream import Stream
 from benchmarks.servers import (
     Server,
     bare_command,
@@ -34,17 +36,32 @@ _SEVERAL, _FEW = 1000, 1000
 """How many questions a client has, where they are of few numbers."""
 
 
-def client(question: str, count: int, port: int) -> Callable[[], object]:
+def client(question: str, count: int, port: int) -> Callable[[], bytes]:
     """A connection that asks the question at other numbers at each call; one answer is checked.
 
     So many that no server gets by with remembering what it was asked; large ones are one.
     """
     several = _SEVERAL if count <= _FEW else 1
     asked = [QUESTIONS[question](count, seed) for seed in range(several)]
-    connection = Connection(port)
-    asked[0].check(connection.exchange(asked[0].request)[1])
+    exchange = _streamed(port) if question == STREAMED else _posted(port)
+    asked[0].check(exchange(asked[0].request))
     requests = cycle([one.request for one in asked])
-    return lambda: connection.exchange(next(requests))
+    return lambda: exchange(next(requests))
+
+
+STREAMED = "gradwire_stream"
+"""The question that goes over a stream; the others are posted."""
+
+
+def _posted(port: int) -> Callable[[bytes], bytes]:
+    connection = Connection(port)
+    return lambda request: connection.exchange(request)[1]
+
+
+def _streamed(port: int) -> Callable[[bytes], bytes]:
+    """Messages of a stream of a new session."""
+    session = json.loads(_posted(port)(post("/v1/sessions", b"{}")))["id"]
+    return Stream(port, f"/v1/sessions/{session}/stream").exchange
 
 
 def server_core() -> int:
@@ -80,7 +97,7 @@ def sides(questions: Sequence[str], count: int) -> Iterator[dict[str, Side]]:
         for question in questions:
             name = question.partition("_")[0]
             server = stack.enter_context(served(name, answer if name == "bare" else None))
-            if name == "gradwire":
+            if name == "gradwire" and question != STREAMED:
                 answer = _answer(server.port, question, count)
             found[question] = client_side(
                 "benchmarks.exchange:client",

@@ -11,6 +11,7 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from benchmarks.plain_http import post
+from benchmarks.plain_stream import frame
 
 JSON = "application/json"
 SAFETENSORS = "application/x-safetensors"
@@ -57,6 +58,19 @@ def gradwire_binary(count: int, seed: int = 0) -> Question:
     body = save({"x": x}, {"request": json.dumps(request)})
     sent = post("/v1/value_and_grad", body, SAFETENSORS, accept=SAFETENSORS)
     return Question(sent, 2 * x, "gradwire_binary")
+
+
+def gradwire_stream(count: int, seed: int = 0) -> Question:
+    """The same as a message of a stream: steps in a session, JSON both ways."""
+    x = numbers(count, seed)
+    steps = [
+        {"tensor": "x", "value": x.tolist(), "requires_grad": True},
+        {"op": "mul", "args": ["x", "x"], "out": "xx"},
+        {"op": "sum", "args": ["xx"], "out": "y"},
+        {"grad": {"outputs": ["y"], "inputs": ["x"]}, "out": ["g"]},
+    ]
+    message = {"id": seed, "steps": steps, "return": ["y", "g"]}
+    return Question(frame(_json(message)), 2 * x, "gradwire_stream")
 
 
 def bare(count: int, seed: int = 0) -> Question:
@@ -136,6 +150,10 @@ def _read_gradwire(body: bytes) -> Any:
     return json.loads(body)["grads"]["x"]["data"]
 
 
+def _read_gradwire_stream(body: bytes) -> Any:
+    return json.loads(body)["values"]["g"]["data"]
+
+
 def _read_gradwire_binary(body: bytes) -> Any:
     length = int.from_bytes(body[:8], "little")
     response = json.loads(json.loads(body[8 : 8 + length])["__metadata__"]["response"])
@@ -156,12 +174,14 @@ def _read_umbridge(body: bytes) -> Any:
 READERS = {
     "gradwire": _read_gradwire,
     "gradwire_binary": _read_gradwire_binary,
+    "gradwire_stream": _read_gradwire_stream,
     "tesseract": _read_tesseract,
     "umbridge": _read_umbridge,
 }
 QUESTIONS = {
     "gradwire": gradwire,
     "gradwire_binary": gradwire_binary,
+    "gradwire_stream": gradwire_stream,
     "bare": bare,
     "bare_binary": bare_binary,
     "tesseract": tesseract,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import socket
+import time
+from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -13,13 +16,14 @@ import pytest
 from benchmarks import machine, report
 from benchmarks.__main__ import CASES, QUICK, main, measure
 from benchmarks.cases.planned import planned
-from benchmarks.exchange import client_side, served
+from benchmarks.exchange import STREAMED, client_side, served
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
 from benchmarks.libraries import LIBRARIES
 from benchmarks.messages import QUESTIONS, WrongAnswerError, gradwire
 from benchmarks.op_kinds import KINDS
 from benchmarks.plain_http import Connection, get, post
+from benchmarks.plain_stream import Stream
 from benchmarks.servers import RIVALS, running
 from benchmarks.side import Side, SideFailedError, Worker
 from benchmarks.workloads import WORKLOADS
@@ -176,6 +180,23 @@ def test_the_plain_client_reads_small_and_large_replies() -> None:
             connection.exchange(get("/nowhere"))
         assert server.peak_bytes() > len(body)
         connection.close()
+
+
+def test_the_plain_stream_reads_what_is_asked_and_answers_pings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GRADWIRE_PING_SECONDS", "1")
+    with served("gradwire") as server:
+        with closing(Connection(server.port)) as connection:
+            made = json.loads(connection.exchange(post("/v1/sessions", b"{}"))[1])
+        small, large = (QUESTIONS[STREAMED](count) for count in (3, 50_000))
+        with closing(Stream(server.port, f"/v1/sessions/{made['id']}/stream")) as stream:
+            for _ in range(3):
+                small.check(stream.exchange(small.request))
+                large.check(stream.exchange(large.request))
+                time.sleep(1.5)  # a ping comes in between, in most rounds
+    with served("bare") as server, pytest.raises(RuntimeError, match="40"):
+        Stream(server.port, "/nowhere")
 
 
 def test_a_wrong_answer_is_not_measured() -> None:

@@ -1,10 +1,10 @@
-"""A gradient of three numbers over REST, against the bare route and the rivals."""
+"""A gradient of three numbers over REST and a stream, against the bare route and the rivals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.exchange import sides
+from benchmarks.exchange import STREAMED, sides
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness
 
@@ -13,19 +13,19 @@ LIMITS = {
     "tesseract": ("Tesseract's VJP", 0.25),
     "umbridge": ("UM-Bridge's Gradient", 1.0),
 }
+_STREAM_LIMIT = 1.0
 
 
 def figures(harness: Harness) -> Sequence[Figure]:
     """A ratio of times for each of the others."""
-    with sides(["gradwire", *LIMITS], 3) as found:
+    with sides(["gradwire", STREAMED, *LIMITS], 3) as found:
         measured = harness.take_turns(found)
-    ours = measured["gradwire"]
-    return [
-        Figure(
-            f"small gradient over REST / {text}",
-            limit,
-            ours.over(measured[other]),
-            f"{duration(ours.seconds)} against {duration(measured[other].seconds)}",
-        )
-        for other, (text, limit) in LIMITS.items()
-    ]
+
+    def figure(ours: str, way: str, other: str, limit: float) -> Figure:
+        one, two = measured[ours], measured[other]
+        name = f"small gradient over {way} / {LIMITS[other][0]}"
+        said = f"{duration(one.seconds)} against {duration(two.seconds)}"
+        return Figure(name, limit, one.over(two), said)
+
+    over_rest = [figure("gradwire", "REST", other, limit) for other, (_, limit) in LIMITS.items()]
+    return [*over_rest, figure(STREAMED, "the stream", "bare", _STREAM_LIMIT)]
