@@ -165,6 +165,22 @@ def test_no_error_ends_the_thread_that_writes(server: Process, point: str) -> No
     assert do(server.client, session, *STEPS).status_code == 200
 
 
+def test_a_snapshot_in_doubt_fits_what_is_written_after_it(tmp_path: Path) -> None:
+    environment = {"GRADWIRE_PARK_SECONDS": "0.3"}
+    with served(tmp_path / "data", faults="", environment=environment) as server:
+        session = made(server.client, seed=1)
+        do(server.client, session, *STEPS)
+        before = dump(server.client, session)
+        server.plan(UNKNOWN)
+        settled(lambda: server.client.get("/v1/sessions").json()["items"][0]["parked"])
+        server.plan("")
+        patched = server.client.patch(f"/v1/sessions/{session}", json={"label": "new"})
+        assert patched.status_code == 200
+        later = again(server, tmp_path)
+    assert dump(later.client, session) == [*before[:2], "new"]
+    later.stop()
+
+
 # callers who hang up
 
 

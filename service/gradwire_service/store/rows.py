@@ -146,8 +146,9 @@ class Entry(NamedTuple):
     """What is written together or not at all.
 
     before: statements that come first. rows: rows to insert. heads: (session, tenant, number) to
-    be known as acknowledged, the number None where the session is gone. undo: statements that take
-    it back, whether it was written or not. files: large bodies that no row names after it.
+    be known as acknowledged, the number None where the session is gone. undo: where it isn't known
+    whether it was written, statements that make that as it is told: mostly they take it back.
+    files: large bodies that no row names after it.
     """
 
     rows: Sequence[tuple[Table, dict[str, Any]]] = ()

@@ -16,7 +16,8 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.store import Entry, Unknown
 
 if TYPE_CHECKING:
-    from gradwire_service.host.durable.keeper import Keeper, Tenant
+    from gradwire_service.host.durable.keeper import Keeper
+    from gradwire_service.host.durable.surroundings import Tenant
     from gradwire_service.host.host import Host
     from gradwire_service.store import Record
     from gradwire_service.store.rows import Buffer
@@ -100,7 +101,7 @@ async def settled(keeper: Keeper, tenant: Tenant, outcome: Outcome[A], reply: En
         if outcome.record is not None:
             await _write(keeper, outcome, outcome.record, reply)
             if log.due(keeper.upkeep.snapshot_changes):
-                keeper.snapshot_soon(tenant, outcome.change.session)
+                keeper.parking.soon(tenant, outcome.change.session)
         return outcome.given()
     finally:
         log.began = None

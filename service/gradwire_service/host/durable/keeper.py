@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.durable import clock, machine
 from gradwire_service.host.durable.log import SessionLog
+from gradwire_service.host.durable.parking import Parking
 from gradwire_service.host.durable.program_writes import ProgramWrites
 from gradwire_service.host.durable.programs import forget_needless, gone, model_of
-from gradwire_service.host.durable.recovery import Recovery, park, snapshot_of
+from gradwire_service.host.durable.recovery import snapshot_of
 from gradwire_service.host.durable.refusals import damaged, refused, unsure_of_end
-from gradwire_service.host.durable.replay import Decode
 from gradwire_service.host.durable.replies import StoredReplies
+from gradwire_service.host.durable.surroundings import Surroundings, Tenant
 from gradwire_service.host.durable.upkeep import Upkeep
-from gradwire_service.host.executor import Executor
 from gradwire_service.host.host import Host
 from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.sessions import Session
@@ -29,36 +29,6 @@ from gradwire_service.store.rows import ProgramRow
 
 _BETWEEN = 60.0
 """Seconds between looks for what nobody needs any more."""
-
-
-class Tenant(Protocol):
-    """Whose sessions they are."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def host(self) -> Host: ...
-    @property
-    def executor(self) -> Executor: ...
-
-
-class Tenants(Protocol):
-    """All of them; one that wasn't here before is made."""
-
-    def __getitem__(self, name: str) -> Tenant: ...
-    def __iter__(self) -> Iterator[Tenant]: ...
-
-
-class Surroundings(NamedTuple):
-    """What a keeper is given: who is served, how bodies are read, and where complaints go.
-
-    nobody: the tenant's name who gets a session of which it can't be read whose it is.
-    """
-
-    tenants: Tenants
-    nobody: str
-    decode: Decode
-    complain: Callable[[GradwireError], None]
 
 
 class New(NamedTuple):
@@ -85,6 +55,7 @@ class Keeper:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._looked = time.monotonic()
         self.programs = ProgramWrites(self)
+        self.parking = Parking(self, around, self._facts)
         clock.now(store.latest())
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -143,22 +114,14 @@ class Keeper:
         session = tenant.host.adopt(found.id, asked, about.get("created"))
         session.durable = log
         log.names = max(found.names, 0) or about.get("names", 0)
-        session.asleep = partial(self._recover, tenant, session)
+        session.asleep = partial(self.parking.recover, tenant, session)
         if found.damaged is not None:
             self._around.complain(damaged(found.id, found.damaged))
-
-    def _recover(self, tenant: Tenant, session: Session) -> None:
-        """Read a session back, in a thread; at once into a snapshot what another machine made."""
-        recovery = Recovery(tenant.host, self._around.decode, self._facts.get)
-        recovery.recover(session, session.durable)
-        if session.durable.foreign and not session.durable.snapping:
-            assert self._loop is not None
-            self._loop.call_soon_threadsafe(self.snapshot_soon, tenant, session)
 
     async def stop(self) -> None:
         """Put all changes into snapshots, so that the next start has nothing to run again."""
         waiting = [
-            self._save(tenant, session, aside=False)
+            self.parking.save(tenant, session, aside=False)
             for tenant in self._around.tenants
             for session in tenant.host.sessions()
             if session.durable is not None and session.durable.since.changes
@@ -239,11 +202,6 @@ class Keeper:
         log.gone = True
         host.delete(session)
 
-    def snapshot_soon(self, tenant: Tenant, session: Session) -> None:
-        """Take a snapshot of a session when its lane is free."""
-        session.durable.snapping = True
-        self.task(self._save(tenant, session, aside=False))
-
     def task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Have something done that goes on where nobody waits for it, until the server's end."""
         task = asyncio.create_task(work)
@@ -251,62 +209,19 @@ class Keeper:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _save(self, tenant: Tenant, session: Session, *, aside: bool) -> None:
-        """A snapshot of what came since the last one; `aside` has memory then let go of it."""
-        log: SessionLog = session.durable
-
-        def work() -> tuple[SessionRow, Entry] | None:
-            if session.closed or session.asleep is not None or not log.since.changes:
-                return None
-            began = time.perf_counter()
-            made = log.snapshot(session, snapshot_of(session))
-            log.cost = time.perf_counter() - began
-            return made
-
-        async def settle(made: tuple[SessionRow, Entry] | None) -> None:
-            if made is not None:
-                await self._replace(log, *made)
-            if aside and not session.closed and session.users == 1 and session.asleep is None:
-                log.names = len(session.tensors)
-                park(session)
-                session.asleep = partial(self._recover, tenant, session)
-
-        try:
-            await tenant.executor.run(session, work, None, settle, wake=False, touch=False)
-        except GradwireError as problem:
-            self._around.complain(problem)  # the log has it all; a later snapshot may go well
-        finally:
-            log.snapping = False
-
-    async def _replace(self, log: SessionLog, row: SessionRow, entry: Entry) -> None:
-        try:
-            await self.commit(entry)
-        except GradwireError as problem:
-            if row.file is not None and not isinstance(problem.__cause__, Unknown):
-                await asyncio.to_thread(self.store.remove, [row.file])
-            raise
-        log.replace(row)
+    def on_loop(self, call: Callable[[], None]) -> None:
+        """Have something called on the event loop, from a thread."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(call)
 
     # what is done now and then
 
     def look(self) -> None:
         """Park the sessions that nobody uses, and forget what nobody needs."""
-        for tenant in self._around.tenants:
-            for session in tenant.host.sessions():
-                if self._idle(session):
-                    session.durable.snapping = True
-                    self.task(self._save(tenant, session, aside=True))
+        self.parking.look(self._around.tenants)
         if time.monotonic() > self._looked + _BETWEEN:
             self._looked = time.monotonic()
             self.task(self.tidy())
-
-    def _idle(self, session: Session) -> bool:
-        log: SessionLog | None = session.durable
-        idle = time.time() - session.last_use > self.upkeep.park_seconds
-        return (
-            log is not None and idle and session.asleep is None and not session.users
-            and not log.snapping
-        )  # fmt: skip
 
     async def tidy(self) -> None:
         """Forget deleted programs and old replies that nobody needs; try removals again."""

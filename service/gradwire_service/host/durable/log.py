@@ -119,7 +119,7 @@ class SessionLog:
             rows: Sequence[tuple[Table, dict[str, Any]]] = ((sessions, row.values()),)
             return row, Entry(rows, (), heads, removed(session.id))
         before = replaced(row, self.number, snapshot=True)
-        return row, Entry((), before, heads, files=self.files)
+        return row, Entry((), before, heads, before, self.files)
 
     def replace(self, row: SessionRow) -> None:
         """The row is written."""

@@ -11,7 +11,8 @@ from gradwire_service.host.durable.programs import deletion, posting, row_of
 from gradwire_service.host.programs import Stored
 
 if TYPE_CHECKING:
-    from gradwire_service.host.durable.keeper import Keeper, Tenant
+    from gradwire_service.host.durable.keeper import Keeper
+    from gradwire_service.host.durable.surroundings import Tenant
 
 
 class ProgramWrites:
