@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from threading import Thread
 
 import numpy as np
@@ -194,6 +197,28 @@ def test_bad_handshakes(server: Running, session: Client) -> None:
     assert reply.headers["sec-websocket-version"] == "13"
 
 
+def test_durable_sessions(serve: Callable[..., Running], tmp_path: Path) -> None:
+    """What a stream was told is there after a restart, keys of retries too."""
+    w = np.arange(4, dtype="float32")
+    keyed = {"headers": {"Idempotency-Key": "add"}}
+    add = {"id": 3, "steps": [{"op": "add_", "args": ["w", 1]}], "return": ["w"], **keyed}
+    with running(data=str(tmp_path)) as server:
+        session = server.session().id
+        with streaming(server, session) as stream:
+            message = {"id": 1, "steps": [{"tensor": "w", "value": {"binary": "w"}}]}
+            stream.send(packed(message, {"w": w}))
+            stream.connection.recv(30)
+            stream.raw({"id": 2, "data": "none", "steps": [{"op": "mul_", "args": ["w", 2]}]})
+            first = stream.raw(add)
+    with running(data=str(tmp_path)) as server, streaming(server, session) as stream:
+        assert stream.raw(add) == {"id": 3, "replayed": True, "values": first["values"]}
+        assert stream.values(returns=("w",)) == {"w": [1.0, 3.0, 5.0, 7.0]}
+
+
+def test_long_heads(server: Running) -> None:
+    assert refusal(server, "a" * 20_000)[0] in (400, 404)
+
+
 def test_keys_and_tenants(serve: Callable[..., Running]) -> None:
     server = serve(keys=["alice:alice-key-of-tests", "bob:bob-key-of-tests"])
     alice, bob = ({"Authorization": f"Bearer {name}-key-of-tests"} for name in ("alice", "bob"))
@@ -214,6 +239,12 @@ def test_rates_count_messages(serve: Callable[..., Running]) -> None:
         assert all(reply["retry_after"] >= 1 and reply["status"] == 429 for reply in refused)
         malformed = [stream.raw("rubbish")["code"] for _ in range(40)]
         assert "rate_limited" in malformed
+
+
+def test_a_server_without_streams_loads_nothing_for_them() -> None:
+    code = "import sys, gradwire_service.http.serve; print('websockets' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_metrics(serve: Callable[..., Running]) -> None:

@@ -235,6 +235,18 @@ def test_a_message_of_pieces_that_never_ends(serve: Callable[..., Running]) -> N
     drained(server)
 
 
+def test_who_goes_on_after_a_refusal_is_not_listened_to(serve: Callable[..., Running]) -> None:
+    server = serve(Limits(body_bytes=64 * MIB, tenant_bytes=20 * MIB, body_seconds=2))
+    with Raw(server) as raw:
+        with suppress(OSError):
+            raw.send(head(0x82, 60 * MIB))
+            for _ in range(60):
+                raw.send(bytes(MIB))
+                assert server.service.host.ledger.held <= 20 * MIB
+        assert raw.closed() == (1008, "memory_limit")
+    drained(server)
+
+
 def drained(server: Running) -> None:
     """All streams end soon, and what they held is given back."""
     end = time.monotonic() + 15

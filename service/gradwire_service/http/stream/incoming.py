@@ -29,7 +29,10 @@ class Whole(NamedTuple):
 
 
 class Incoming:
-    """The message that is coming. nbytes: what came of it, at most about, frames' heads too."""
+    """The message that is coming. nbytes: what came of it, at most about, frames' heads too.
+
+    shut: nothing more is wanted.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -38,7 +41,7 @@ class Incoming:
         self._began = self._last = 0.0
         self._data: bytearray | None = None
         self._binary = False
-        self._shut = False
+        self.shut = False
 
     def came(self, nbytes: int) -> GradwireError | None:
         """Count bytes; the error if they are too many."""
@@ -57,7 +60,7 @@ class Incoming:
 
     def piece(self, frame: Frame) -> Whole | None:
         """The message, where this frame is its last."""
-        if self._shut:
+        if self.shut:
             return None
         if self._data is None:
             self._binary = frame.opcode != _TEXT
@@ -79,7 +82,7 @@ class Incoming:
         """Whether more may come while these wait to be answered."""
         if not events:
             self._waiting = 0
-        return not self._shut and len(events) <= _WAITING and self._waiting <= 2 * SMALL
+        return not self.shut and len(events) <= _WAITING and self._waiting <= 2 * SMALL
 
     def look(self, now: float, reading: bool) -> GradwireError | None:
         """The error if what comes takes too long; not where nothing was read."""
@@ -102,9 +105,9 @@ class Incoming:
         if self._data is None:
             self.end()
 
-    def shut(self) -> None:
+    def stop(self) -> None:
         """Nothing more is wanted."""
-        self._shut = True
+        self.shut = True
         self.end()
 
     def end(self) -> None:

@@ -73,10 +73,16 @@ class Socket(asyncio.Protocol):
         refused = self._incoming.came(len(data))
         for event in self._frames.events_received():
             self._take(event)
+        if not self._scope:  # what HTTP's parser let pass, this one may not
+            assert self._frames.handshake_exc is not None
+            self._respond(_no_handshake(self._frames.handshake_exc))
+            return
         self._write()
+        if not self._open:
+            return
         if self._frames.parser_exc is not None:
-            self._ended(int(self._frames.close_sent.code) if self._frames.close_sent else 1006)
-            self._transport.close()
+            self._ended(1006)
+            self._hang_up()
         elif refused is not None and self._incoming.nbytes:
             self._refuse(refused)
         elif self._incoming.nbytes:
@@ -88,6 +94,7 @@ class Socket(asyncio.Protocol):
         """Nobody is there any more."""
         self._state.connections.discard(cast(Any, self))
         self._ended(1006)
+        self._clocked(0.0, None)
         self._resume()
 
     def pause_writing(self) -> None:
@@ -203,15 +210,15 @@ class Socket(asyncio.Protocol):
         assert self._answered is not None
         for name, value in message["headers"]:
             self._answered.headers[name.decode("latin-1")] = value.decode("latin-1")
-        self._respond(self._answered, stays=True)
+        self._frames.send_response(self._answered)
+        self._write()
         self._incoming.ledger = self._scope["gradwire.ledger"]
         self._clock = self._loop.call_later(self._limits.ping_seconds, self._look_alive)
 
-    def _respond(self, response: Response, *, stays: bool = False) -> None:
-        self._frames.send_response(response)
-        self._write()
-        if not stays:
-            self._transport.close()
+    def _respond(self, response: Response) -> None:
+        """Refuse the handshake."""
+        self._transport.write(response.serialize())
+        self._transport.close()
 
     async def _message(self, buffers: list[Buffer], binary: bool) -> None:
         """A short one as a frame, a long one as several: each sent when the one before it left."""
@@ -236,8 +243,23 @@ class Socket(asyncio.Protocol):
         self._write()
 
     def _close(self, code: int, reason: str) -> None:
+        """In order; or, where something was refused, with no regard to what else is sent."""
+        if self._incoming.shut:
+            self._frames.fail(code, reason)
+            self._write()
+            self._hang_up()
+            return
         self._frames.send_close(code, reason)
         self._write()
+        self._last_wait()
+
+    def _hang_up(self) -> None:
+        """Say no more, and drop what still comes: to close at once might lose what was said."""
+        if self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()
+        self._last_wait()
+
+    def _last_wait(self) -> None:
         self._flow()
         self._clocked(min(_CLOSING, self._limits.body_seconds), self._transport.abort)
 
@@ -286,7 +308,7 @@ class Socket(asyncio.Protocol):
     def _refuse(self, raised: GradwireError) -> None:
         """Read no more; the app says why, after what it has to say of what came before."""
         self._service.patience.leave(self)
-        self._incoming.shut()
+        self._incoming.stop()
         self._put({"type": "websocket.receive", "gradwire.refused": raised})
 
     def look(self, now: float) -> None:
