@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import Counter
+from itertools import count
 from secrets import randbits
 
 from rich.console import Console
@@ -14,6 +15,8 @@ from tests.service.crash.postgres import initdb, postgres
 
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
            TimeRemainingColumn())  # fmt: skip
+_SAID = 25
+"""Kills between lines, where no bar can be drawn."""
 
 
 def main() -> None:
@@ -35,7 +38,14 @@ def main() -> None:
 
 def _campaign(progress: Progress, name: str, data: str, asked: argparse.Namespace) -> None:
     task = progress.add_task(name, total=asked.kills)
-    counts: Counter[str] = run(data, asked.kills, asked.seed, lambda: progress.advance(task))
+    done = count(1)
+
+    def tick() -> None:
+        progress.advance(task)
+        if (number := next(done)) % _SAID == 0 and not progress.console.is_terminal:
+            progress.console.print(f"{name}: {number} of {asked.kills} kills")
+
+    counts: Counter[str] = run(data, asked.kills, asked.seed, tick)
     said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     progress.console.print(f"{name}: {said}; nothing lost, nothing half there")
 

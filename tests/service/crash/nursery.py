@@ -128,9 +128,11 @@ def _child(arguments: list[str], environment: dict[str, str], out: int, log: int
 def _prepare() -> None:
     """Import and work out whatever a server would."""
     for name in (
-        "gradwire_service.http.serve", "gradwire_service.host.durable.keeper", "httptools",
-        "psycopg", "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite", "structlog",
-        "tests.service.crash.faulty", "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvloop",
+        "gradwire_service.http.serve", "gradwire_service.host.durable.keeper",
+        "gradwire_service.host.durable.change", "gradwire_service.http.idempotency.stored",
+        "httptools", "psycopg", "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
+        "structlog", "tests.service.crash.faulty", "uvicorn.lifespan.on", "uvicorn.loops.auto",
+        "uvloop",
     ):  # fmt: skip
         import_module(name)
     facts()
