@@ -10,6 +10,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from tests.service.conftest import Running, running
@@ -280,6 +281,25 @@ def test_who_reads_no_replies_is_cut_off(strict: Running) -> None:
         assert sent < 5000
         assert strict.service.host.ledger.held < 10 * MIB
         drained(strict)
+
+
+def test_who_says_goodbye_and_reads_nothing_is_left(strict: Running) -> None:
+    step = {"op": "rand", "args": [[1_000_000]], "out": "x"}
+    message = json.dumps({"id": 1, "steps": [step], "return": ["x"]}).encode()
+    with Raw(strict) as raw:
+        raw.send(frame(0x81, message))
+        time.sleep(0.7)
+        assert connected(raw)
+        raw.send(frame(0x88, struct.pack("!H", 1000)))
+        until(lambda: not strict.service.everybody.streams)
+        until(lambda: not connected(raw))
+
+
+def connected(raw: Raw) -> bool:
+    """Whether the server still holds the connection."""
+    port = f":{raw.socket.getsockname()[1]:04X} 01 "
+    rows = Path("/proc/net/tcp").read_text().splitlines()
+    return any(port in row for row in rows)
 
 
 def test_a_flood_of_pings_that_nobody_reads(strict: Running) -> None:

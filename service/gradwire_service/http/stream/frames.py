@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,6 +17,9 @@ _SAID: dict[bytes, tuple[str, Callable[[bytes], object]]] = {
     b"idempotency-replayed": ("replayed", lambda _: True),
 }
 """Headers of an answer that a frame says as members."""
+
+PIECE = 2**20
+"""Bytes of a frame of a long message."""
 
 
 class Frame(NamedTuple):
@@ -52,3 +55,15 @@ def framed(found: Answer, key: Id | None, request_id: str | None) -> Frame:
 def _members(said: dict[str, Any]) -> bytes:
     """Members in front of those of an object, of which there are some."""
     return orjson.dumps(said)[:-1] + b","
+
+
+def in_pieces(buffers: Sequence[Buffer]) -> Iterator[tuple[bytes, bool]]:
+    """What a message is sent in, and whether a piece is the last: a short message is one."""
+    if sum(map(len, buffers)) <= PIECE:
+        yield b"".join(buffers), True
+        return
+    for buffer in buffers:
+        view = memoryview(buffer)
+        for start in range(0, len(view), PIECE):
+            yield bytes(view[start : start + PIECE]), False
+    yield b"", True

@@ -10,28 +10,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from http import HTTPStatus
 from typing import Any, cast
-from urllib.parse import unquote
 
 from uvicorn.config import Config
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
-from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from gradwire_engine.errors import GradwireError, error
-from gradwire_service.http import problem
+from gradwire_engine.errors import GradwireError
 from gradwire_service.http.codec import Buffer
-from gradwire_service.http.request_id import request_id
 from gradwire_service.http.service import Service
+from gradwire_service.http.stream.frames import in_pieces
+from gradwire_service.http.stream.handshake import no_handshake, response_of, scope_of
 from gradwire_service.http.stream.incoming import Incoming
 
-_PIECE = 2**20
-"""Bytes of a frame of a long message."""
 _CLOSING = 10.0
 """Seconds in which a client has to answer a close, at most."""
 Event = dict[str, Any]
@@ -75,7 +70,7 @@ class Socket(asyncio.Protocol):
             self._take(event)
         if not self._scope:  # what HTTP's parser let pass, this one may not
             assert self._frames.handshake_exc is not None
-            self._respond(_no_handshake(self._frames.handshake_exc))
+            self._respond(no_handshake(self._frames.handshake_exc))
             return
         self._write()
         if not self._open:
@@ -124,7 +119,7 @@ class Socket(asyncio.Protocol):
         elif event.opcode is Opcode.CLOSE:
             assert self._frames.close_rcvd is not None
             self._ended(int(self._frames.close_rcvd.code))
-            self._loop.call_soon(self._transport.close)
+            self._loop.call_soon(self._leave)
         elif event.opcode in (Opcode.PING, Opcode.PONG):
             self._asked = False
             self._incoming.between()
@@ -143,21 +138,7 @@ class Socket(asyncio.Protocol):
         """The head, which has been through the parser of HTTP before."""
         self._incoming.between()
         self._answered = self._frames.accept(request)
-        path, _, query = request.path.partition("?")
-        headers = [
-            (k.lower().encode(), v.encode("latin-1")) for k, v in request.headers.raw_items()
-        ]
-        self._scope = {
-            "type": "websocket",
-            "path": unquote(path),
-            "raw_path": path.encode("latin-1"),
-            "query_string": query.encode("latin-1"),
-            "root_path": "",
-            "headers": headers,
-            "subprotocols": [],
-            "state": self._app_state.copy(),
-            "extensions": {"websocket.http.response": {}},
-        }
+        self._scope = scope_of(request, self._app_state.copy())
         self._put({"type": "websocket.connect"})
         task = self._loop.create_task(self._run())
         self._state.tasks.add(task)
@@ -165,7 +146,7 @@ class Socket(asyncio.Protocol):
 
     async def _run(self) -> None:
         if self._frames.handshake_exc is not None:
-            self._respond(_no_handshake(self._frames.handshake_exc))
+            self._respond(no_handshake(self._frames.handshake_exc))
             return
         try:
             await self._service(cast(Any, self._scope), cast(Any, self.receive), self.send)
@@ -173,7 +154,7 @@ class Socket(asyncio.Protocol):
             self._service.log.failure("(stream)", self._scope["path"], raised)
         finally:
             if self._frames.state is not State.CLOSING:
-                self._transport.close()
+                self._leave()
 
     # what the app says
 
@@ -201,7 +182,7 @@ class Socket(asyncio.Protocol):
         elif kind == "websocket.close":
             self._close(message["code"], message.get("reason", ""))
         elif kind == "websocket.http.response.start":
-            self._answered = _response(message)
+            self._answered = response_of(message)
         elif self._answered is not None:
             self._answered.body = message["body"]
             self._respond(self._answered)
@@ -218,29 +199,19 @@ class Socket(asyncio.Protocol):
     def _respond(self, response: Response) -> None:
         """Refuse the handshake."""
         self._transport.write(response.serialize())
-        self._transport.close()
+        self._leave()
 
     async def _message(self, buffers: list[Buffer], binary: bool) -> None:
         """A short one as a frame, a long one as several: each sent when the one before it left."""
-        size = sum(map(len, buffers))
-        begin = self._frames.send_binary if binary else self._frames.send_text
-        if size <= _PIECE:
-            begin(buffers[0] if len(buffers) == 1 else b"".join(buffers))
+        send: Any = self._frames.send_binary if binary else self._frames.send_text
+        for piece, last in in_pieces(buffers):
+            send(piece, fin=last)
             self._write()
-            return
-        send: Any = begin
-        for buffer in buffers:
-            view = memoryview(buffer)
-            for start in range(0, len(view), _PIECE):
-                send(bytes(view[start : start + _PIECE]), fin=False)
-                self._write()
-                send = self._frames.send_continuation
-                if self._writable is not None:
-                    await self._writable
-                if self._frames.state is not State.OPEN or self._transport.is_closing():
-                    raise ClientDisconnected
-        self._frames.send_continuation(b"", fin=True)
-        self._write()
+            send = self._frames.send_continuation
+            if self._writable is not None and not last:
+                await self._writable
+            if not last and self._frames.state is not State.OPEN:
+                raise ClientDisconnected
 
     def _close(self, code: int, reason: str) -> None:
         """In order; or, where something was refused, with no regard to what else is sent."""
@@ -258,6 +229,12 @@ class Socket(asyncio.Protocol):
         if self._transport.can_write_eof() and not self._transport.is_closing():
             self._transport.write_eof()
         self._last_wait()
+
+    def _leave(self) -> None:
+        """Close once all is sent, or soon."""
+        if not self._transport.is_closing():
+            self._transport.close()
+            self._last_wait()
 
     def _last_wait(self) -> None:
         self._flow()
@@ -346,23 +323,3 @@ class Socket(asyncio.Protocol):
         if self._clock is not None:
             self._clock.cancel()
         self._clock = None if then is None else self._loop.call_later(seconds, then)
-
-
-def _no_handshake(found: Exception) -> Response:
-    raised = error(
-        "invalid_body",
-        f"what came is no handshake of a WebSocket: {found}"[:300],
-        "use a WebSocket library, of version 13 of the protocol",
-    )
-    body = problem.encoded(raised, request_id(()))
-    headers = Headers([
-        ("content-type", problem.PROBLEM_JSON), ("content-length", str(len(body))),
-        ("sec-websocket-version", "13"), ("connection", "close"),
-    ])  # fmt: skip
-    return Response(400, "Bad Request", headers, body)
-
-
-def _response(message: Any) -> Response:
-    status = HTTPStatus(message["status"])
-    headers = Headers([(k.decode("latin-1"), v.decode("latin-1")) for k, v in message["headers"]])
-    return Response(status.value, status.phrase, headers)
