@@ -138,7 +138,7 @@ def test_the_handshakes_query_and_headers_hold_for_all(server: Running, session:
 
 
 def test_idempotency_keys(server: Running, session: Client) -> None:
-    """Also on another stream, also over HTTP: a key belongs to the request, not to its way."""
+    """Also on another stream of the session; over HTTP it is another route's."""
     session.steps({"tensor": "x", "value": 0.0})
     request = {"steps": [{"op": "add_", "args": ["x", 1]}], "return": ["x"]}
     keyed = {"headers": {"Idempotency-Key": "k-1"}}
@@ -147,12 +147,16 @@ def test_idempotency_keys(server: Running, session: Client) -> None:
     with streaming(server, session) as stream:
         again = stream.raw({"id": "other", **request, **keyed})
         assert again == {"id": "other", "replayed": True, "values": first["values"]}
+        over_http = session.post("/steps", {"steps": []}, headers={"idempotency-key": "k-1"})
+        assert over_http.status_code == 200 and "idempotency-replayed" not in over_http.headers
         other = stream.raw({"id": 3, **keyed, "steps": []})
         assert (other["code"], other["status"]) == ("idempotency_conflict", 409)
-        file = packed({"id": 4, **request, "headers": {"Idempotency-Key": "k-2"}}, {})
-        for key in (4, 5):
-            stream.send(file)
-            assert stream.connection.recv(30) is not None, key
+        keyed = {"headers": {"Idempotency-Key": "k-2"}}
+        w = {"w": np.ones(3, "float32")}
+        for key, replayed in ((9, None), (1000, True)):
+            stream.send(packed({"id": key, **request, **keyed}, w))
+            said, _ = unpacked(stream.connection.recv(30))
+            assert (said["id"], said.get("replayed")) == (key, replayed)
     assert session.data("x") == 2.0
 
 

@@ -154,15 +154,11 @@ def _query(given: Mapping[str, Any]) -> bytes:
     return b"data=" + str(data).encode()
 
 
-def _with_request(file: Buffer, text: bytes) -> Buffer:
-    """The safetensors file with another, shorter text of the request, in a copy of it."""
+def _with_request(file: Buffer, text: bytes) -> bytes:
+    """The safetensors file with another text of the request, in a copy made always alike."""
     start = 8 + int.from_bytes(file[:8], "little")
     header = orjson.loads(bytes(file[8:start]))
     header[safetensors.METADATA]["request"] = text.decode()
     changed = orjson.dumps(header)
-    if len(changed) > start - 8:  # escapes were written out
-        changed += b" " * (-len(changed) % 8)
-        return b"".join([len(changed).to_bytes(8, "little"), changed, memoryview(file)[start:]])
-    made = bytearray(file)
-    made[8:start] = changed.ljust(start - 8)
-    return made
+    changed += b" " * (-len(changed) % 8)
+    return b"".join([len(changed).to_bytes(8, "little"), changed, memoryview(file)[start:]])

@@ -109,7 +109,7 @@ class Stream:
         self._scope, self._session = opened.scope, opened.path["id"]
         given = dict(opened.scope["headers"])
         self._headers = {name: given[name] for name in OF_ALL if name in given}
-        self._path = f"/v1/sessions/{self._session}/steps"
+        self._path = PATH.replace("{id}", self._session)
         self._told: tuple[Id | None, str | None] = None, None
 
     async def serve(self) -> None:
