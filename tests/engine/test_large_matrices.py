@@ -10,7 +10,7 @@ import pytest
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.kernels.lapack_threads import pool
+from gradwire_engine.kernels.blas_threads import of_lapack
 from gradwire_engine.kernels.large_matrices import LARGE
 from gradwire_engine.plan import plan_of
 from gradwire_engine.spec import Spec, dtype_of
@@ -76,12 +76,12 @@ def test_a_large_singular_matrix_is_refused() -> None:
 
 
 def test_calls_that_want_one_thread_may_overlap() -> None:
-    found = pool()
+    found = of_lapack()
     if found is None:
         pytest.skip("SciPy has no threads of its own here")
-    before = found._get()
+    before = found.threads()
     with found.alone():
         with found.alone():
-            assert found._get() == 1
-        assert found._get() == 1
-    assert found._get() == before
+            assert found.threads() == 1
+        assert found.threads() == 1
+    assert found.threads() == before

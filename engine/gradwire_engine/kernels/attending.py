@@ -13,8 +13,9 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.row_blocks import each_block
+from gradwire_engine.kernels.shares import by_samples
 
-SCORES = 1 << 20
+SCORES = 1 << 19
 """Scores in a block."""
 ROWS = 128
 """Rows in a causal block: fewer see less in vain, more are a better product."""
@@ -30,12 +31,16 @@ def attended(
     q, k, v = _stack(query), _stack(key), _stack(value)
     out = xp.empty((*q.shape[:2], v.shape[2]), q.dtype)
     logs = xp.empty((*q.shape[:2], 1), q.dtype)
-    for heads, rows, keys in _parts(q.shape[0], q.shape[1], k.shape[1], causal):
-        scores = _scores(xp, q[heads, rows] * scale, k[heads, keys], rows, causal)
-        totals = xp.empty((*scores.shape[:2], 1), q.dtype)
-        each_block(lambda s, t: _softmax(xp, s, t), _flat(scores), _flat(totals), passes=4)
-        logs[heads, rows] = totals
-        out[heads, rows] = xp.matmul(scores, v[heads, keys])
+
+    def work(q: Array, k: Array, v: Array, out: Array, logs: Array) -> None:
+        for heads, rows, keys in _parts(q.shape[0], q.shape[1], k.shape[1], causal):
+            scores = _scores(xp, q[heads, rows] * scale, k[heads, keys], rows, causal)
+            totals = xp.empty((*scores.shape[:2], 1), q.dtype)
+            each_block(lambda s, t: _softmax(xp, s, t), _flat(scores), _flat(totals), passes=4)
+            logs[heads, rows] = totals
+            out[heads, rows] = xp.matmul(scores, v[heads, keys])
+
+    by_samples(work, 2 * q.size * k.shape[1], q, k, v, out, logs)
     lead = query.shape[:-1]
     return out.reshape(*lead, v.shape[2]), logs.reshape(*lead, 1)
 
@@ -45,10 +50,26 @@ def attended_back(
     causal: bool, scale: float,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradients of queries, keys and values."""
-    q, k, v, given, logs = map(_stack, (query, key, value, g, logs))
-    along = xp.einsum("hrc,hrc->hr", given, _stack(out))[..., None]
-    to_q = xp.zeros(q.shape, q.dtype)
-    to_k, to_v = xp.zeros(k.shape, k.dtype), xp.zeros(v.shape, v.dtype)
+    operands = [*map(_stack, (query, key, value, g, out, logs))]
+    q, k, v = operands[:3]
+    found = xp.zeros(q.shape, q.dtype), xp.zeros(k.shape, k.dtype), xp.zeros(v.shape, v.dtype)
+    by_samples(
+        lambda *some: _back(xp, *some, causal, scale),
+        5 * q.size * k.shape[1],
+        *operands,
+        *found,
+    )
+    return tuple(  # type: ignore[return-value]
+        x.reshape(like.shape) for x, like in zip(found, (query, key, value), strict=True)
+    )
+
+
+def _back(
+    xp: Any, q: Array, k: Array, v: Array, given: Array, out: Array, logs: Array,
+    to_q: Array, to_k: Array, to_v: Array, causal: bool, scale: float,
+) -> None:  # fmt: skip
+    """The same of some heads, into zeros."""
+    along = xp.einsum("hrc,hrc->hr", given, out)[..., None]
     for heads, rows, keys in _parts(q.shape[0], q.shape[1], k.shape[1], causal):
         scaled, g_rows = q[heads, rows] * scale, given[heads, rows]
         weights = _scores(xp, scaled, k[heads, keys], rows, causal)
@@ -63,7 +84,6 @@ def attended_back(
         to_k[heads, keys] += xp.matmul(slopes.swapaxes(1, 2), scaled)
         to_q[heads, rows] = xp.matmul(slopes, k[heads, keys])
     to_q *= scale
-    return to_q.reshape(query.shape), to_k.reshape(key.shape), to_v.reshape(value.shape)
 
 
 def _stack(x: Array) -> Array:

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.shares import by_samples
 from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, reach, windows
 
 LIMIT = 1 << 20
@@ -31,41 +32,56 @@ def results(
     xp: Any, x: Array, weight: Array, bias: Array | None, found: Sizes, how: Sliding
 ) -> Array:
     """y: the sum over channels and window of x times w, plus a bias for each channel."""
+    out = xp.empty((x.shape[0], weight.shape[0], *found), x.dtype)
+
+    def work(images: Array, made: Array) -> None:
+        _results(xp, images, weight, found, how, made)
+        if bias is not None:
+            made += bias.reshape(-1, *[1] * len(found))
+
+    by_samples(work, out.size * prod(weight.shape[1:]), x, out)
+    return out
+
+
+def _results(xp: Any, x: Array, weight: Array, found: Sizes, how: Sliding, out: Array) -> None:
     kernel = weight.shape[2:]
-    shape = (x.shape[0], weight.shape[0], *found)
-    matrix = weight.reshape(how.groups, shape[1] // how.groups, prod(weight.shape[1:]))
+    matrix = weight.reshape(how.groups, weight.shape[0] // how.groups, prod(weight.shape[1:]))
     if _pointwise(kernel, how) and prod(found) >= 64:
         image = x.reshape(x.shape[0], how.groups, weight.shape[1], prod(found))
-        out = xp.matmul(matrix, image).reshape(shape)
-    else:
-        out = xp.empty(shape, x.dtype)
-        for columns, samples, rows in _columns(xp, x, kernel, found, how):
-            part = out[samples, :, rows]
-            part[...] = _by_sample(xp.matmul(matrix, columns), part.shape)
-    if bias is not None:
-        out += bias.reshape(-1, *[1] * len(kernel))
-    return out
+        xp.matmul(matrix, image, out=out.reshape(*image.shape[:2], matrix.shape[1], prod(found)))
+        return
+    for columns, samples, rows in _columns(xp, x, kernel, found, how):
+        part = out[samples, :, rows]
+        part[...] = _by_sample(xp.matmul(matrix, columns), part.shape)
 
 
 def images(
     xp: Any, y: Array, weight: Array, bias: Array | None, size: Sizes, how: Sliding
 ) -> Array:
     """x: what each y times w adds to its window, summed; the transposed convolution of y."""
-    kernel, channels = weight.shape[2:], weight.shape[1] * how.groups
-    shape = (y.shape[0], channels, *size)
+    if _turns(weight.shape, how) and not (_pointwise(weight.shape[2:], how) and prod(size) >= 64):
+        return _turned(xp, y, weight, bias, size, how)
+    out = xp.empty((y.shape[0], weight.shape[1] * how.groups, *size), y.dtype)
+
+    def work(given: Array, made: Array) -> None:
+        _images(xp, given, weight, how, made)
+        if bias is not None:
+            made += bias.reshape(-1, *[1] * len(size))
+
+    by_samples(work, y.size * prod(weight.shape[1:]), y, out)
+    return out
+
+
+def _images(xp: Any, y: Array, weight: Array, how: Sliding, out: Array) -> None:
+    kernel, size = weight.shape[2:], out.shape[2:]
     matrix = weight.reshape(how.groups, weight.shape[0] // how.groups, prod(weight.shape[1:]))
     matrix = matrix.swapaxes(-1, -2)
     if _pointwise(kernel, how) and prod(size) >= 64 and y.shape[2:] == size:
         rows = y.reshape(y.shape[0], how.groups, matrix.shape[-1], prod(size))
-        out = xp.matmul(matrix, rows).reshape(shape)
-    elif _turns(weight.shape, how):
-        return _turned(xp, y, weight, bias, size, how)
-    else:
-        out = xp.zeros(shape, y.dtype)
-        _add_images(xp, out, y, matrix, kernel, how)
-    if bias is not None:
-        out += bias.reshape(-1, *[1] * len(kernel))
-    return out
+        xp.matmul(matrix, rows, out=out.reshape(*rows.shape[:2], matrix.shape[1], prod(size)))
+        return
+    out[...] = 0
+    _add_images(xp, out, y, matrix, kernel, how)
 
 
 def _turns(weight: Sizes, how: Sliding) -> bool:
@@ -108,12 +124,21 @@ def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how
 
 def weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
     """w: for each place in the window the sum over samples and windows of y times x there."""
-    groups, channels = how.groups, x.shape[1] // how.groups
-    shape = (y.shape[1], channels, *kernel)
-    total = xp.zeros((groups, y.shape[1] // groups, prod(shape[1:])), x.dtype)
+    shape = (y.shape[1], x.shape[1] // how.groups, *kernel)
+    first, *others = by_samples(
+        lambda *some: _weights(xp, *some, kernel, how), y.size * prod(shape[1:]), x, y
+    )
+    for other in others:
+        first += other
+    return first.reshape(shape)
+
+
+def _weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
+    groups, places = how.groups, x.shape[1] * prod(kernel)
+    total = xp.zeros((groups, y.shape[1] // groups, places // groups), x.dtype)
     for columns, samples, rows in _columns(xp, x, kernel, y.shape[2:], how):
         total += xp.matmul(_rows(y[samples, :, rows], groups), columns.swapaxes(-1, -2))
-    return total.reshape(shape)
+    return total
 
 
 def _pointwise(kernel: Sizes, how: Sliding) -> bool:

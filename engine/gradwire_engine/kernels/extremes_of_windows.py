@@ -80,8 +80,7 @@ def largest(
         if x.dtype.kind in "fV" and bool(xp.isnan(best).any()):
             best, code = _by_axis(xp, plane, axes, True)
         values[...] = best.reshape(values.shape)
-        xp.take(table, code.reshape(where.shape), out=where)
-        where += base
+        xp.add(xp.take(table, code.reshape(where.shape)), base, out=where)
         if any(padding):
             first = _first_elements(xp, axes, size)
             where[...] = xp.where(values == lowest, first, where)
@@ -99,20 +98,23 @@ def _by_axis(xp: Any, x: Array, axes: tuple[Axis, ...], nans: bool) -> tuple[Arr
     for number in reversed(range(len(axes))):
         axis, at = axes[number], (slice(None),) * (number + 1)
         lead = [(*at, place) for place in axis.places]
-        best = x[lead[0]].copy()
-        chosen = xp.zeros(best.shape, kind) if code is None else code[lead[0]].copy()
+        best, chosen = x[lead[0]], None if code is None else code[lead[0]]
         for k, place in enumerate(lead[1:], 1):
             part = x[place]
             ahead = part > best
             if nans:
                 ahead |= part != part
-            step = -chosen
+            best = xp.maximum(best, part, out=best if k > 1 else None)
+            if chosen is None:
+                chosen = ahead.astype(kind)
+                continue
+            step = code[place] - chosen if code is not None else -chosen
             step += k * before
-            if code is not None:
-                step += code[place]
             step *= ahead
-            chosen += step
-            xp.maximum(best, part, out=best)
+            step += chosen
+            chosen = step
+        if chosen is None:
+            chosen = xp.zeros(best.shape, kind)
         x, code, before = best, chosen, before * len(axis.places)
     return x, code
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels.row_blocks import SHARED, share_out, threads
+from gradwire_engine.kernels.row_blocks import SHARED, alone, share_out, threads
 
 LARGE = 1 << 17
 """Elements from which on a transform is worth two threads: they cost some ten microseconds."""
@@ -38,7 +38,7 @@ def _in_parts(
     """What a function over some axes gives, of this shape and dtype: a few of many at a time."""
     axes = min(dims, default=0)
     lead = prod(array.shape[:axes])
-    if type(array) is not np.ndarray or lead < 2 or max(array.size, prod(shape)) < SHARED:
+    if type(array) is not np.ndarray or lead < 2 or alone() or array.size < SHARED:
         return run(array)
     out = xp.empty(shape, to)
     ones = (1,) * (axes - 1)  # for dims to count the same
@@ -58,14 +58,17 @@ def _in_parts(
 
 def transform(xp: Any, array: Array, dims: tuple[int, ...], norm: str, inverse: bool) -> Array:
     """All frequencies of real or complex numbers."""
-    to = np.result_type(array.dtype, np.complex64)
     if not array.size:
-        return xp.empty(array.shape, to)
+        return xp.empty(array.shape, np.result_type(array.dtype, np.complex64))
     run = xp.scipy_fft.ifftn if inverse else xp.scipy_fft.fftn
 
     def some(part: Array) -> Array:
-        return run(part, axes=dims, norm=norm, **_threads(part))
+        found: Array = run(part, axes=dims, norm=norm, **_threads(part))
+        return found
 
+    if array.size < SHARED:
+        return some(array)
+    to = np.result_type(array.dtype, np.complex64)
     return _in_parts(xp, some, array, dims, array.shape, to)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels.lapack_threads import pool
+from gradwire_engine.kernels.blas_threads import of_lapack
 
 LARGE = 64
 """Rows and columns from which on a matrix is large."""
@@ -28,7 +28,7 @@ def large(*matrices: Array) -> bool:
 
 
 def _on_one_thread(matrix: Array) -> AbstractContextManager[None]:
-    found = pool() if matrix.size <= ALONE else None
+    found = of_lapack() if matrix.size <= ALONE else None
     return nullcontext() if found is None else found.alone()
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from math import prod
-from threading import current_thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +29,6 @@ LONG = 1 << 19
 """Elements in a block of a thread that makes few passes over it. Between two NumPy calls a thread
 needs Python's lock, and a wait for it costs more than a short call: fewer, longer calls then."""
 
-POOL = "blocks"
-"""What the names of the threads begin with, on which nothing is shared out once more."""
-
 BUFFER = 256
 """Elements in NumPy's buffers meanwhile: rows longer than that meet a column without being copied
 into a buffer first, which takes twice as long as the arithmetic."""
@@ -50,7 +46,7 @@ def threads() -> int:
 def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor  # most programs share nothing out
 
-    return ThreadPoolExecutor(threads() - 1, thread_name_prefix=POOL)
+    return ThreadPoolExecutor(threads() - 1, thread_name_prefix="blocks")
 
 
 def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> None:
@@ -63,21 +59,32 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     step = max(1, BLOCK // max(1, width))
     if type(matrices[0]) is not np.ndarray:
         work(*matrices)
-    elif height * width < SHARED or threads() == 1:
+    elif height * width < SHARED or alone():
         _run(work, matrices, 0, height, step)
     else:
         _shared_out(work, matrices, step if passes > MANY else max(1, LONG // max(1, width)))
 
 
-def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each of these on a thread of its own, the first on this one; what they return.
+_inside = ContextVar("_inside", default=False)
 
-    What is shared out already does the rest of its work itself, one after the other.
-    """
-    if len(works) == 1 or current_thread().name.startswith(POOL):
+
+def alone() -> bool:
+    """Whether there is one thread, or this one does a share already: then it does all itself."""
+    return _inside.get() or threads() == 1
+
+
+def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run each of these on a thread of its own, the first on this one; what they return."""
+    if len(works) == 1 or _inside.get():
         return [work() for work in works]
-    waiting = [_pool().submit(copy_context().run, work) for work in works[1:]]
-    return [works[0](), *[future.result() for future in waiting]]
+    waiting = [_pool().submit(copy_context().run, _share, work) for work in works[1:]]
+    first = copy_context().run(_share, works[0])
+    return [first, *[future.result() for future in waiting]]
+
+
+def _share(work: Callable[[], Any]) -> Any:
+    _inside.set(True)
+    return work()
 
 
 def _shared_out(work: Callable[..., None], matrices: tuple[Array, ...], step: int) -> None:

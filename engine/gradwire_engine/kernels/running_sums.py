@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels.row_blocks import SHARED, share_out, threads
+from gradwire_engine.kernels.row_blocks import SHARED, alone, share_out, threads
 
 Slices = tuple[slice, ...]
 
@@ -39,7 +39,7 @@ def running_sums(xp: Any, x: Array, axis: int, backwards: bool = False) -> Array
 def _add_up(x: Array, axis: int, out: Array) -> None:
     if prod(x.shape[axis + 1 :]) >= WIDE:
         _step_by_step(x, axis, out)
-    elif x.size < SHARED or threads() == 1:
+    elif x.size < SHARED or alone():
         x.cumsum(axis, out=out)
     else:
         _shared_out(x, axis, out)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from threading import current_thread
 from typing import Any
 
 import numpy as np
 
-from gradwire_engine.kernels.row_blocks import LONG, POOL, share_out, threads
+from gradwire_engine.kernels.row_blocks import LONG, alone, share_out, threads
 
 LARGE = 2 * LONG
 """Elements from which on a single call is shared out: more than a block of work that already is."""
@@ -26,8 +25,8 @@ def spread_out(function: np.ufunc, *operands: Any) -> Any:
     shape = arrays[0].shape if arrays else ()
     size = arrays[0].size if arrays else 0
     alike = all(a.shape == shape and (a.flags.c_contiguous or not any(a.strides)) for a in arrays)
-    few = function.nout > 1 or size < LARGE or threads() == 1
-    if few or not alike or current_thread().name.startswith(POOL):
+    few = function.nout > 1 or size < LARGE or alone()
+    if few or not alike:
         return function(*operands)
     kinds = [x.dtype if hasattr(x, "dtype") else type(x) for x in operands]
     out = np.empty(shape, function.resolve_dtypes((*kinds, None))[-1])

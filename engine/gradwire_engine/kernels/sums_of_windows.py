@@ -28,6 +28,10 @@ class Windows(NamedTuple):
     divisor: int | None
 
 
+FEW = 16
+"""Elements of a window, of windows side by side, up to which they are gone through one by one."""
+
+
 def means(xp: Any, x: Array, size: Sizes, how: Windows) -> Array:
     """The mean of each window over the last axes, which have this size."""
     divisor = _divisors(xp, x.dtype, size, how)
@@ -83,6 +87,12 @@ def _sums(xp: Any, x: Array, axis: int, how: Windows) -> Array:
             inside = slice(max(0, first), min(size, first + kernel))
             out[(*before, i)] = x[(*before, inside)].sum(axis)
         return out
+    if stride == kernel and size == found * kernel and not padding and 1 < kernel <= FEW:
+        parts = [x[(*before, slice(k, None, kernel))] for k in range(kernel)]
+        out = parts[0] + parts[1]
+        for part in parts[2:]:
+            out += part
+        return out
     pairs = [along(k, size, found, stride, padding, 1) for k in range(kernel)]
     whole = next((p for p in pairs if p[0] == slice(0, found)), None)
     out = xp.zeros(shape, x.dtype) if whole is None else x[(*before, whole[1])].copy()
@@ -95,7 +105,13 @@ def _sums(xp: Any, x: Array, axis: int, how: Windows) -> Array:
 def _spread(xp: Any, g: Array, axis: int, size: int, how: Windows) -> Array:
     found, kernel, stride, padding = (sizes[axis - 1] for sizes in how[:4])
     before = (slice(None),) * axis
-    out = xp.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+    shape = (*g.shape[:axis], size, *g.shape[axis + 1 :])
+    if stride == kernel and size == found * kernel and not padding and kernel <= FEW:
+        out = xp.empty(shape, g.dtype)
+        for k in range(kernel):
+            out[(*before, slice(k, None, kernel))] = g
+        return out
+    out = xp.zeros(shape, g.dtype)
     if found < kernel:
         for i in range(found):
             first = i * stride - padding

@@ -138,9 +138,10 @@ def _contracted(a: Term, b: Term, kept: set[str], sizes: dict[str, int]) -> Term
     inner = tuple(n for n in shared if n not in kept)
     rows = tuple(n for n in a.names if n not in shared)
     columns = tuple(n for n in b.names if n not in shared)
-    count = [prod(sizes[n] for n in names) for names in (stack, rows, inner, columns)]
-    left = _shaped(_arranged(a, stack + rows + inner, sizes), (count[0], count[1], count[2]))
-    right = _shaped(_arranged(b, stack + inner + columns, sizes), (count[0], count[2], count[3]))
+    lead = tuple(sizes[n] for n in stack) or (1,)  # as they lie: to join them may take a copy
+    count = [prod(sizes[n] for n in names) for names in (rows, inner, columns)]
+    left = _shaped(_arranged(a, stack + rows + inner, sizes), (*lead, count[0], count[1]))
+    right = _shaped(_arranged(b, stack + inner + columns, sizes), (*lead, count[1], count[2]))
     found = matmul(left, right) if inner else mul(left, right)
     names = stack + rows + columns
     return Term(_shaped(found, tuple(sizes[n] for n in names)), names)

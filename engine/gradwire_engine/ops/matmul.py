@@ -13,6 +13,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.shares import products
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mH, mT
@@ -55,7 +56,7 @@ def product(xp: Any, a: Array, b: Array) -> Array:
     if a.ndim > 2 >= b.ndim and (a.flags.c_contiguous or b.ndim < 2):
         flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
         return xp.matmul(flat, b).reshape(*a.shape[:-1], *b.shape[1:])
-    return xp.matmul(a, b)
+    return xp.matmul(a, b) if b.ndim < 3 else products(xp, a, b)
 
 
 def same_dtype(asked: str, **operands: Spec) -> None:

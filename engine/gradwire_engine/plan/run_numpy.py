@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.shares import products
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.functions import copied
@@ -224,6 +225,8 @@ def _runner(code: Code, unit: Step | Sweep) -> Callable[..., Any]:
         return partial(_copy, laid_out[0].dtype)
     if unit.kind == VIEW and len(laid_out) == 1:
         return plain_view(code.phantoms.get(unit.operands[0]), laid_out[0]) or unit.run
+    if unit.kind == PRODUCT and len(laid_out[0].shape) > 2:
+        return partial(products, np)
     if unit.kind in (VIEW, PRODUCT):
         whole: Callable[..., Any] = unit.run
         return whole

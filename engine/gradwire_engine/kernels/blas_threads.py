@@ -1,8 +1,9 @@
-"""The threads of SciPy's own BLAS, where its wheel brings one beside NumPy's.
+"""The threads of the BLAS that a wheel brings along: NumPy's has one of its own, and SciPy's too.
 
-Such a wheel has a second pool of threads. After a product NumPy's threads wait for the next one
+Two such pools get in each other's way. After a product NumPy's threads wait for the next one
 busily, for some milliseconds; meanwhile SciPy's would get no core, and whoever waits for them
 waits long. A factorisation of some hundred rows gains nothing from a second thread: it gets one.
+Of many small products each is best done by one thread, and as many at a time as there are cores.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from importlib import import_module
 from threading import Lock
 from typing import Any
 
-PREFIX = "scipy_openblas_"
-"""What the names in a BLAS begin with that a wheel brings along for itself."""
-
 
 class Pool:
     """The number of threads of a BLAS. Calls that want one thread may overlap."""
 
-    def __init__(self, library: Any) -> None:
-        self._get = getattr(library, f"{PREFIX}get_num_threads")
-        self._set = getattr(library, f"{PREFIX}set_num_threads")
+    def __init__(self, library: Any, ending: str) -> None:
+        self._get = getattr(library, f"scipy_openblas_get_num_threads{ending}")
+        self._set = getattr(library, f"scipy_openblas_set_num_threads{ending}")
         self._lock, self._inside, self._before = Lock(), 0, 1
+
+    def threads(self) -> int:
+        """How many a call may use now."""
+        found: int = self._get()
+        return found
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -44,10 +47,21 @@ class Pool:
                     self._set(self._before)
 
 
-@cache
-def pool() -> Pool | None:
-    """That of SciPy's LAPACK; None where it has none of its own, or it can't be reached."""
+def _pool(module: str, ending: str) -> Pool | None:
+    """That of a module; None where it has none of its own, or it can't be reached."""
     try:
-        return Pool(ctypes.CDLL(import_module("scipy.linalg.cython_lapack").__file__))
+        return Pool(ctypes.CDLL(import_module(module).__file__), ending)
     except (ImportError, OSError, AttributeError):
         return None
+
+
+@cache
+def of_lapack() -> Pool | None:
+    """That of SciPy's LAPACK."""
+    return _pool("scipy.linalg.cython_lapack", "")
+
+
+@cache
+def of_products() -> Pool | None:
+    """That of NumPy's products."""
+    return _pool("numpy._core._multiarray_umath", "64_")
