@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from secrets import token_hex
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, bindparam, select, update
 
 from gradwire_service.store import faults
 from gradwire_service.store.schema import about
 
 _NAME = "transaction"
+
+
+_here = about.c.name == _NAME
+_TAKE = update(about).where(_here).values(value=bindparam("value"))
+_MOVE = _TAKE.where(about.c.value == bindparam("known"))
 
 
 class Overtaken(Exception):
@@ -29,7 +34,7 @@ class Fence:
         self._places = [self._next()]
         with engine.begin() as connection:
             values = {"value": self._places[0]}
-            if not connection.execute(update(about).where(_here).values(**values)).rowcount:
+            if not connection.execute(_TAKE, values).rowcount:
                 connection.execute(about.insert(), [{"name": _NAME, **values}])
 
     def _next(self) -> str:
@@ -39,10 +44,10 @@ class Fence:
     def move(self, connection: Connection) -> str:
         """Move it on, in a transaction; its new place. Raises Overtaken."""
         place = self._next()
-        known = about.c.value.in_(self._places)
-        if not connection.execute(update(about).where(_here, known).values(value=place)).rowcount:
-            raise Overtaken("another server writes here: its start ended this one's right to")
-        return place
+        for known in self._places:
+            if connection.execute(_MOVE, {"known": known, "value": place}).rowcount:
+                return place
+        raise Overtaken("another server writes here: its start ended this one's right to")
 
     def moved(self, place: str) -> None:
         """The transaction is on the disk."""
@@ -58,6 +63,3 @@ class Fence:
         with self._engine.connect() as connection:
             asked = select(about.c.value).where(_here).with_for_update()
             return bool(connection.execute(asked).scalar() == place)
-
-
-_here = about.c.name == _NAME

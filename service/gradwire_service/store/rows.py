@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Executable, Table
 
 Buffer = bytes | bytearray | memoryview
+Statement = tuple[Executable, Mapping[str, Any]]
+"""What is executed, and its parameters."""
 _DIGEST = 16
 
 
@@ -152,9 +154,9 @@ class Entry(NamedTuple):
     """
 
     rows: Sequence[tuple[Table, dict[str, Any]]] = ()
-    before: Sequence[Executable] = ()
+    before: Sequence[Statement] = ()
     heads: Sequence[tuple[str, str, int | None]] = ()
-    undo: Sequence[Executable] = ()
+    undo: Sequence[Statement] = ()
     files: Sequence[str] = ()
 
     def also(self, other: Entry) -> Entry:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, delete, func, select
+from sqlalchemy import Row, Select, and_, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from gradwire_service.store.opening import opened
@@ -23,6 +23,7 @@ from gradwire_service.store.rows import (
     checksum,
 )
 from gradwire_service.store.schema import about, log, programs, replies, sessions
+from gradwire_service.store.statements import without_about
 from gradwire_service.store.writer import Done, Writer
 
 _INLINE = 2**18
@@ -249,7 +250,7 @@ class Store:
     def machine_entry(self, name: str, facts: str) -> Entry:
         """What is written for the facts of a machine, which are JSON."""
         row = {"name": _MACHINE + name, "value": facts}
-        return Entry(((about, row),), [delete(about).where(about.c.name == row["name"])])
+        return Entry(((about, row),), without_about(_MACHINE + name))
 
     def places(self) -> dict[bytes, float]:
         """Where replies are kept, and since when. Raises Unavailable."""

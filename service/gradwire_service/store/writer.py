@@ -9,14 +9,14 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, Table
+from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from gradwire_service.store import faults
 from gradwire_service.store.fence import Fence
 from gradwire_service.store.files import Files
 from gradwire_service.store.heads import Heads
-from gradwire_service.store.rows import Entry, Unknown
+from gradwire_service.store.rows import Entry, Statement, Unknown
 
 _TOGETHER = 256
 """Entries of one transaction at most."""
@@ -30,7 +30,7 @@ class Writer:
 
     def __init__(self, engine: Engine, fence: Fence, heads: Heads | None, files: Files) -> None:
         self._engine, self._fence, self._heads, self._files = engine, fence, heads, files
-        self._undo: list[Executable] = []  # takes back what may have been written and was refused
+        self._undo: list[Statement] = []  # takes back what may have been written and was refused
         self._queue: SimpleQueue[tuple[Entry, Done] | None] = SimpleQueue()
         self.deliver: Callable[[Callable[[], None]], object] = lambda call: call()
         self._thread = Thread(target=self._run, name="gradwire-log", daemon=True)
@@ -98,8 +98,8 @@ class Writer:
         lost: Exception | None = None
         with self._engine.connect() as connection:
             place = self._fence.move(connection)
-            for statement in self._undo:
-                connection.execute(statement)
+            for statement, values in self._undo:
+                connection.execute(statement, values)
             _execute(connection, entries)
             faults.point("before-commit")
             try:
@@ -137,8 +137,8 @@ def _execute(connection: Connection, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.before:
             _insert(connection, waiting)
-            for statement in entry.before:
-                connection.execute(statement)
+            for statement, values in entry.before:
+                connection.execute(statement, values)
         for table, row in entry.rows:
             waiting.setdefault(table, []).append(row)
     _insert(connection, waiting)

@@ -27,7 +27,7 @@ def row_of(tenant: str, stored: Stored) -> ProgramRow:
 
 def posting(row: ProgramRow, at: float) -> Entry:
     """What is written for a program; if that is taken back, it is one that was deleted."""
-    before = without_program(row.tenant, [row.id])
+    before = without_program(row.tenant, row.id)
     undo = marked_gone(row.tenant, row.id, at)
     return Entry(((programs, row.values()),), before, undo=undo)
 
