@@ -25,7 +25,11 @@ from gradwire_service.version import VERSION
 if TYPE_CHECKING:
     from gradwire_service.host.durable.keeper import Keeper
 
-ABOUT = """Autograd as a service: sessions, graphs and exact gradients, with PyTorch's semantics."""
+ABOUT = """Autograd as a service: sessions, graphs and exact gradients, with PyTorch's semantics.
+
+Not in this document, which has no words for it: WS /v1/sessions/{id}/stream, a WebSocket whose
+messages are requests of POST /v1/sessions/{id}/steps with an id each.
+"""
 _SWEEP = 5.0
 """Seconds between looks for sessions whose time is over."""
 
