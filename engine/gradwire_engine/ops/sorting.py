@@ -16,6 +16,7 @@ from gradwire_engine.ops.extremes import Found, put_along
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
 from gradwire_engine.spec import COMPLEX, Spec, int64
+from gradwire_engine.tape import Node
 
 
 def _need_order(asked: str, input: Spec) -> None:
@@ -65,7 +66,11 @@ def _sort_stably(
     input: Array, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> Any:
     """Sort along an axis, equal elements kept in order; the values, and the indices they had."""
-    return sort(input, dim, descending)
+    found = sort(input, dim, descending)
+    node = getattr(found[0], "grad_fn", None)
+    if type(node) is Node:
+        node.annotate().label = "SortBackward1"  # to torch an op of its own
+    return found
 
 
 @composite()

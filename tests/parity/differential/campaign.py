@@ -12,7 +12,7 @@ import torch
 from tests.parity.differential.generate import LENGTH, program
 from tests.parity.differential.kinds import KINDS
 from tests.parity.differential.report import script
-from tests.parity.differential.rounding import ill_conditioned
+from tests.parity.differential.rounding import explained
 from tests.parity.differential.run import Found, compare
 from tests.parity.differential.shrink import shrunk
 from tests.parity.differential.step import Program
@@ -80,7 +80,7 @@ def one(seed: int, url: str | None, length: int = LENGTH) -> Tally:
     """Make, run and count the program of a seed, embedded or at a server."""
     made = program(seed, length)
     found = _run(made, url)
-    if found.at is not None and ill_conditioned(made[: found.at + 1]):
+    if found.at is not None and explained(made[: found.at + 1], found):
         found.at, found.ended = None, "where rounding decides"
     tally = Tally(1, len(found.steps), sum(e is not None for _, e in found.steps))
     tally.kinds.update({kind for kind, _ in found.steps})
@@ -105,7 +105,7 @@ def described(seed: int, made: Program, found: Found, url: str | None) -> str:
         again = _run(tried, url)
         if again.at is None or _way(tried[again.at].kind, again) != way:
             return None
-        return None if ill_conditioned(tried[: again.at + 1]) else again.at
+        return None if explained(tried[: again.at + 1], again) else again.at
 
     short = shrunk(made, fails)
     said = "\n".join(f"# {line}" for d in _run(short, url).differences for line in d.splitlines())

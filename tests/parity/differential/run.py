@@ -155,11 +155,16 @@ def _lent(value: Any, variables: Variables) -> bool:
 
 @dataclass
 class Found:
-    """What a run of a program showed. at: the step where the libraries differed, if they did."""
+    """What a run of a program showed. at: the step where the libraries differed, if they did.
+
+    seen, given: after the last step that was compared, on torch and here.
+    """
 
     at: int | None = None
     differences: list[str] = field(default_factory=list)
     steps: list[tuple[str, str | None]] = field(default_factory=list)  # kind, error or None
+    seen: tuple[dict[str, Sight], dict[str, Sight]] = ({}, {})
+    given: tuple[Any, Any] = (None, None)
     ended: str = "at its end"
 
 
@@ -207,6 +212,7 @@ class _Both:
         seen = observed(self.theirs), told(self.ours, self.session)
         self.starts.found(step, self.theirs)
         self.starts.level(step, *seen)
+        self.found.seen, self.found.given = seen, (expected.given, actual.given)
         self.found.differences = _outcomes(expected, actual, exactness(seen[0]))
         if self.found.differences:
             return "differing"
@@ -239,21 +245,32 @@ class _Both:
         return "where torch left half a step" if spoilt else None
 
 
+RESULT = "result: "
+"""What a difference begins with that is one of plain values."""
+
+
 def _outcomes(expected: Outcome, actual: Outcome, relative: float) -> list[str]:
     if _except_clause(expected.raised) != _except_clause(actual.raised):
         return [f"torch: {_told(expected)}\ngradwire: {_told(actual)}"]
-    e, a = expected.given, actual.given
-    same = close(*map(_flat, (e, a)), relative) if _numbers(e) and _numbers(a) else e == a
-    return [] if same else [f"result: {e} became {a}"]
+    return differing(expected.given, actual.given, relative)
 
 
-def _numbers(value: Any) -> bool:
+def differing(e: Any, a: Any, relative: float, more: float = 0.0) -> list[str]:
+    """What differs in plain results, by more than is allowed."""
+    both = numbers(e) and numbers(a)
+    same = close(flat(e), flat(a), relative, more) if both else e == a
+    return [] if same else [f"{RESULT}{e} became {a}"]
+
+
+def numbers(value: Any) -> bool:
+    """Whether it is a number, or lists of numbers."""
     if isinstance(value, list):
-        return all(map(_numbers, value))
+        return all(map(numbers, value))
     return isinstance(value, int | float | complex)
 
 
-def _flat(value: Any) -> np.ndarray:
+def flat(value: Any) -> np.ndarray:
+    """Plain values, however nested, as an array."""
     return np.ravel(np.asarray(value, complex))
 
 

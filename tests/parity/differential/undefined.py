@@ -33,20 +33,21 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
 
     An operand that is one element of the target, or the target with other strides of axes of size
     1, which lead nowhere: torch compares them too, and they depend on how a view was written.
-    zero_ of an inference tensor: by whether a view of it was taken. Which of equal elements topk,
-    sort and median find: sorts are not stable unless asked. index_fill_ and index_copy_ of nothing:
+    zero_ of an inference tensor: by whether a view of it was taken. Which of equal elements, NaN
+    among them, topk, median and a sort that is not asked to be stable find: torch's page on each
+    leaves that open. index_fill_ and index_copy_ of nothing:
     by how much memory lies behind the tensor. Writes by places to a tensor that shows one place
     twice: torch warns that it will refuse them. A hook of a view that may not be used any more: by
     whether there was another one before. A form in place, in no_grad, of a leaf that requires
-    grad: by strides, some that it has no more, torch keeps the old form of a gradient, gives it the
-    new one, or fails. gelu of infinities: inf of a
-    scalar, NaN of a vector's element.
+    grad: gradients keep the old form while a graph that leads there is still in memory, which a
+    server learns later, and are then kept in either form by their own strides, which no page
+    tells. gelu of inf, but in float64: inf of a scalar, NaN of a vector's element.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if step.kind == "form in place" and step.modes and _recording_leaf(target):
         return True
-    if step.name.endswith("gelu") and target.isinf().any():
+    if step.name.endswith("gelu") and target.dtype != torch.float64 and target.isposinf().any():
         return True
     if step.name == "zero_" and target.is_inference():
         return True
@@ -56,7 +57,8 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
         return True
     if "advanced" in step.kind and step.form == "set" and _repeats(target):
         return True
-    if step.name in ("topk", "sort", "median") and _has_equals(target):
+    stable = dict(step.kwargs).get("stable", False)
+    if step.name in ("topk", "sort", "median") and not stable and _has_equals(target):
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True

@@ -93,6 +93,9 @@ def along(w: World) -> Step | None:
         return method("along an axis", name, x, w.whole(-1, 2), w.dim(x), out=w.name())
     if name == "topk":
         step = method("along an axis", name, x, w.whole(1, 2), w.dim(x))
+    elif name == "sort" and w.chance(0.5):
+        how = {"descending": True} if w.chance(0.5) else {}
+        step = method("along an axis", name, x, dim=w.dim(x), stable=True, **how)
     else:
         step = method("along an axis", name, x, w.dim(x))
     several = name in ("max", "min", "sort", "median", "topk")

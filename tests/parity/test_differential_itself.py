@@ -1,0 +1,113 @@
+"""The differential tester finds planted faults, shrinks them, and lets rounding alone pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="make parity installs torch")
+
+from tests.parity.differential.campaign import one, seeds_from
+from tests.parity.differential.observe import ULPS, Seen, changes
+from tests.parity.differential.rounding import explained
+from tests.parity.differential.run import Found
+from tests.parity.differential.step import Dtype, Program, Ref, Step
+
+from gradwire_engine import walk
+from gradwire_engine.tensor import Tensor
+
+EPS = 2.0**-52
+
+
+def _seen(*values: float, **facts: Any) -> Seen:
+    plain = Seen("float64", (len(values),), False, True, 0, np.array(values))
+    return replace(plain, **facts)
+
+
+def _apart(ulps: float) -> list[str]:
+    return changes({"x": _seen(1.0, 0.5)}, {"x": _seen(1.0 + ulps * EPS, 0.5)})
+
+
+def test_numbers_may_be_a_few_ulps_apart_and_no_more() -> None:
+    assert not _apart(ULPS)
+    assert _apart(4 * ULPS)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"version": 1}, {"requires_grad": True}, {"is_leaf": False}, {"grad_fn": "SinBackward0"},
+        {"dtype": "float32"}, {"grad": _seen(1.0, 1.0)}, {"values": np.array([1.0, np.nan])},
+        {"values": np.array([1.0, np.inf])},
+    ],
+)  # fmt: skip
+def test_every_fact_is_compared(facts: dict[str, Any]) -> None:
+    assert changes({"x": _seen(1.0, 0.5)}, {"x": _seen(1.0, 0.5, **facts)})
+
+
+def _cancelling() -> Program:
+    """A million is added and taken away: ten digits of the sine are left."""
+    leaf = Step("leaf", "function", "tensor", ([1.1, 2.3],), (("dtype", Dtype("float64")),), ("x",))
+    steps = [("sin", "x", "y"), ("add", "y", "z"), ("sub", "z", "d")]
+    others = {"add": 1e6, "sub": 1e6}
+    made = [
+        Step(
+            "math", "method", name, (Ref(x), *([others[name]] if name in others else [])), (), (y,)
+        )
+        for name, x, y in steps
+    ]
+    return (leaf, *made)
+
+
+def _found(theirs: float, ours: float) -> Found:
+    pair = ({"d": _seen(0.5, theirs)}, {"d": _seen(0.5, ours)})
+    return Found(3, changes(*pair), [], pair)
+
+
+def test_what_twins_differ_by_is_rounding_and_more_is_not() -> None:
+    program = _cancelling()
+    true = float(np.sin(2.3))
+    assert explained(program, _found(true, true + 1e-10))
+    assert not explained(program, _found(true, true + 1e-5))
+    pair = ({"d": _seen(0.5, true)}, {"d": _seen(0.5, true + 1e-10, version=1)})
+    assert not explained(program, Found(3, changes(*pair), [], pair))
+
+
+def test_an_error_of_one_library_alone_is_never_rounding() -> None:
+    pair = ({"d": _seen(0.5)}, {"d": _seen(0.5)})
+    assert not explained(_cancelling(), Found(3, ["torch: no error\ngradwire: KeyError"], [], pair))
+
+
+def _failures(count: int) -> list[str]:
+    return [said for seed in seeds_from(3, count) for said in one(seed, None).failures]
+
+
+def _steps(said: str) -> int:
+    script = said.partition("gradwire as torch\n\n")[2]
+    return sum(not line.startswith("#") for line in script.splitlines() if line)
+
+
+def test_gradients_a_little_too_large_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a millionth of a millionth, at leaves that have a gradient already."""
+    right = walk.accumulate
+
+    def wrong(tensor: Tensor, g: Any, reading: Any) -> None:
+        more = g * (1 + 1e-12) if tensor.grad is not None and hasattr(g, "dtype") else g
+        right(tensor, more, reading)
+
+    monkeypatch.setattr(walk, "accumulate", wrong)
+    failures = _failures(60)
+    assert failures
+    assert all(".grad" in said for said in failures)
+    assert min(map(_steps, failures)) <= 6
+
+
+def test_a_write_that_is_not_counted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Tensor.count_write
+    monkeypatch.setattr(Tensor, "count_write", lambda x: None if x.view is not None else right(x))
+    failures = _failures(10)
+    assert len(failures) > 5
+    assert min(map(_steps, failures)) <= 4
