@@ -15,7 +15,7 @@ from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import Edge, Node, Output, next_seq
-from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, Tensor, View
+from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, OWN, Tensor, View
 
 
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
@@ -44,6 +44,24 @@ def _refuse_unusable(op: Primitive, args: tuple[Any, ...], state: State) -> None
     """Of several things wrong, torch names first that a view may not be used any more."""
     if state.grad and op.differentiable:
         _look_back(args)
+        _refuse_unsaved(op, args)
+
+
+def _refuse_unsaved(op: Primitive, args: tuple[Any, ...]) -> None:
+    """And that an operand can't be saved, which comes before a look at what they are."""
+    if not any(type(a) is Tensor and a.requires_grad and not a.is_inference for a in args):
+        return
+    for parameter, arg in zip(op.signature.parameters, args, strict=False):
+        if parameter.name in op.saves and type(arg) is Tensor and arg.is_inference:
+            raise _unsaved(op.name)
+
+
+def _unsaved(asked: str) -> GradwireError:
+    return error(
+        "inference_tensor",
+        f"{asked}: inference tensors cannot be saved for backward",
+        "make a normal tensor of it with clone(), or use no_grad instead",
+    )
 
 
 def _look_back(items: Iterable[Any]) -> None:
@@ -182,6 +200,8 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
             _look_back(flat)
         return None, ()
     if not call.differentiable and call.outputs:
+        if call.op.looks_back:
+            _look_back(flat)
         return None, ()
     ruled = call.ruled
     edges: tuple[Edge | None, ...] = tuple(
@@ -201,12 +221,8 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
     for item in saved:
-        if type(item) is Tensor and item.flags & INFERENCE:
-            raise error(
-                "inference_tensor",
-                f"{call.op.name}: inference tensors cannot be saved for backward",
-                "make a normal tensor of it with clone(), or use no_grad instead",
-            )
+        if type(item) is Tensor and item.flags & INFERENCE and not item.flags & OWN:
+            raise _unsaved(call.op.name)
     node = Node(recipe, edges, saved, versions, next_seq())
     return node, tuple([~place for place in recipe.saved if place < 0])
 

@@ -16,7 +16,7 @@ from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge, place, target
 from gradwire_engine.tensor import INFERENCE, Tensor
-from gradwire_engine.walk import edge_key, walk
+from gradwire_engine.walk import edge_key, in_form, walk
 
 Cotangents = Sequence[Tensor | None] | None
 Place = Tensor | GradientEdge
@@ -258,7 +258,11 @@ def _roots(
                 "and does not have a grad_fn",
                 "make it from tensors that require grad, with grad mode on",
             )
-        roots.append((edge, reading.cotangent(implicit(asked, tensor) if g is None else g)))
+        g = implicit(asked, tensor) if g is None else g
+        had = _form(tensor, edge).shape  # another one where only the tensor's was changed in place
+        if had != tensor.spec.shape and not batched:
+            g = in_form(had, g)
+        roots.append((edge, reading.cotangent(g)))
     return roots
 
 

@@ -96,8 +96,6 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
     extra = node.extra
     if extra is None or not extra.attached:
         return g
-    if type(node) is AccumulateGrad and node.leaf() is None and not _left(node):
-        return g  # nobody can see what becomes of it
     if reading.parts is not None:
         for index in dict.fromkeys(a.output for a in extra.attached if a.kind == TENSOR):
             programs = [a.what for a in extra.attached if (a.kind, a.output) == (TENSOR, index)]
@@ -108,11 +106,6 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
         if tensor is not None and part is not None and tensor.flags & RETAINS:
             retained.append((tensor, part, _spec(node, attached.output).shape))
     return g
-
-
-def _left(edge: AccumulateGrad) -> bool:
-    """Whether the gradient of a leaf that is gone is still known by a name."""
-    return edge.grad is not None and edge.grad() is not None
 
 
 def _spec(node: Node | AccumulateGrad, index: int) -> Spec:
@@ -153,18 +146,18 @@ def _replaced(program: Program, old: Any, new: Any) -> Any:
     """What a hook gave in place of a gradient, refused as torch does; null leaves it."""
     if new is None:
         return old
+    if old is None:
+        raise error(
+            "invalid_argument",
+            f"hook {program.id!r}: can't replace a null gradient with a non-null value",
+            "return nothing where no gradient came",
+        )
     if type(new) not in VALUE_TYPES:
         raise error(
             "invalid_argument",
             f"hook {program.id!r}: expected a tensor, but the hook returned {type(new).__name__!r}",
             "return a tensor, or nothing",
             raised=TypeError,
-        )
-    if old is None:
-        raise error(
-            "invalid_argument",
-            f"hook {program.id!r}: can't replace a null gradient with a non-null value",
-            "return nothing where no gradient came",
         )
     if new.shape != old.shape:
         raise error(

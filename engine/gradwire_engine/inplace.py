@@ -29,6 +29,7 @@ from gradwire_engine.tape import AccumulateGrad, Edge, Node, bare, next_seq
 from gradwire_engine.tensor import (
     COUNTED,
     INFERENCE,
+    OWN,
     Storage,
     Tensor,
     View,
@@ -105,6 +106,8 @@ def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[A
     if not target.is_inference:  # of which torch says so after the op has run
         by_tensor = name == "fill_" and type(others[0]) is Tensor
         asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
+        if by_tensor and local.state.grad:
+            others[0].edge  # noqa: B018 (a view that may not be used any more says so)
         check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
     if getattr(overload, "family", "") == "elementwise" or name == "copy_":
         refuse_partial_overlap(name, target, others)
@@ -165,8 +168,8 @@ def content(target: Any) -> Any:
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
         found = Tensor.sharing(storage, target.spec, edge, seen)
-    if not target.flags & COUNTED:
-        found.flags |= target.flags & INFERENCE
+    if target.flags & INFERENCE:
+        found.flags |= INFERENCE | OWN
     return found
 
 

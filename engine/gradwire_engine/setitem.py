@@ -38,9 +38,10 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if type(input) is Tensor and input.shape and not lone and _advanced(index):
         _check_put(input, value)
         refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
+    index = tuple(map(_known, index)) if type(index) is tuple else _known(index)
     found = look_up(input, (index,) if isinstance(index, slice) else index)
     if found.indices is None:
-        if type(found.seen) is Tensor and getattr(value, "shape", None) == found.seen.shape:
+        if type(found.seen) is Tensor and prod(getattr(value, "shape", ())) == found.seen.spec.size:
             refuse_partial_overlap("__setitem__", found.seen, (value,))
         _put(found.seen, value)
     else:
@@ -54,6 +55,12 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         put = index_put_at(content(found.seen), found.indices, values, masks=found.masks)
         write("index_put_", found.seen, put)
     return input
+
+
+def _known(item: Any) -> Any:
+    """A bool of device meta as True: unlike what is read, what is written has the same form."""
+    lone = _is_bools(item) and not item.shape
+    return True if lone and item.device == "meta" else item
 
 
 def _look_back(value: Any) -> None:

@@ -37,6 +37,9 @@ from there, so torch lets it be written."""
 WRITES = 32
 """From this bit on the flags of such a tensor count the writes through it."""
 
+OWN = 64
+"""Flag of what an in-place op sees of an inference tensor: its own, which it may well save."""
+
 
 class Storage:
     """The array that a tensor and all its views share, and how often it was written.
@@ -459,10 +462,10 @@ def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:
         for call, index in way:
             seen = _apply_again(apply, call, seen)
             seen = seen if call.single else seen[index]
+        if 0 in seen.shape and all(call.outputs[i].dtype is base.dtype for call, i in way):
+            seen = apply(PRIMITIVES["none_of"][0], (base.alias(edge), seen.shape))
     finally:
         state.grad = grad
-    if 0 in seen.shape and all(call.outputs[i].dtype is base.dtype for call, i in way):
-        seen = apply(PRIMITIVES["none_of"][0], (base.alias(edge), seen.shape))
     if way and not way[-1][0].name.startswith("ViewAs"):  # which see numbers of another kind
         seen.rename_node("AsStridedBackward0")
     found: Edge | None = seen._edge

@@ -24,6 +24,7 @@ from gradwire_engine.reading import Pending, Reading, Useful, add_pending, recor
 from gradwire_engine.spec import Shape
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
+from gradwire_engine.written import check_written
 
 
 def walk(
@@ -66,7 +67,7 @@ def _finished(
     found, pending, walked = _walk(order, roots, reading, ends, into_grad)
     waiting = pending if ends is None else {e: g for e, g in pending.items() if e in ends}
     for edge in [e for e, g in waiting.items() if _reformed(e, g)]:
-        waiting[edge] = _in_form(edge, waiting[edge])
+        waiting[edge] = in_form(edge.spec.shape, waiting[edge])
     if into_grad:
         for edge in waiting:
             _refuse_moved(edge)
@@ -97,14 +98,12 @@ def _reformed(edge: Any, g: Any) -> bool:
     return bool(getattr(g, "shape", edge.spec.shape) != edge.spec.shape)  # a dry walk knows none
 
 
-def _in_form(edge: AccumulateGrad, g: Any) -> Any:
-    """A gradient in the form that the leaf had first; refused where it broadcasts to no such."""
-    assert edge.spec is not None
-    wanted = edge.spec.shape
+def in_form(wanted: Shape, g: Any) -> Any:
+    """A gradient in the form that the tensor had first; refused where it broadcasts to no such."""
     if len(wanted) > len(g.shape) or not _expands(wanted, g.shape):
         raise error(
             "shape_mismatch",
-            f"backward: a gradient of shape {list(g.shape)} came to a leaf that had the shape "
+            f"backward: a gradient of shape {list(g.shape)} came to a tensor that had the shape "
             f"{list(wanted)} when it was used first, and was given another one in place",
             "make a view of it instead, or drop what was made of it before",
         )
@@ -152,7 +151,7 @@ def _walk(
             if type(node) is AccumulateGrad:
                 _at_leaf(node, g, pending, reading, into_grad)
                 continue
-        if not _idle(node, captured, useful):
+        if node not in captured or _runs(node, useful):
             charge(node.recipe.gradient_bytes)
             take(node, node.recipe, g, pending, useful)
             walked.append(node)
@@ -179,16 +178,18 @@ def _nodes(ends: Iterable[Any]) -> set[Node]:
     return {end for end in ends if type(end) is Node}
 
 
-def _idle(node: Node, captured: set[Node], useful: Useful) -> bool:
-    """Whether torch has the work of this node further down, where the walk does not come.
+def _runs(node: Node, useful: Useful) -> bool:
+    """Whether the rules of a wanted node run; refused where an op written there has lost a value.
 
-    By its name it is a view there, which can't fail.
+    Torch has the work of some nodes further down, where the walk does not come. By its name such a
+    node is a view there, which can't fail.
     """
+    check_written(node)
     call = node.recipe.call
     named_as_view = not getattr(call.op, "view", False) and call.name.startswith(
         ("Squeeze", "UnsafeView")
     )
-    return named_as_view and node in captured and not _leads_on(node, useful or set())
+    return not named_as_view or _leads_on(node, useful or set())
 
 
 def edge_key(edge: Edge) -> Any:

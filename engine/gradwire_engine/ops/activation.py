@@ -40,7 +40,7 @@ def _through_relu(xp: Any, g: Array, out: Array) -> Array:
 @of_numbers(vjp("g where out > 0", input=lambda g, out: _through_relu(g, out)), domain=(0.1, 3.0))
 def relu(xp: Any, input: Array) -> Array:
     """Each element where it is positive, else 0."""
-    return xp.maximum(input, 0)
+    return xp.maximum(0, input)  # which of two zeros is the second, -0 among them
 
 
 @elementwise(

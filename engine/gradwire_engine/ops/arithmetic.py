@@ -183,6 +183,28 @@ def div(xp: Any, input: Array, other: Array) -> Array:
 
 
 @elementwise(
+    vjp(input=lambda g, by: scaled(g, conj(by))),
+    public=False,
+    grad_name="MulBackward1",
+    linear=True,
+)
+def scaled(xp: Any, input: Array, by: Number = 1) -> Array:
+    """Multiply by a number that belongs to the op: nothing is kept of it that could be freed."""
+    return xp.multiply(input, by)
+
+
+@elementwise(
+    vjp(input=lambda g, by: shared_out(g, by)),
+    public=False,
+    grad_name="DivBackward1",
+    linear=True,
+)
+def shared_out(xp: Any, input: Array, by: float = 1) -> Array:
+    """Divide by such a number."""
+    return xp.divide(input, by)
+
+
+@elementwise(
     vjp("-g", input=lambda g: -g),
     aliases=("negative", "__neg__"),
     takes=NUMERIC,
@@ -273,8 +295,8 @@ def nearer_end(weight: Any) -> Any:
 @elementwise(
     vjp(
         "input: g conj(1 - weight); end: g conj(weight)",
-        input=lambda g, weight: g * conj(1 - weight),
-        end=lambda g, weight: g * conj(weight),
+        input=lambda g, weight: scaled(g, conj(1 - weight)),
+        end=lambda g, weight: scaled(g, conj(weight)),
     ),
     takes=INEXACT,
     check=_one_dtype,

@@ -88,6 +88,7 @@ def _needs_mask(named: dict[str, Any]) -> None:
         isinstance(operands[2], Weak) and operands[0].dtype.category == INTEGER
     ),
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
+    looks_back=True,
     numbers=("value",),
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
@@ -103,7 +104,7 @@ def _filled(input: Any, mask: Any, value: Any) -> Any:
 
 
 @elementwise(
-    vjp("g where the element is finite", input=lambda g, input: where(isfinite(input), g, 0)),
+    vjp("g where the element is finite", input=lambda g, input: g * isfinite(input)),
     exact=True,
 )
 def nan_to_num(

@@ -13,13 +13,14 @@ from gradwire_engine.families import primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.running_sums import running_sums
 from gradwire_engine.op import Inferred
-from gradwire_engine.ops.arithmetic import conj, is_complex, mul
+from gradwire_engine.ops.arithmetic import add, conj, div, is_complex, mul
 from gradwire_engine.ops.arrange import flip
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import int_to_int64
 from gradwire_engine.ops.exponential import exp, log
 from gradwire_engine.ops.extremes import Found
 from gradwire_engine.ops.gather import gather_sum
+from gradwire_engine.ops.known import without_zeros
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
 from gradwire_engine.spec import COMPLEX, FLOAT, DType, Spec, int64
@@ -110,9 +111,17 @@ def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) ->
 
 
 def _cumprod_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """Sums over products without one factor, which need no division: zeros may be among them."""
-    if prod(g.shape) <= 1:
+    """Sums over products without one factor, which need no division: zeros may be among them.
+
+    Where none are it is recorded as torch's quotient.
+    """
+    if prod(g.shape) <= 1 or g.shape[dim] == 1:
         return g
+    found = without_zeros(input)
+    if found:
+        return div(reverse_cumsum(mul(conj(out), g), dim), conj(input))
+    if found is False:  # nothing comes of the result, as in product.py
+        out = add(cumprod(input, dim), mul(out, 0))
     behind = recurrence(g, shifted(conj(input), dim, -1, 0), dim, True)
     return mul(behind, conj(shifted(out, dim, 1, 1)))
 

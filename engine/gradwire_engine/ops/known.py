@@ -25,6 +25,17 @@ def elements(asked: str, value: Any, hint: str) -> Any:
     return getattr(value, "array", value)
 
 
+def without_zeros(value: Any) -> bool | None:
+    """Whether none of a tensor's elements is 0: taken for granted on device meta.
+
+    None where it can't be told: of arrays, of what is traced, of a transform's values.
+    """
+    if getattr(value, "level", 1):
+        return None
+    kind = str(value.device).partition(":")[0]
+    return True if kind == "meta" else kind in ("cpu", "cuda") and bool((value.array != 0).all())
+
+
 def whole_number(asked: str, value: Any) -> int:
     """A scalar of whole numbers as an int."""
     if value.shape or kind(value) not in "iu":

@@ -88,8 +88,8 @@ def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = N
     """Limit each element to between min and max; max wins where they cross."""
     min, max = _limit(min, input), _limit(max, input)
     if max is None:
-        return xp.maximum(input, min)
-    return xp.minimum(input if min is None else xp.maximum(input, min), max)
+        return xp.maximum(min, input)
+    return xp.minimum(input if min is None else xp.maximum(min, input), max)
 
 
 @elementwise(
@@ -105,7 +105,7 @@ def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = N
 )
 def clamp_min(xp: Any, input: Array, min: Array) -> Array:
     """Limit each element from below."""
-    return xp.maximum(input, _limit(min, input))
+    return xp.maximum(_limit(min, input), input)
 
 
 @elementwise(

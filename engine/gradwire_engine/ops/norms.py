@@ -5,9 +5,12 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, reduction
-from gradwire_engine.ops.arithmetic import div, mul, reciprocal
+from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import amax, amin, shared_gradient
@@ -22,6 +25,17 @@ def _zero_where(condition: Any, value: Any) -> Any:
     return where(condition, 0, value)
 
 
+def _by_length(g: Any, input: Any, norm: Any) -> Any:
+    return mul(g, _zero_where(norm == 0, div(input, norm)))
+
+
+@one_pass(_by_length)
+def by_length(xp: Any, g: Array, input: Array, norm: Array) -> Array:
+    """The gradient of the length of vectors: along them, and 0 where there is no length."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return input * (g * xp.where(norm == 0, 0, 1 / norm).astype(norm.dtype))
+
+
 def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, spec: Spec) -> Any:
     """As in torch, 0 where the norm is 0 and its derivative has none; the next one is NaN there."""
     norm, g = with_kept_dims(out, dim, spec.shape), with_kept_dims(g, dim, spec.shape)
@@ -30,7 +44,7 @@ def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, s
     if ord == 1:
         return mul(g, sgn(input))
     if ord == 2:
-        return mul(input, mul(g, _zero_where(norm == 0, reciprocal(norm))))
+        return by_length(g, input, norm)
     size = abs(input)
     if ord < 1:
         scaled = _zero_where(size == 0, mul(sgn(input), pow(size, ord - 1)))

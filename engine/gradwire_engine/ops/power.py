@@ -32,7 +32,7 @@ def _by_base(g: Any, input: Any, exponent: Any, exponent_spec: Spec | Weak) -> A
         return where(exponent == 0, 0, g * conj(exponent * pow(input, exponent - 1)))
     if exponent == 0:
         return zero_of(g)
-    return g * conj(exponent * (input if exponent == 2 else pow(input, exponent - 1)))
+    return g * conj(exponent * pow(input, exponent - 1))
 
 
 def _by_exponent(g: Any, input: Any, exponent: Any, out: Any, out_spec: Spec) -> Any:
@@ -98,6 +98,7 @@ def _no_fraction(exponent: Any, input: Array) -> Any:
 
 
 _SHORTCUTS = {
+    1: lambda xp, x: xp.multiply(x, 1),
     2: lambda xp, x: xp.multiply(x, x),
     3: lambda xp, x: xp.multiply(xp.multiply(x, x), x),
     0.5: lambda xp, x: xp.sqrt(x),

@@ -8,24 +8,39 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import in_rows
 from gradwire_engine.families import reduction
 from gradwire_engine.kernels.one_pass import one_pass
-from gradwire_engine.ops.arithmetic import conj, mul
+from gradwire_engine.ops.arithmetic import add, conj, div, mul
 from gradwire_engine.ops.arrange import flip
 from gradwire_engine.ops.cumulative import cumprod, shifted
 from gradwire_engine.ops.expand import expand, int_to_int64, reshape, with_kept_dims
+from gradwire_engine.ops.known import without_zeros
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
 from gradwire_engine.spec import DType
 
 
 def _of_the_others(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """g times the product of all other elements: of those before and of those behind."""
+    """g times the product of all other elements: of those before and of those behind.
+
+    Where no element is 0 it is recorded as the quotient that torch takes, by way of the result. Of
+    what is known without elements both ways have to lead to the same places, so that the other one
+    goes by the result too, and takes nothing from it.
+    """
     if not input.shape:
         return g
+    found = without_zeros(input)
+    if found:
+        return mul(with_kept_dims(g, (dim,), input.shape), conj(div(_kept(out, dim, input), input)))
+    if found is False:
+        g = add(g, mul(out, 0))
     before = shifted(cumprod(input, dim), dim, 1, 1)
     turned = flip(input, (dim,))
     behind = flip(shifted(cumprod(turned, dim), dim, 1, 1), (dim,))
     kept = expand(with_kept_dims(g, (dim,), input.shape), input.shape)
     return mul(kept, conj(mul(before, behind)))
+
+
+def _kept(out: Any, dim: int, input: Any) -> Any:
+    return with_kept_dims(out, (dim,), input.shape)
 
 
 @one_pass(_of_the_others)

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import INEXACT, composite, reduction
-from gradwire_engine.ops.arithmetic import div
+from gradwire_engine.ops.arithmetic import div, shared_out
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.expand import expand, sum, with_kept_dims
@@ -37,7 +37,7 @@ def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
 @reduction(
     vjp(
         input=lambda g, dim, input_spec, out_spec: spread(
-            div(g, folded_count(input_spec, out_spec)), dim, input_spec
+            shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec
         )
     ),
     takes=INEXACT,

@@ -9,7 +9,6 @@ from gradwire_engine.families import NUMERIC, REAL, elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import conj, is_complex
 from gradwire_engine.ops.choose import where, zero_of
-from gradwire_engine.ops.complex import real
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import real_of
 
@@ -43,12 +42,10 @@ def _across(g: Any, input: Any, out: Any) -> Any:
     if not is_complex(input):
         return zero_of(g)
     length = abs(input)
-    return where(length == 0, 0, (g - out * real(g * conj(out))) / length)
+    return where(length == 0, 0, (g - out * out * conj(g)) / (length * 2))
 
 
-@elementwise(
-    vjp("0 where real; (g - out real(g conj(out))) / |input|", input=_across), symmetric=True
-)
+@elementwise(vjp("0 where real; (g - out² conj(g)) / (2 |input|)", input=_across), symmetric=True)
 def sgn(xp: Any, input: Array) -> Array:
     """The sign of each element; complex ones brought to length 1, zero stays zero."""
     if input.dtype.kind == "b":

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, elementwise, in_floats, in_real_floats
 from gradwire_engine.kernels.sweeps import multiplied, swept
-from gradwire_engine.ops.arithmetic import conj, is_complex
+from gradwire_engine.ops.arithmetic import conj, is_complex, reciprocal
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.rule import vjp
@@ -20,7 +20,7 @@ def sin(xp: Any, input: Array) -> Array:
     return xp.sin(input)
 
 
-@in_floats(vjp("-g conj(sin(input))", input=lambda g, input: -g * conj(sin(input))))
+@in_floats(vjp("-g conj(sin(input))", input=lambda g, input: g * conj(-sin(input))))
 def cos(xp: Any, input: Array) -> Array:
     """The cosine of each element, in radians."""
     return xp.cos(input)
@@ -64,17 +64,17 @@ def atan(xp: Any, input: Array) -> Array:
     return xp.arctan(input)
 
 
-def _radius_squared(input: Any, other: Any) -> Any:
-    """Of the point (other, input); infinite at the origin, which makes the gradients 0 there."""
+def _one_by_radius_squared(input: Any, other: Any) -> Any:
+    """Of the point (other, input); 0 at the origin, where the next derivative is NaN."""
     square = input * input + other * other
-    return where(square == 0, float("inf"), square)
+    return where(square == 0, 0, reciprocal(square))
 
 
 @in_real_floats(
     vjp(
         "input: g other / (input² + other²); other: -g input / (input² + other²)",
-        input=lambda g, input, other: g * (other / _radius_squared(input, other)),
-        other=lambda g, input, other: g * (-input / _radius_squared(input, other)),
+        input=lambda g, input, other: g * other * _one_by_radius_squared(input, other),
+        other=lambda g, input, other: g * -input * _one_by_radius_squared(input, other),
     ),
     aliases=("arctan2",),
     domain=(0.3, 3.0),
@@ -88,8 +88,8 @@ def atan2(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     vjp(
         "input: g input / out; other: g other / out",
-        input=lambda g, input, out: g * (input / out),
-        other=lambda g, other, out: g * (other / out),
+        input=lambda g, input, out: g * input / out,
+        other=lambda g, other, out: g * other / out,
     ),
     takes=FLOAT_ONLY,
     domain=(0.3, 3.0),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, composite, reduction
 from gradwire_engine.op import Primitive
-from gradwire_engine.ops.arithmetic import div, mul, sub
+from gradwire_engine.ops.arithmetic import div, mul, shared_out, sub
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.reduce import folded_count, mean, mean_over, spread
@@ -42,12 +43,17 @@ def _same(dtype: DType) -> DType:
 def _var_gradient(
     g: Any, input: Any, dim: Any, correction: Any, input_spec: Spec, out_spec: Spec
 ) -> Any:
-    freedom = _freedom(folded_count(input_spec, out_spec), correction)
-    if not freedom and (dim is None or not input_spec.shape):  # it depends on no element then
+    freedom = _count(input_spec, dim) - (1 if correction is None else correction)
+    if freedom <= 0 and (dim is None or not input_spec.shape):  # it depends on no element then
         return mul(g, where(eq(input, mean(input)), float("nan"), float("inf")))
     away = sub(input, mean(input, dim, True))
     scale = 2 / freedom if freedom else float("inf")
     return mul(spread(mul(g, scale), dim, input_spec), away)
+
+
+def _count(spec: Spec, dim: Any) -> int:
+    """How many elements go into each variance."""
+    return prod(spec.shape[d] for d in (dim or range(len(spec.shape))))
 
 
 def _std_gradient(
@@ -58,7 +64,7 @@ def _std_gradient(
 
 
 def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
-    return spread(div(g, folded_count(input_spec, out_spec)), dim, input_spec)
+    return spread(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec)
 
 
 @reduction(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array
-from gradwire_engine.call import write_through
+from gradwire_engine.arrays import Array, phantom
+from gradwire_engine.call import follow, write_through
+from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import contiguous, reshape, view
+from gradwire_engine.overlap import overlaps
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
-from gradwire_engine.spec import bool_
+from gradwire_engine.spec import Spec, bool_
 
 
 def seen_through(g: Any, chain: Any) -> Any:
@@ -61,8 +63,21 @@ def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
     return out
 
 
+def _all_but_part(g: Any, chain: Any, input_spec: Spec) -> Any:
+    """The gradient of what was not written; refused, as by torch, where a place is shown twice."""
+    spreads = any(call.op.name in ("expand", "as_strided") for call, _ in chain)
+    if spreads and overlaps(follow(chain, phantom(input_spec.shape, input_spec.dtype.numpy))):
+        raise error(
+            "view_in_place",
+            "backward: an expanded view was written in place, several of whose elements share one "
+            "place in memory: the gradient of its base cannot be told",
+            "write through the base, or clone() the view",
+        )
+    return view_scatter(contiguous(g), 0, chain)
+
+
 @primitive(
-    _RULES,
+    vjp(input=_all_but_part, src=seen_through),
     spec=lambda input: input,
     family="elementwise",
     exact=True,

@@ -171,7 +171,12 @@ def _node(x: Any) -> str | None:
 
 
 def _elements(x: Any) -> np.ndarray:
-    """A copy of the elements; bfloat16, which torch can't hand over, as float32."""
+    """A copy of the elements; bfloat16, which torch can't hand over, as float32.
+
+    Zeros that a walk left without memory are cloned first: a part of them crashes torch.
+    """
+    if getattr(x, "_is_zerotensor", bool)():
+        x = x.clone()
     wide = x.float() if str(x.dtype).endswith("bfloat16") else x
     return np.array(wide.numpy(force=True))
 

@@ -219,3 +219,14 @@ def targets_of_ints_that_are_not_long(torch, see):
             }
         )
     see(byte=functional.cross_entropy(scores, torch.tensor([0, 1], dtype=torch.uint8)))
+
+
+def lone_bools_write_through_a_view(torch, see):
+    for truth in (True, False):
+        x = draw(torch, 2, requires_grad=True) * 1
+        x[torch.tensor(truth)] = 1
+        y = draw(torch, 2, requires_grad=True) * 1
+        y[torch.tensor(truth), 0] = 1
+        z = draw(torch, requires_grad=True) * 1
+        z[torch.tensor(truth)] = 1
+        see(names=[t.grad_fn.name().rpartition(":")[2] for t in (x, y, z)], x=x, y=y, z=z)

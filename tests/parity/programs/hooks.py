@@ -464,3 +464,18 @@ def a_hook_that_looks_and_then_raises(torch, see):
     seen.clear()
     (q * 3).sum().backward()
     see(q=q, after=(q.detach() * 2).tolist())
+
+
+def hooks_of_a_leaf_that_is_gone_still_run(torch, see):
+    x = draw(torch, 2, requires_grad=True)
+    x.register_hook(lambda g: g.to(torch.int64))
+    y = x * 2
+    del x
+    see.error(other_dtype=lambda: y.sum().backward())
+
+
+def what_a_hook_gives_for_no_gradient(torch, see):
+    one, other = draw(torch, 2, requires_grad=True).split(1)
+    one.register_hook(lambda g: 2)
+    see.error(for_none=lambda: other.sum().backward(retain_graph=True))
+    see.error(for_one=lambda: one.sum().backward())

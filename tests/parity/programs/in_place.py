@@ -188,3 +188,59 @@ def augmented_assignment_of_names(torch, see):
     see(y=y, same=before is y)
     y.sum().backward()
     see(x=x)
+
+
+def a_walk_that_ends_at_a_write_runs_what_was_written(torch, see):
+    x = draw(torch, 1, 2, requires_grad=True)
+    base = torch.stack([x], 0)
+    view = base.movedim(2, 2)
+    view.addcmul_(view, view)
+    see.error(changed=lambda: view.backward(torch.ones_like(view), inputs=[base]))
+    other = x * 2
+    other[0].mul_(other.detach()[0].clone())
+    other.sum().backward(inputs=[other])
+    see(other=other, grad=other.grad)
+
+
+def expanded_views_that_were_written(torch, see):
+    x = draw(torch, 1, 3, requires_grad=True)
+    base = x * 2
+    base.expand(2, 3).zero_()
+    see(base=base)
+    see.error(shown_twice=lambda: base.sum().backward())
+    base = x * 2
+    base.expand(1, 3).zero_()
+    base.sum().backward()
+    see(x=x)
+    written, unused = torch.ones(1, 3), torch.ones((), requires_grad=True)
+    see.error(by_a_tensor=lambda: written.expand(2, 3).fill_(unused))
+
+
+def views_of_nothing_after_a_write_without_history(torch, see):
+    base = torch.zeros(0, requires_grad=True) * 1
+    view = base.expand(0)
+    with torch.no_grad():
+        base.add_(1)
+        see(view=view, name=view.grad_fn.name())
+
+
+def lost_views_as_values_for_ints(torch, see):
+    x = draw(torch, 2, requires_grad=True) * 1
+    one, other = x.unbind()
+    with torch.no_grad():
+        one.add_(1)
+    ints, mask = torch.tensor([1, 2]), torch.tensor([True, False])
+    see.error(
+        masked_fill=lambda: ints.masked_fill(mask, other),
+        in_place=lambda: ints.masked_fill_(mask, other),
+        assigned=lambda: ints.__setitem__(mask, other),
+        filled=lambda: ints.fill_(other),
+    )
+    ints[0] = other
+    see(ints=ints, copied=torch.tensor([1, 2]).copy_(other))
+
+
+def numbers_seen_as_others_overlap(torch, see):
+    x = torch.zeros(2, 2)
+    see.error(partly=lambda: x.__setitem__(slice(-1, None), torch.view_as_complex(x)))
+    see(x=x)

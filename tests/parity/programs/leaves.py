@@ -103,6 +103,17 @@ def gradients_lie_as_their_leaves(torch, see):
                 see(zeroed=x.grad)
 
 
+def walks_from_what_has_another_form(torch, see):
+    x = draw(torch, 2, 3, requires_grad=True)
+    y, z = x * 2, x * 3
+    with torch.no_grad():
+        y.unsqueeze_(1)
+        z.unsqueeze_(0)
+    see.error(two_rows=lambda: y.backward(torch.ones(2, 1, 3).double()))
+    z.backward(torch.ones(1, 2, 3).double())
+    see(x=x)
+
+
 def another_form_in_no_grad(torch, see):
     for hook in (False, True):
         x = draw(torch, 2, 3, requires_grad=True)

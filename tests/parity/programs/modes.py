@@ -134,3 +134,18 @@ def views_made_without_grad(torch, see):
         part = base[:2]
     part.mul_(2)
     see(base=base, part=part)
+
+
+def an_inference_tensor_written_with_a_history(torch, see):
+    with torch.inference_mode():
+        made = torch.tensor(-0.5)
+        places = torch.tensor([[0], [0]])
+    w = torch.tensor(2.0, requires_grad=True)
+    x = made.detach()
+    x.mul_(w)
+    x.exp_()
+    x.backward()
+    see(x=x.detach().clone(), w=w)
+    line = torch.ones(2, requires_grad=True)
+    see.error(said_first=lambda: line.index_select(0, places))
+    see.error(else_its_shape=lambda: torch.ones(2).index_select(0, places))

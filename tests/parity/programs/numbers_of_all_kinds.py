@@ -139,3 +139,9 @@ def elementary_functions(torch, see):
     for name in names:
         y = getattr(torch, name)(x)
         see(**{name: y, f"{name}_grad": torch.autograd.grad(y.sum(), x)})
+
+
+def zeros_keep_their_sign(torch, see):
+    x = torch.tensor([-0.0, 0.0, -1.0])
+    for y in (x.relu(), x.clamp(min=0), x.clamp(0, 1)):
+        see(y=1 / y)
