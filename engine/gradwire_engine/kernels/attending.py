@@ -50,23 +50,20 @@ def attended_back(
     causal: bool, scale: float,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradients of queries, keys and values."""
-    operands = [*map(_stack, (query, key, value, g, out, logs))]
-    q, k, v = operands[:3]
-    found = xp.zeros(q.shape, q.dtype), xp.zeros(k.shape, k.dtype), xp.zeros(v.shape, v.dtype)
-    by_samples(
-        lambda *some: _back(xp, *some, causal, scale),
-        5 * q.size * k.shape[1],
-        *operands,
-        *found,
-    )
-    return tuple(  # type: ignore[return-value]
-        x.reshape(like.shape) for x, like in zip(found, (query, key, value), strict=True)
-    )
+    q, k, v = _stack(query), _stack(key), _stack(value)
+    to_q, to_k, to_v = (xp.zeros(x.shape, x.dtype) for x in (q, k, v))
+
+    def work(*some: Array) -> None:
+        _back(xp, causal, scale, *some)
+
+    operands = q, k, v, _stack(g), _stack(out), _stack(logs)
+    by_samples(work, 5 * q.size * k.shape[1], *operands, to_q, to_k, to_v)
+    return to_q.reshape(query.shape), to_k.reshape(key.shape), to_v.reshape(value.shape)
 
 
 def _back(
-    xp: Any, q: Array, k: Array, v: Array, given: Array, out: Array, logs: Array,
-    to_q: Array, to_k: Array, to_v: Array, causal: bool, scale: float,
+    xp: Any, causal: bool, scale: float, q: Array, k: Array, v: Array, given: Array, out: Array,
+    logs: Array, to_q: Array, to_k: Array, to_v: Array,
 ) -> None:  # fmt: skip
     """The same of some heads, into zeros."""
     along = xp.einsum("hrc,hrc->hr", given, out)[..., None]

@@ -125,9 +125,11 @@ def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how
 def weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
     """w: for each place in the window the sum over samples and windows of y times x there."""
     shape = (y.shape[1], x.shape[1] // how.groups, *kernel)
-    first, *others = by_samples(
-        lambda *some: _weights(xp, *some, kernel, how), y.size * prod(shape[1:]), x, y
-    )
+
+    def work(images: Array, made: Array) -> Array:
+        return _weights(xp, images, made, kernel, how)
+
+    first, *others = by_samples(work, y.size * prod(shape[1:]), x, y)
     for other in others:
         first += other
     return first.reshape(shape)

@@ -85,7 +85,7 @@ def sampled_back(
     given = xp.ascontiguousarray(given).reshape(taps.flat.shape[0], input.shape[1])
     to_input = to_grid = None
     if needs[0]:
-        rows = _matrix(xp, taps, _rows_of(input), True) @ given
+        rows = _added(xp, taps, given, _rows_of(input))
         planes = rows[:-1].reshape(input.shape[0], prod(input.shape[2:]), input.shape[1])
         to_input = xp.ascontiguousarray(planes.swapaxes(1, 2)).reshape(input.shape)
     if needs[1]:
@@ -108,6 +108,21 @@ def _to_grid(xp: Any, taps: Taps, given: Array, rows: Array, grid: Array, how: S
     for axis in range(grid.shape[-1]):
         columns[axis] = (along * taps.weights(axis)).sum(0)
     return out
+
+
+def _added(xp: Any, taps: Taps, given: Array, count: int) -> Array:
+    """So many rows of zeros with what was given added, times the weights, to those it was read of.
+
+    Few elements go one by one.
+    """
+    channels = given.shape[1]
+    if type(given) is not np.ndarray or taps.flat.size * channels > SMALL:
+        found: Array = _matrix(xp, taps, count, True) @ given
+        return found
+    rows = np.zeros(count * channels, given.dtype)
+    places = taps.flat.T[..., None] * channels + np.arange(channels)
+    np.add.at(rows, places.reshape(-1), (taps.weights()[..., None] * given).reshape(-1))
+    return rows.reshape(count, channels)
 
 
 def _rows_of(input: Array) -> int:

@@ -12,6 +12,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.kernels.kept import kept
@@ -77,8 +79,10 @@ def windows(xp: Any, x: Array, kernel: Sizes, stride: Sizes, dilation: Sizes) ->
     found = counts(x.shape[lead:], kernel, stride, (0,) * axes, dilation)
     within = tuple(s * d for s, d in zip(steps, dilation, strict=True))
     between = tuple(s * d for s, d in zip(steps, stride, strict=True))
-    shape = (*x.shape[:lead], *kernel, *found)
-    return xp.lib.stride_tricks.as_strided(x, shape, (*x.strides[:lead], *within, *between))
+    shape, strides = (*x.shape[:lead], *kernel, *found), (*x.strides[:lead], *within, *between)
+    if type(x) is np.ndarray and x.flags.c_contiguous and x.size:
+        return np.ndarray(shape, x.dtype, x, 0, strides)  # as below, in a tenth of the time
+    return xp.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 @lru_cache(maxsize=4096)
