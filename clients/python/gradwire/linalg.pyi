@@ -19,7 +19,7 @@ def cholesky_ex(
     upper: bool = False,
     check_errors: bool = False,
 ) -> results.linalg_cholesky_ex:
-    """The Cholesky factor of each matrix, and an info of zeros: what has none is an error here."""
+    """The Cholesky factor of each matrix, and an info that is not 0 where there is none."""
 
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number of each matrix: its norm times that of its inverse."""
@@ -176,7 +176,7 @@ def solve_ex(
     left: bool = True,
     check_errors: bool = False,
 ) -> results.linalg_solve_ex:
-    """The X of each system A X = B, and an info of zeros: a singular A is an error here."""
+    """The X of each system A X = B, and an info that is not 0 where A is singular."""
 
 def solve_triangular(
     A: Tensor,

@@ -135,14 +135,21 @@ def _factored(xp: Any, a: Array) -> tuple[Array, Array]:
     spec=_factor_spec,
     public=False,
     outputs=("LU", "pivots"),
+    fallible=True,
     grad_name="LinalgLuFactorExBackward0",
     batch=leading,
 )
-def packed_factors(xp: Any, A: Array) -> tuple[Array, Array]:
+def packed_factors(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """LU factors of each matrix in one, with LAPACK's pivots."""
     if not A.size:
         return A.copy(), xp.zeros((*A.shape[:-2], min(A.shape[-2:])), xp.int32)
     packed, pivots = each_matrix(xp, lambda a: _factored(xp, a), A)
+    if check_errors and (xp.diagonal(packed, 0, -2, -1) == 0).any():
+        raise error(
+            "numerical_error",
+            f"linalg.lu_factor: of {list(A.shape)} a matrix is singular: U has a 0 on its diagonal",
+            "linalg.lu_factor_ex gives the factors all the same, and where the 0 stands",
+        )
     return packed, pivots
 
 
@@ -191,14 +198,14 @@ def _need_pivots(asked: str, pivot: bool) -> None:
 def lu_factor(A: Array, *, pivot: bool = True) -> Packed:
     """LU factors of each matrix, packed into one, with their pivots."""
     _need_pivots("linalg.lu_factor", pivot)
-    return Packed(*packed_factors(A))
+    return Packed(*packed_factors(A, True))
 
 
 @composite(name="linalg.lu_factor_ex")
 def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) -> PackedEx:
     """LU factors of each matrix, their pivots, and where a pivot is 0."""
     _need_pivots("linalg.lu_factor_ex", pivot)
-    packed, pivots = packed_factors(A)
+    packed, pivots = packed_factors(A, check_errors)
     return PackedEx(packed, pivots, first_zero_pivot(packed))
 
 

@@ -12,6 +12,7 @@ from gradwire_engine.ops.arithmetic import mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.diagonals import diag_embed
 from gradwire_engine.ops.expand import reshape
+from gradwire_engine.ops.index_write import fill
 from gradwire_engine.ops.join import cat
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, inv, need_matrices
@@ -23,7 +24,7 @@ E = "linalg."
 
 
 def _identity_like(A: Any) -> Any:
-    ones = narrow(A, A.ndim - 1, 0, 1) * 0 + 1
+    ones = fill(narrow(A, A.ndim - 1, 0, 1), 1)
     return diag_embed(reshape(ones, A.shape[:-1]))
 
 
@@ -75,7 +76,12 @@ def matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of each square matrix."""
     if not A.size:
         return A.copy()
-    return each_matrix(xp, lambda a: (xp.scipy_linalg.expm(a),), A)[0]
+    return each_matrix(xp, lambda a: (_exponential(xp, a),), A)[0]
+
+
+def _exponential(xp: Any, a: Array) -> Array:
+    """NaN throughout where an element is not finite: the series has no sum."""
+    return xp.scipy_linalg.expm(a) if xp.isfinite(a).all() else xp.full_like(a, xp.nan)
 
 
 def _pinv_gradient(g: Any, A: Any, out: Any) -> Any:
@@ -100,6 +106,18 @@ def _floor(xp: Any, A: Array, largest: Array, atol: Array | None, rtol: Array | 
     return xp.maximum(relative * largest, absolute)
 
 
+def _hermitian_values(xp: Any, A: Array) -> tuple[Array, Array, Array]:
+    """Singular values with their vectors, by the lower triangle alone; NaN where that has one."""
+    odd = xp.isnan(xp.tril(A)).any(axis=(-2, -1), keepdims=True)
+    values, u = xp.linalg.eigh(xp.where(odd, 0, A).astype(A.dtype))
+    order = xp.argsort(-xp.abs(values), axis=-1)
+    u = xp.take_along_axis(u, order[..., None, :], -1)
+    values = xp.take_along_axis(values, order, -1)
+    turned = xp.where(values < 0, -1, 1).astype(values.dtype)[..., None]
+    vh = turned * xp.conjugate(u.swapaxes(-1, -2))
+    return u, xp.abs(values), xp.where(odd, xp.nan, vh).astype(A.dtype)
+
+
 @primitive(
     vjp(A=_pinv_gradient),
     spec=lambda A: need_matrices("linalg.pinv", A).with_(
@@ -117,10 +135,7 @@ def pseudo_inverse(
     """The pseudo-inverse of each matrix, without its smallest singular values."""
     if not A.size:
         return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
-    if hermitian:  # only the lower triangle counts
-        low, middle = xp.tril(A, -1), A.real * xp.eye(A.shape[-1], dtype=bool)
-        A = low + xp.conjugate(low.swapaxes(-1, -2)) + middle
-    u, s, vh = xp.linalg.svd(A, False)
+    u, s, vh = _hermitian_values(xp, A) if hermitian else xp.linalg.svd(A, False)
     kept = s > _floor(xp, A, s[..., :1], atol, rtol)
     inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0).astype(s.dtype)
     left = xp.conjugate(vh.swapaxes(-1, -2)) * inverse[..., None, :]

@@ -9,8 +9,10 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul
-from gradwire_engine.ops.axes import movedim
+from gradwire_engine.ops.axes import movedim, unsqueeze
 from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.cumulative import cumprod
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.extremes import amax, amin
@@ -18,7 +20,7 @@ from gradwire_engine.ops.join import cat
 from gradwire_engine.ops.norms import vector_norm
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.spectrum import svdvals
-from gradwire_engine.ops.square import inv
+from gradwire_engine.ops.square import inv_ex
 from gradwire_engine.signature import Data, Dims, Ints, axis
 from gradwire_engine.spec import DType
 
@@ -158,7 +160,12 @@ def cond(A: Array, p: Data = None) -> Array:
         return div(smallest, largest) if p == -2 else div(largest, smallest)
     dims = (A.ndim - 2, A.ndim - 1)
     own = _matrix_norm("linalg.cond", A, p, dims, False, None)
-    return mul(own, _matrix_norm("linalg.cond", inv(A), p, dims, False, None))
+    inverse, info = inv_ex(A)
+    if p == "nuc":
+        return mul(own, sum(div(1, svdvals(A)), (A.ndim - 2,)))
+    inverse = where(unsqueeze(unsqueeze(info, -1), -1) > 0, float("inf"), inverse)
+    found = mul(own, _matrix_norm("linalg.cond", inverse, p, dims, False, None))
+    return where(isnan(found), float("inf"), found)
 
 
 @composite(name="linalg.vander")

@@ -46,10 +46,12 @@ def _in_three_axes(shape: Shape) -> tuple[int, int, int]:
 class Picks(NamedTuple):
     """Where the target classes' scores stand among all; what each weighs, and that added up.
 
-    weight: 0 where a target is ignored; None where all targets weigh 1.
+    kept: which targets are not ignored; None where all are kept. weight: 0 where one is
+    ignored; None where all targets weigh 1.
     """
 
     where: Array
+    kept: Array | None
     weight: Array | None
     total: Any
 
@@ -69,7 +71,7 @@ def _picks(
     samples, classes, places = _in_three_axes(shape)
     chosen = target.reshape(samples, places)
     low, high = extent(xp, chosen) if chosen.size else (0, -1)
-    factor = None
+    factor = kept = None
     if low <= ignore_index <= high:
         kept = chosen != ignore_index
         chosen = xp.where(kept, chosen, 0)
@@ -81,7 +83,7 @@ def _picks(
         factor = weight[chosen] if factor is None else factor * weight[chosen]
     rows = xp.arange(0, samples * classes, classes)[:, None] + chosen
     where = rows if places == 1 else rows * places + xp.arange(places)
-    return Picks(where, factor, chosen.size if factor is None else factor.sum())
+    return Picks(where, kept, factor, chosen.size if factor is None else factor.sum())
 
 
 def extent(xp: Any, array: Array) -> tuple[int, int]:
@@ -89,6 +91,11 @@ def extent(xp: Any, array: Array) -> tuple[int, int]:
     if type(array) is not np.ndarray:
         return int(array.min()), int(array.max())
     return int(xp.minimum.reduce(array, axis=None)), int(xp.maximum.reduce(array, axis=None))
+
+
+def _of_kept(xp: Any, kept: Array | None, values: Array) -> Array:
+    """0 where a target is ignored, whatever stands there."""
+    return values if kept is None else xp.where(kept, values, 0).astype(values.dtype)
 
 
 def _divisor(total: Any, dtype: Any) -> Any:
@@ -143,6 +150,7 @@ class _Classes(NamedTuple):
 
     dim: int
     index: Any
+    kept: Any
     factor: Any
 
 
@@ -156,14 +164,14 @@ def _classes_in_parts(
     if weight is not None:
         picked = gather(weight, 0, reshape(chosen, (-1,)))
         factor = mul(factor, reshape(picked, tuple(target.shape)))
-    return _Classes(dim, unsqueeze(chosen, dim), factor)
+    return _Classes(dim, unsqueeze(chosen, dim), kept, factor)
 
 
 def _of_classes(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     """The losses, where examples have targets of their own."""
     found = _classes_in_parts(target, weight, ignore_index, tuple(input.shape), input.dtype)
     scores = reshape(gather(input, found.dim, found.index), tuple(target.shape))
-    losses = where(ne(found.factor, 0), neg(mul(scores, found.factor)), 0)
+    losses = where(found.kept, neg(mul(scores, found.factor)), 0)
     if reduction == "none":
         return losses
     return div(sum(losses), sum(found.factor)) if reduction == "mean" else sum(losses)
@@ -175,7 +183,7 @@ def _to_classes(
     """The gradient of the losses, where examples have cotangents of their own."""
     found = _classes_in_parts(target, weight, ignore_index, shape, input.dtype)
     share = div(found.factor, sum(found.factor)) if reduction == "mean" else found.factor
-    values = unsqueeze(neg(mul(input, share)), found.dim)
+    values = unsqueeze(where(found.kept, neg(mul(input, share)), 0), found.dim)
     zeros = full(shape, 0, dtype=input.dtype, device=input.device)
     return scatter_at(zeros, found.dim, found.index, values)
 
@@ -196,10 +204,10 @@ def nll(
     xp: Any, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
 ) -> Array:
     """The negated scores of the target classes, weighted and reduced."""
-    where, factor, total = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
+    where, kept, factor, total = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
     losses = -input.reshape(-1).take(where)
-    if factor is not None:  # what weighs nothing counts for nothing, infinite or not
-        losses = xp.where(factor != 0, losses * factor, 0).astype(input.dtype)
+    if factor is not None:
+        losses = _of_kept(xp, kept, losses * factor)
     if reduction == "none":
         return losses.reshape(target.shape)
     loss = xp.add.reduce(losses, axis=None) if type(losses) is np.ndarray else losses.sum()
@@ -227,10 +235,10 @@ def nll_gradient(
     shape: Ints,
 ) -> Array:
     """Zeros, but at the target classes, where the negated and weighted gradient stands."""
-    where, factor, total = _picks(xp, target, weight, ignore_index, shape, input.dtype)
+    where, kept, factor, total = _picks(xp, target, weight, ignore_index, shape, input.dtype)
     down = -input.reshape(where.shape) if reduction == "none" else -input
     if reduction == "mean":
         down = down / _divisor(total, input.dtype)
     out = xp.zeros(prod(shape), input.dtype)
-    out[where] = down if factor is None else down * factor
+    out[where] = down if factor is None else _of_kept(xp, kept, down * factor)
     return out.reshape(shape)

@@ -11,6 +11,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.substitution import solved_anyway, spread_nan
 from gradwire_engine.op import APPLY, Inferred
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
 from gradwire_engine.ops.axes import mH as adjoint
@@ -66,7 +67,7 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
 )
 def inv(xp: Any, A: Array) -> Array:
     """The inverse of each square matrix."""
-    return xp.linalg.inv(A)
+    return spread_nan(xp, xp.linalg.inv(A), A)
 
 
 def _inv_ex_spec(A: Spec) -> tuple[Spec, Spec]:
@@ -75,13 +76,14 @@ def _inv_ex_spec(A: Spec) -> tuple[Spec, Spec]:
 
 
 def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
-    """The inverse and 0; of a singular matrix itself and which pivot is 0."""
+    """The inverse and 0; of a singular matrix what is not finite, and which pivot is 0."""
     try:
-        return xp.linalg.inv(a), xp.asarray(0)
+        return spread_nan(xp, xp.linalg.inv(a), a), xp.asarray(0)
     except xp.linalg.LinAlgError:
         upper = xp.scipy_linalg.lu(a)[2]
         place = int(xp.argmax(xp.diagonal(upper) == 0)) + 1
-        return a, xp.asarray(place)
+        one = xp.eye(a.shape[0], dtype=a.dtype)
+        return solved_anyway(xp, a, one), xp.asarray(place)
 
 
 @primitive(
@@ -152,7 +154,7 @@ def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
     scale = g_logabsdet
     if is_complex(A):
         scale = scale + imag(mul(g_sign, conj(sign))) * 1j
-    return mul(reshape(scale, (*scale.shape, 1, 1)), adjoint(inv(A)))
+    return mul(reshape(scale, (*scale.shape, 1, 1)), adjoint(inv_ex(A)[0]))
 
 
 @primitive(
@@ -166,6 +168,8 @@ def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
 def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign (or phase) of each determinant and the logarithm of its size."""
     sign, logarithm = xp.linalg.slogdet(A)
+    if A.dtype.kind != "c":  # where the product of the signs has a NaN, LAPACKs differ
+        sign = xp.where(xp.isnan(logarithm), 0, sign).astype(A.dtype)
     return sign, logarithm
 
 
@@ -213,7 +217,29 @@ def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
 )
 def solve_system(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B."""
-    return large_matrices.solved(xp, A, B)
+    return spread_nan(xp, large_matrices.solved(xp, A, B), A)
+
+
+def _gradients_anyway(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+    to_right = system_anyway(adjoint(A), g)
+    return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
+
+
+@primitive(
+    vjp(joint=_gradients_anyway),
+    spec=_system_spec,
+    public=False,
+    grad_name="LinalgSolveExBackward0",
+    batch=stacked(A=2, B=2),
+)
+def system_anyway(xp: Any, A: Array, B: Array) -> Array:
+    """The matrix X of each system A X = B, which is not finite where A is singular."""
+    try:
+        return spread_nan(xp, xp.linalg.solve(A, B), A)
+    except xp.linalg.LinAlgError:
+        batch = broadcast_shapes("linalg.solve", A.shape[:-2], B.shape[:-2])
+        stacks = [xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (A, B)]
+        return each_matrix(xp, lambda a, b: (solved_anyway(xp, a, b),), *stacks)[0]
 
 
 def _factored_spec(A: Spec, B: Spec) -> tuple[Spec, Spec, Spec]:
@@ -270,13 +296,13 @@ def is_vector(A: Any, B: Any) -> bool:
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
 
 
-def solved(A: Any, B: Any, left: bool) -> Any:
+def solved(A: Any, B: Any, left: bool, find: Any = _found) -> Any:
     """X of A X = B, or of X A = B; B may hold vectors."""
     vector = left and is_vector(A, B)
     right = unsqueeze(B, -1) if vector else B
     if not left:
-        return mT(_found(mT(A), mT(right)))
-    found = _found(A, right)
+        return mT(find(mT(A), mT(right)))
+    found = find(A, right)
     return squeeze(found, found.ndim - 1) if vector else found
 
 
@@ -295,6 +321,7 @@ class Solved(NamedTuple):
 
 @composite(name="linalg.solve_ex")
 def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Solved:
-    """The X of each system A X = B, and an info of zeros: a singular A is an error here."""
-    info = inv_ex(A)[1]
-    return Solved(solved(A, B, left), info)
+    """The X of each system A X = B, and an info that is not 0 where A is singular."""
+    if check_errors:
+        return Solved(solved(A, B, left), inv_ex(A, check_errors=True)[1])
+    return Solved(solved(A, B, left, system_anyway), inv_ex(A)[1])

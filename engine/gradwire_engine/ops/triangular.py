@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.kernels.substitution import substituted
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.arrange import tril, triu
@@ -54,7 +55,7 @@ def _back_substituted(
 ) -> tuple[Array]:
     """One system; where a 0 stands on the diagonal the result is not finite."""
     if not unitriangular and bool(xp.any(xp.diagonal(a) == 0)):
-        a = xp.where(xp.eye(a.shape[0], dtype=bool) & (a == 0), xp.asarray(1e-300, a.dtype), a)
+        return (substituted(xp, a, b, upper=upper, unit=False),)
     found = xp.scipy_linalg.solve_triangular(
         a, b, lower=not upper, unit_diagonal=unitriangular, check_finite=False
     )
@@ -124,7 +125,10 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
 )
 def lower_factor(xp: Any, A: Array, upper: bool) -> Array:
     """The lower triangular L of each A = L Lᴴ; reads only one triangle of A."""
-    return xp.linalg.cholesky(xp.conjugate(A.swapaxes(-1, -2)) if upper else A)
+    found = xp.linalg.cholesky(xp.conjugate(A.swapaxes(-1, -2)) if upper else A)
+    if xp.isnan(xp.diagonal(found, 0, -2, -1)).any():
+        raise xp.linalg.LinAlgError("Matrix is not positive definite")
+    return found
 
 
 def _factor(A: Any, upper: bool) -> Any:
@@ -144,19 +148,49 @@ def cholesky(input: Array, upper: bool = False) -> Array:
     return _factor(input, upper)
 
 
-@primitive(spec=lambda A: Spec(A.shape[:-2], int32, ""), public=False, fallible=True, batch=leading)
-def minor_not_positive(xp: Any, A: Array) -> Array:
-    """0 where a matrix is positive definite, else the order of the first minor that is not."""
+def _first_not_positive(xp: Any, a: Array) -> int:
+    """The order of the first minor that is not positive definite; 0 if all are."""
+    for k in range(1, a.shape[0] + 1):
+        try:
+            if xp.isnan(xp.linalg.cholesky(a[:k, :k])[-1, -1]):
+                return k
+        except xp.linalg.LinAlgError:
+            return k
+    return 0
 
-    def order(a: Array) -> tuple[Array]:
-        for k in range(1, a.shape[0] + 1):
-            try:
-                xp.linalg.cholesky(a[:k, :k])
-            except xp.linalg.LinAlgError:
-                return (xp.asarray(k),)
-        return (xp.asarray(0),)
 
-    return each_matrix(xp, order, A)[0] if A.size else xp.zeros(A.shape[:-2], xp.int32)
+def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
+    """The factor and 0; as far as there is one, as LAPACK leaves it, and where it ends."""
+    order = _first_not_positive(xp, a)
+    if not order:
+        return xp.linalg.cholesky(a), xp.asarray(0)
+    found, m = xp.tril(a), order - 1
+    found[:m, :m] = xp.linalg.cholesky(a[:m, :m])
+    found[m:, :m] = a[m:, :m] @ xp.conjugate(xp.linalg.inv(found[:m, :m]).T)
+    found[m, m] -= (xp.abs(found[m, :m]) ** 2).sum()
+    return found, xp.asarray(order)
+
+
+@primitive(
+    vjp(A=lambda g_L, L: _cholesky_gradient(g_L, L)),
+    spec=lambda A: (need_matrices("linalg.cholesky_ex", A, square=True), _info_of(A)),
+    public=False,
+    outputs=("L", "info"),
+    grad_name="LinalgCholeskyExBackward0",
+    batch=leading,
+)
+def factor_or_not(xp: Any, A: Array, upper: bool) -> tuple[Array, Array]:
+    """The lower triangular factor of each matrix, and the first minor that is not positive."""
+    try:
+        return lower_factor.kernel(xp, A, upper), xp.zeros(A.shape[:-2], xp.int32)
+    except xp.linalg.LinAlgError:
+        lower = xp.conjugate(A.swapaxes(-1, -2)) if upper else A
+        found, info = each_matrix(xp, lambda a: _factor_or_not(xp, a), lower)
+        return found, info.astype(xp.int32)
+
+
+def _info_of(A: Spec) -> Spec:
+    return Spec(A.shape[:-2], int32, "")
 
 
 class Factored(NamedTuple):
@@ -168,8 +202,11 @@ class Factored(NamedTuple):
 
 @composite(name="linalg.cholesky_ex")
 def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) -> Factored:
-    """The Cholesky factor of each matrix, and an info of zeros: what has none is an error here."""
-    return Factored(linalg_cholesky(A, upper=upper), minor_not_positive(A))
+    """The Cholesky factor of each matrix, and an info that is not 0 where there is none."""
+    found, info = factor_or_not(A, upper)
+    if check_errors:
+        return Factored(linalg_cholesky(A, upper=upper), info)
+    return Factored(adjoint(found) if upper else found, info)
 
 
 def _product_of_factor(factor: Any, upper: bool) -> Any:

@@ -785,7 +785,7 @@ class Methods:
         upper: builtins.bool = False,
         check_errors: builtins.bool = False,
     ) -> results.linalg_cholesky_ex:
-        """The Cholesky factor of each matrix, and an info of zeros: what has none is an error here."""
+        """The Cholesky factor of each matrix, and an info that is not 0 where there is none."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """The inverse of each matrix whose Cholesky factor is given."""
@@ -3240,7 +3240,7 @@ class Methods:
         left: builtins.bool = True,
         check_errors: builtins.bool = False,
     ) -> results.linalg_solve_ex:
-        """The X of each system A X = B, and an info of zeros: a singular A is an error here."""
+        """The X of each system A X = B, and an info that is not 0 where A is singular."""
 
     def solve_triangular(
         self,
