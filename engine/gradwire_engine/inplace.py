@@ -25,7 +25,7 @@ from gradwire_engine.ops.view_scatter import copy_slices
 from gradwire_engine.overlap import overlaps, refuse_overlap, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
-from gradwire_engine.tape import AccumulateGrad, Edge, Node, bare, next_seq
+from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, again, bare, next_seq, target
 from gradwire_engine.tensor import (
     COUNTED,
     INFERENCE,
@@ -164,13 +164,39 @@ def content(target: Any) -> Any:
     if view is None:
         found = Tensor(target.array, target.spec, edge)
     else:
-        edge = bare(edge)  # a write through a view leaves the hooks of its old history behind
+        edge = _bare_way(edge, view)
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
         found = Tensor.sharing(storage, target.spec, edge, seen)
     if target.flags & INFERENCE:
         found.flags |= INFERENCE | OWN
     return found
+
+
+def _bare_way(edge: Edge | None, view: View) -> Edge | None:
+    """A view's history without the hooks of the views that lead to it from the base.
+
+    A write through a view leaves them behind: its gradient goes to the base's history at once.
+    """
+    base = None if view.base is None else view.base.edge
+    way: list[Node | Output] = []
+    below = edge
+    while below is not None and below is not base and len(way) < len(view.chain) - view.depth:
+        node = target(below)
+        if type(node) is not Node or len(node.edges) != 1:
+            break
+        way.append(below)  # type: ignore[arg-type]
+        below = node.edges[0]
+    if not any(_has_hooks(step) for step in way[1:]):
+        return bare(edge)
+    for step in reversed(way):
+        below = again(step, (below,))
+    return below
+
+
+def _has_hooks(edge: Node | Output) -> bool:
+    extra = target(edge).extra
+    return extra is not None and bool(extra.attached)
 
 
 def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> None:

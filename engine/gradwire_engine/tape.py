@@ -252,8 +252,15 @@ def bare(edge: Edge | None, anyway: bool = False) -> Edge | None:
     extra = node.extra
     if not anyway and (extra is None or not extra.attached):
         return edge
-    made = Node(node.recipe, node.edges, node.saved, node.versions, next_seq())
-    made.annotate().label = None if extra is None else extra.label
+    return again(edge, node.edges)  # type: ignore[arg-type]
+
+
+def again(edge: Node | Output, edges: tuple[Edge | None, ...]) -> Edge:
+    """The same edge to a second node, without attachments, that leads on by these edges."""
+    node = edge.node if type(edge) is Output else edge
+    assert type(node) is Node
+    made = Node(node.recipe, edges, node.saved, node.versions, next_seq())
+    made.annotate().label = None if node.extra is None else node.extra.label
     return Output(made, edge.index) if type(edge) is Output else made
 
 

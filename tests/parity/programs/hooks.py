@@ -479,3 +479,22 @@ def what_a_hook_gives_for_no_gradient(torch, see):
     one.register_hook(lambda g: 2)
     see.error(for_none=lambda: other.sum().backward(retain_graph=True))
     see.error(for_one=lambda: one.sum().backward())
+
+
+def a_write_goes_around_hooks_of_views_on_the_way(torch, see):
+    for of_node in (True, False):
+        x = draw(torch, 2, 4, requires_grad=True)
+        base = x * 1
+        middle = base.unsqueeze(0)
+        if of_node:
+            middle.grad_fn.register_hook(lambda inputs, outputs: tuple(g * 2 for g in inputs))
+        else:
+            middle.register_hook(lambda g: g * 2)
+        inner = middle[:, :, 1:]
+        inner.tanh_()
+        (base * 1).sum().backward(retain_graph=True)
+        see(base=x)
+        (middle * 1).sum().backward(retain_graph=True)
+        see(middle=x)
+        inner.sum().backward()
+        see(inner=x, node=inner.grad_fn.name())
