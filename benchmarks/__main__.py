@@ -24,6 +24,7 @@ CASES = (
     "hessian",
     "planned",
     "checkpoints",
+    "loops",
     "forks",
     "small_gradient",
     "guarded",

@@ -29,7 +29,7 @@ from benchmarks.side import Side, SideFailedError, Worker
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
-NEEDS_TORCH = {"eager", "hessian", "op_kinds", "planned", "rows", "training"}
+NEEDS_TORCH = {"eager", "hessian", "loops", "op_kinds", "planned", "rows", "training"}
 NEEDS_RIVALS = {"small_gradient", "million"}
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch isn't installed")

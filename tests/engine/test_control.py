@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -187,6 +188,25 @@ def test_random_numbers_are_drawn_again(checkpoint: bool) -> None:
         runs.append(numbers(ys))
     assert runs[0] == runs[1]
     assert len({tuple(row) for row in runs[0]}) > 10
+
+
+def _peak(length: int) -> int:
+    """Bytes that a gradient through a checkpointed scan of so many steps holds at most."""
+    h, w = plain(np.ones((8, 64))), leaf(np.full((64, 64), 1e-3))
+    body = Program(lambda h, w: (op("tanh", op("matmul", h, w) + 0.1),))
+    for traced in (False, True):
+        if traced:
+            tracemalloc.start()
+        (last,), _ = scan(body, [h], args=[w], length=length, checkpoint=True)
+        grad([op("sum", last)], [w])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_with_checkpoints_grows_with_the_square_root() -> None:
+    short, long = _peak(400), _peak(6400)
+    assert long < 5 * short, f"sixteen times the steps hold {long / short:.1f} times as much"
 
 
 # while_loop

@@ -18,7 +18,7 @@ from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import Program
 from gradwire_engine.tensor import Tensor
 
-_SLOW = 2**17
+_SLOW = 2**21
 """Bytes of a plan's step from which on the clock is looked at within it."""
 
 
