@@ -74,3 +74,7 @@ def steps(step: Callable[..., Bad]) -> Iterator[Bad]:
     yield step("a cond on a number", *DTYPE, cond | {"cond": 1.0, "false_fn": "{vector}"})
     yield step("a cond on several", "not_scalar", 422, cond | {"cond": [True, False],
                "false_fn": "{vector}"})  # fmt: skip
+    call = {"call": "{vector}", "args": ["n"], "out": "new", "planned": True}
+    yield step("a planned call with checkpoint", *INVALID, call | {"checkpoint": True})
+    yield step("a planned call with a backward", *INVALID, call | {"backward": "{vector}"})
+    yield step("a planned call of shapes that don't fit", *SHAPE, call | {"call": "{fixed}"})

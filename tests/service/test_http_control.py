@@ -196,3 +196,27 @@ def test_a_snapshot_has_its_loops(server: Running, session: Client) -> None:
         each.steps({"grad": GRAD | {"outputs": ["twice"]}, "out": ["hh", "hx", "hw"]})
     for name in ("gh", "gx", "gw", "hh", "hx", "hw"):
         assert twin.data(name) == session.data(name)
+
+
+def test_a_planned_call_is_one_node(server: Running, session: Client) -> None:
+    key = source(server, "y = (x * w).tanh()\nz = y.sum()", "x w", "y z")
+    session.steps(
+        *[
+            {"tensor": name, "value": value, "dtype": "float64", "requires_grad": True}
+            for name, value in {"x": [0.1, 0.2], "w": [0.7, -0.4]}.items()
+        ]
+    )
+    call = {"call": key, "args": ["x", "w"], "out": ["y", "z"]}
+    grad = {"grad": {"outputs": ["z"], "inputs": ["x", "w"], "create_graph": True}}
+    session.steps(call, grad | {"out": ["a", "b"]})
+    wanted = [session.data(name) for name in ("y", "a", "b")]
+    for _ in range(12):
+        session.steps(call | {"planned": True}, grad | {"out": ["a", "b"]})
+        assert session.get("/tensors/z").json()["grad_fn"] == "CallBackward"
+        for name, value in zip(("y", "a", "b"), wanted, strict=True):
+            np.testing.assert_allclose(session.data(name), value, rtol=1e-12)
+    twin = restore(server.client, taken(session))
+    for each in (session, twin):
+        again = {"grad": {"outputs": ["a"], "inputs": ["w"], "grad_outputs": ["x"]}, "out": ["c"]}
+        each.steps(again)
+    assert twin.data("c") == session.data("c")
