@@ -176,7 +176,8 @@ def content(target: Any) -> Any:
 def _bare_way(edge: Edge | None, view: View) -> Edge | None:
     """A view's history without the hooks of the views that lead to it from the base.
 
-    A write through a view leaves them behind: its gradient goes to the base's history at once.
+    A write through a view leaves them behind: its gradient goes to the base's history at once. They
+    may hang in another graph, which mirrors this one, so that there always are nodes apart.
     """
     base = None if view.base is None else view.base.edge
     way: list[Node | Output] = []
@@ -187,16 +188,9 @@ def _bare_way(edge: Edge | None, view: View) -> Edge | None:
             break
         way.append(below)  # type: ignore[arg-type]
         below = node.edges[0]
-    if not any(_has_hooks(step) for step in way[1:]):
-        return bare(edge)
     for step in reversed(way):
         below = again(step, (below,))
     return below
-
-
-def _has_hooks(edge: Node | Output) -> bool:
-    extra = target(edge).extra
-    return extra is not None and bool(extra.attached)
 
 
 def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> None:

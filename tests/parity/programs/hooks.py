@@ -498,3 +498,13 @@ def a_write_goes_around_hooks_of_views_on_the_way(torch, see):
         see(middle=x)
         inner.sum().backward()
         see(inner=x, node=inner.grad_fn.name())
+
+
+def a_write_goes_around_hooks_that_others_still_meet(torch, see):
+    x = draw(torch, 4, requires_grad=True)
+    for view in ((x * 1)[1:], x.repeat_interleave(2), (x * 1).view(2, 2)[0]):
+        before = view * 3
+        view.grad_fn.register_prehook(lambda gs: tuple(g * 2 for g in gs))
+        view *= 2
+        (before.sum() + view.sum()).backward()
+        see(x=x, view=view)
