@@ -12,7 +12,9 @@ from gradwire_engine.inplace import check_writable, content, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 from gradwire_engine.ops.advanced import index_put_at
+from gradwire_engine.ops.arithmetic import is_complex
 from gradwire_engine.ops.choose import masked_fill
+from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import called, reshape
 from gradwire_engine.ops.index import look_up
@@ -94,13 +96,29 @@ def _put(seen: Any, value: Any) -> None:
 def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
     """Write one value where a mask of the first axes holds."""
     if type(input) is Tensor:
+        _check_put(input, value)
         refuse_partial_overlap("index_put_", input, (mask,))
     rest = (1,) * (input.ndim - mask.ndim)
     wide = reshape(mask, (*mask.shape, *rest)) if rest else mask
     one = reshape(value, ()) if getattr(value, "shape", ()) else value
-    filled = masked_fill(content(input), wide, one)
+    filled = masked_fill(content(input), wide, _without_imaginary(one, input))
     filled.rename_node("IndexPutBackward0")
     return write("index_put_", input, filled)
+
+
+def _without_imaginary(value: Any, input: Any) -> Any:
+    """A complex tensor as the number that torch takes it for: real if it is, or a truth value."""
+    if type(value) is not Tensor or not is_complex(value) or is_complex(input):
+        return value
+    if input.dtype is bool_:
+        return value != 0
+    if value.device != "meta" and bool(value.array.imag != 0):
+        raise error(
+            "dtype_mismatch",
+            f"__setitem__: a number with an imaginary part does not fit into {input.dtype.name}",
+            "take its real part or its size",
+        )
+    return real(value)
 
 
 @composite(name="detach_", inplace=True)

@@ -12,7 +12,7 @@ from gradwire_engine.families import NUMERIC, composite, elementwise
 from gradwire_engine.ops.arithmetic import conj, is_complex, refuse_bools
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where, zero_of
-from gradwire_engine.ops.complex import real
+from gradwire_engine.ops.complex import imag, real
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.exponential import log
 from gradwire_engine.ops.known import kind
@@ -38,6 +38,8 @@ def _by_base(g: Any, input: Any, exponent: Any, exponent_spec: Spec | Weak) -> A
 def _by_exponent(g: Any, input: Any, exponent: Any, out: Any, out_spec: Spec) -> Any:
     """The gradient for the exponent: nothing where the base is zero and the power finite."""
     limit = (input == 0) & (real(exponent) >= 0)
+    if is_complex(exponent):
+        limit = limit & (imag(exponent) == 0)
     if (
         not _is_number(input) and kind(input) in "biu"
     ):  # the logarithm of a small int would be a half

@@ -230,3 +230,25 @@ def lone_bools_write_through_a_view(torch, see):
         z = draw(torch, requires_grad=True) * 1
         z[torch.tensor(truth)] = 1
         see(names=[t.grad_fn.name().rpartition(":")[2] for t in (x, y, z)], x=x, y=y, z=z)
+
+
+def complex_numbers_put_where_a_mask_holds(torch, see):
+    mask = torch.tensor([True, False])
+    for dtype in (torch.bool, torch.int64, torch.float64):
+        for real in (0.0, 2.0):
+            x = torch.zeros(2, dtype=dtype)
+            x[mask] = torch.tensor(real + 0j)
+            see(x=x)
+    flags, whole = torch.zeros(2, dtype=torch.bool), torch.zeros(2)
+    flags[mask] = torch.tensor(1j)
+    see(flags=flags)
+    see.error(imaginary=lambda: whole.__setitem__(mask, torch.tensor(1j)))
+
+
+def no_base_and_complex_exponents(torch, see):
+    for base in (torch.tensor([0.0, 2.0]), torch.tensor([False, True])):
+        exponent = torch.tensor([1 + 1j, 2 + 0j], requires_grad=True)
+        (base**exponent)[1].real.backward()
+        see(exponent=exponent)
+        (g,) = torch.autograd.grad((base**exponent).sum().real, exponent)
+        see(odd=g.real.isnan())

@@ -244,3 +244,10 @@ def numbers_seen_as_others_overlap(torch, see):
     x = torch.zeros(2, 2)
     see.error(partly=lambda: x.__setitem__(slice(-1, None), torch.view_as_complex(x)))
     see(x=x)
+
+
+def values_that_record_put_into_parts_of_bools(torch, see):
+    parts = torch.ones(2, 2, dtype=torch.bool).unbind(1)
+    value = torch.ones((), requires_grad=True) * 2
+    see.error(one_of_several=lambda: parts[0].__setitem__(parts[0], value))
+    see(parts=parts)
