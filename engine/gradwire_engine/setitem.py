@@ -14,6 +14,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.arithmetic import is_complex
 from gradwire_engine.ops.choose import masked_fill
+from gradwire_engine.ops.compare import ne
 from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import called, reshape
@@ -111,7 +112,7 @@ def _without_imaginary(value: Any, input: Any) -> Any:
     if type(value) is not Tensor or not is_complex(value) or is_complex(input):
         return value
     if input.dtype is bool_:
-        return value != 0
+        return ne(value, 0)
     if value.device != "meta" and bool(value.array.imag != 0):
         raise error(
             "dtype_mismatch",
