@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from unittest.mock import patch
 
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("torch", reason="make parity installs torch")
 
 import torch
 from tests.parity.opinfo.deviations import WRONG_IN_TORCH
-from tests.parity.opinfo.run import WAYS, entries, told
+from tests.parity.opinfo.run import WAYS, entries, left_out, told
 
 import gradwire
 
@@ -20,6 +21,18 @@ def test_three_samples_are_as_on_torch(name: str) -> None:
     gradwire.connect()
     found = {way: lines for way in WAYS if (lines := told(name, way, 3))}
     assert not found
+
+
+def test_no_entry_is_lost_between_those_held_and_those_left_out() -> None:
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    assert len(entries()) + left_out().total() == len(op_db)
+
+
+def test_what_is_left_out_of_the_samples_is_known() -> None:
+    assert told("float", "float64", 5) == []  # one of these is for channels_last
+    with patch("tests.parity.opinfo.run.UNLIKE", re.compile("")):
+        assert told("float", "float64", 5) == ["left out: memory_format=torch.channels_last"]
 
 
 def test_the_table_is_as_large_as_it_should_be() -> None:

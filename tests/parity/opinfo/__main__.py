@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 import torch
 from rich.console import Console
 from tests.clients.serving import serving
-from tests.parity.opinfo.run import WAYS, entries, left_out, told
+from tests.parity.opinfo.run import WAYS, entries, left_out, main_way, told
 
 import gradwire
 
@@ -60,7 +60,7 @@ def _one(job: tuple[str, str], url: str) -> list[str]:
         return told(name, way)
     gradwire.connect(url)
     try:
-        return told(name, "float64", 3)
+        return told(name, main_way(name), 3)
     finally:
         gradwire.connect()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +39,14 @@ BY_STRIDES = ("as_strided", "view")
 """Entries, by how their names begin, for which gaps in memory mean something else."""
 
 
+UNLIKE = re.compile(
+    r"memory_format=torch\.channels_last(_3d)?|out=, which there is not|(torch\.)?complex32"
+    r"|an operator(, which Python asks of a tensor| of a number, which Python asks its tensor for)"
+    r"|\w+, torch\.strided, (cpu, 65|meta, \d+) axes"
+)
+"""For what a sample may be left out, of which there is nothing like it here; else it is red."""
+
+
 @cache
 def entries() -> dict[str, Any]:
     """What the catalogue has to have, by torch's full name; entries of one name are numbered."""
@@ -46,9 +55,16 @@ def entries() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for op in op_db:
         if reason(op) is None:
-            name = op.full_name
-            found[f"{name} #2" if name in found else name] = op
+            same = sum(other.full_name == op.full_name for other in found.values())
+            found[f"{op.full_name} #{same + 1}" if same else op.full_name] = op
     return found
+
+
+def main_way(name: str) -> str:
+    """The dtype in which every entry has samples: complex for what takes nothing else."""
+    dtypes = entries()[name].dtypes
+    only = torch.complex128 in dtypes and torch.float64 not in dtypes
+    return "complex128" if only else "float64"
 
 
 def left_out() -> Counter[str]:
@@ -61,19 +77,25 @@ def left_out() -> Counter[str]:
 def told(name: str, way: str, most: int | None = None) -> list[str]:
     """All that differs for an entry, at most so many samples of it."""
     op = entries()[name]
-    lines = []
+    lines: list[str] = []
+    held = 0
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for check in islice(_checks(op, way), most):
-            lines += _lines(check)
+            found = _lines(check)
+            held += found is not None
+            lines += found or []
+    if way == main_way(name) and not held:
+        lines.append("no sample of it was held against torch")
     return lines
 
 
-def _lines(check: Callable[[], Iterable[str]]) -> list[str]:
+def _lines(check: Callable[[], Iterable[str]]) -> list[str] | None:
+    """What differs; None for a sample that asks for what there is nothing like here."""
     try:
         return list(check())
-    except Unlike:
-        return []
+    except Unlike as asked:
+        return None if UNLIKE.fullmatch(str(asked)) else [f"left out: {asked}"]
     except Exception as problem:
         text = str(problem).replace("\n", " ")
         return [f"{type(problem).__name__}: {text[:300]}"]
