@@ -66,7 +66,7 @@ def in_range(
     raised: type[Exception] = IndexError,
 ) -> None:
     """Refuse places beyond an axis: some array libraries would let them go round."""
-    if not index.size:
+    if not index.size or (not negative and _all_below(index, size)):
         return
     low, high = int(index.min()), int(index.max())
     if high >= size or low < (-size if negative else 0):
@@ -77,6 +77,12 @@ def in_range(
             f"indices must lie between {-size if negative else 0} and {size - 1}",
             raised=raised,
         )
+
+
+def _all_below(index: Array, size: int) -> bool:
+    """Whether all places are in an axis, in one pass: unsigned, what is negative is large."""
+    whole = index.view(f"u{index.itemsize}") if index.dtype.kind == "i" else index
+    return int(whole.max()) < size
 
 
 def from_front(index: Array, size: int) -> Array:

@@ -158,7 +158,7 @@ def gather(xp: Any, input: Array, dim: Dim, index: Array, *, sparse_grad: bool =
 def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     """The flat place in an array of this shape that each element of a gather index names."""
     steps = steps_of(shape)
-    found = index * steps[dim]
+    found = index if steps[dim] == 1 else index * steps[dim]
     for i, step in enumerate(steps):
         if i != dim:
             along = [-1 if j == i else 1 for j in range(len(shape))]
