@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch", reason="make parity installs torch")
 
-from tests.parity.differential.campaign import Tally, counted, seeds_from
+from tests.parity.differential.campaign import MODES, OPTIONS, Tally, counted, seeds_from
 from tests.parity.differential.kinds import KINDS
 
 SEED = 1
@@ -34,5 +34,5 @@ def test_programs_do_the_same_over_http(part: int, server_url: str) -> None:
 def test_errors_are_a_tenth_and_every_kind_comes_up() -> None:
     """What programs hold is torch's affair alone: no run of ours is needed to count it."""
     found = counted(seeds_from(SEED, EMBEDDED), None)
-    assert found.kinds.keys() == KINDS.keys()
+    assert found.kinds.keys() == {*KINDS, *MODES, *OPTIONS}
     assert not found.shortcomings(), found.summary()

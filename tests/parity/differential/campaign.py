@@ -15,7 +15,7 @@ from tests.parity.differential.report import script
 from tests.parity.differential.rounding import explained
 from tests.parity.differential.run import Found, compare
 from tests.parity.differential.shrink import shrunk
-from tests.parity.differential.step import Program
+from tests.parity.differential.step import WALKS, Program
 
 import gradwire
 
@@ -23,6 +23,12 @@ ENOUGH = 1 / 15
 """The share of programs in which each kind of step has to come up: of 3,000 two hundred."""
 MANY = 100
 """Programs from which on counts say something."""
+MODES = ("in no_grad", "in enable_grad", "in set_grad_enabled", "in inference_mode")
+OPTIONS = tuple(
+    f"a walk with {name}"
+    for name in ("retain_graph", "create_graph", "inputs", "allow_unused", "materialize_grads")
+)
+"""What steps are done in, and walks with: counted as kinds of steps are."""
 
 
 @dataclass
@@ -51,7 +57,8 @@ class Tally:
         if self.errors * 10 < self.steps:
             found.append(f"fewer than a tenth of the steps were errors: {self.errors}")
         least = self.programs * ENOUGH
-        rare = [f"{kind} in {self.kinds[kind]}" for kind in KINDS if self.kinds[kind] < least]
+        wanted = (*KINDS, *MODES, *OPTIONS)
+        rare = [f"{kind} in {self.kinds[kind]}" for kind in wanted if self.kinds[kind] < least]
         if rare:
             found.append(f"kinds of steps in fewer than {least:.0f} programs: {', '.join(rare)}")
         return found
@@ -84,6 +91,10 @@ def one(seed: int, url: str | None, length: int = LENGTH) -> Tally:
         found.at, found.ended = None, "where rounding decides"
     tally = Tally(1, len(found.steps), sum(e is not None for _, e in found.steps))
     tally.kinds.update({kind for kind, _ in found.steps})
+    done = made[: len(found.steps)]
+    tally.kinds.update({f"in {mode}" for step in done for mode in step.modes})
+    walks = [step for step in done if step.kind in WALKS]
+    tally.kinds.update({f"a walk with {name}" for step in walks for name, _ in step.kwargs})
     tally.ends[found.ended] += 1
     if found.at is not None:
         tally.failures.append(described(seed, made, found, url))
