@@ -15,7 +15,7 @@ from gradwire_engine.ops.norms import vector_norm
 from gradwire_engine.ops.sequences import triu_indices
 from gradwire_engine.ops.views import select
 from gradwire_engine.promote import broadcast_shapes
-from gradwire_engine.signature import axis
+from gradwire_engine.signature import Dims, axis
 
 F = "nn.functional."
 
@@ -46,10 +46,9 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
 
 
 @composite(space=F)
-def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Array:
-    """Divide vectors along an axis by their p-norm, or by eps where that is smaller."""
-    place = axis("normalize", dim, input.ndim)
-    return div(input, clamp_min(vector_norm(input, p, (place,), True), eps))
+def normalize(input: Array, p: float = 2.0, dim: Dims | None = (1,), eps: float = 1e-12) -> Array:
+    """Divide vectors along an axis, or several, by their p-norm, or by eps where it is smaller."""
+    return div(input, clamp_min(vector_norm(input, p, dim, True), eps))
 
 
 @composite(grad_name="RenormBackward0", inplace=True)

@@ -158,7 +158,7 @@ def min_of_two(input: Array, other: Array) -> Array:
     of_nothing=True,
     apart=(_unordered, partial(_refused, "amax")),
 )
-def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+def amax(xp: Any, input: Array, dim: Dims | None = (), keepdim: bool = False) -> Array:
     """The largest element over some axes, or over all."""
     return xp.max(input, axis=dim or None, keepdims=keepdim)
 
@@ -168,7 +168,7 @@ def amax(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     of_nothing=True,
     apart=(_unordered, partial(_refused, "amin")),
 )
-def amin(xp: Any, input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+def amin(xp: Any, input: Array, dim: Dims | None = (), keepdim: bool = False) -> Array:
     """The smallest element over some axes, or over all."""
     return xp.min(input, axis=dim or None, keepdims=keepdim)
 

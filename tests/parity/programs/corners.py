@@ -252,3 +252,10 @@ def no_base_and_complex_exponents(torch, see):
         see(exponent=exponent)
         (g,) = torch.autograd.grad((base**exponent).sum().real, exponent)
         see(odd=g.real.isnan())
+
+
+def axes_of_none_and_several(torch, see):
+    x = torch.tensor([[1.0, 2.0], [2.0, -1.0]], requires_grad=True)
+    y = x.amax(None) + torch.amin(x, dim=None, keepdim=True)
+    see(extremes=y, vectors=torch.nn.functional.normalize(x, dim=(0, 1)))
+    see.error(far=lambda: torch.nn.functional.normalize(x, dim=(0, 5)))

@@ -119,10 +119,10 @@ def allclose(
 ) -> bool:
     """Whether all elements are close: |input - other| <= atol + rtol |other|."""
 
-def amax(input: Tensor, dim: Ints = (), keepdim: bool = False) -> Tensor:
+def amax(input: Tensor, dim: Ints | None = (), keepdim: bool = False) -> Tensor:
     """The largest element over some axes, or over all."""
 
-def amin(input: Tensor, dim: Ints = (), keepdim: bool = False) -> Tensor:
+def amin(input: Tensor, dim: Ints | None = (), keepdim: bool = False) -> Tensor:
     """The smallest element over some axes, or over all."""
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> results.aminmax:

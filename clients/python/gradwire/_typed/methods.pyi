@@ -449,10 +449,10 @@ class Methods:
     def alpha_dropout_(self, p: builtins.float = 0.5, training: builtins.bool = False) -> Self:
         """Dropout for SELU networks: keeps mean and variance."""
 
-    def amax(self, dim: Ints = (), keepdim: builtins.bool = False) -> Tensor:
+    def amax(self, dim: Ints | None = (), keepdim: builtins.bool = False) -> Tensor:
         """The largest element over some axes, or over all."""
 
-    def amin(self, dim: Ints = (), keepdim: builtins.bool = False) -> Tensor:
+    def amin(self, dim: Ints | None = (), keepdim: builtins.bool = False) -> Tensor:
         """The smallest element over some axes, or over all."""
 
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> results.aminmax:
@@ -2687,8 +2687,8 @@ class Methods:
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Self:
         """Fill with normal random numbers."""
 
-    def normalize(self, p: builtins.float = 2.0, dim: builtins.int = 1, eps: builtins.float = 1e-12) -> Tensor:
-        """Divide vectors along an axis by their p-norm, or by eps where that is smaller."""
+    def normalize(self, p: builtins.float = 2.0, dim: Ints | None = (1,), eps: builtins.float = 1e-12) -> Tensor:
+        """Divide vectors along an axis, or several, by their p-norm, or by eps where it is smaller."""
 
     def not_equal(self, other: Tensor | Number) -> Tensor:
         """Whether two elements differ; NaN differs from everything."""

@@ -916,8 +916,8 @@ def nll_loss(
 ) -> Tensor:
     """The negated log-probability of each sample's class."""
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Divide vectors along an axis by their p-norm, or by eps where that is smaller."""
+def normalize(input: Tensor, p: float = 2.0, dim: Ints | None = (1,), eps: float = 1e-12) -> Tensor:
+    """Divide vectors along an axis, or several, by their p-norm, or by eps where it is smaller."""
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a 1 at the place each index names; -1: as many as the indices need."""
