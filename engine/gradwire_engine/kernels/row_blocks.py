@@ -74,8 +74,8 @@ def alone() -> bool:
 
 
 def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each of these on a thread of its own, the first on this one; what they return."""
-    if len(works) == 1 or _inside.get():
+    """Run each on a thread of its own, the first on this one, or all on this; what they return."""
+    if len(works) == 1 or alone():
         return [work() for work in works]
     waiting = [_pool().submit(copy_context().run, _share, work) for work in works[1:]]
     first = copy_context().run(_share, works[0])
