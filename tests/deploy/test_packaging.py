@@ -58,7 +58,8 @@ def test_what_ships_is_what_is_tested(lock: str) -> None:
 
 def test_the_sdk_alone_asks_for_no_server() -> None:
     names = {requirement.name for requirement in asked()}
-    assert names == {"numpy", "scipy", "ml-dtypes", "httpx", "pydantic", "safetensors"}
+    light = {"numpy", "scipy", "ml-dtypes", "httpx", "pydantic", "safetensors", "websockets"}
+    assert names == light
 
 
 def test_the_wheel_holds_the_three_packages_and_their_types(tmp_path: Path) -> None:

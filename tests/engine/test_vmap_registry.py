@@ -39,6 +39,7 @@ IN_ROWS = {"__setitem__"}
 
 LOOPS = {
     "as_strided_outside": "it is never run: a node of views is called so",
+    "factored_system": "it is for one large matrix: many go as a stack, by another op",
     "histc": "each example's intervals go from its own smallest element to its largest",
     "repeated_places": "each example repeats its places its own number of times",
     "row_shares": "rows are counted within an example: the same index in two is two rows",

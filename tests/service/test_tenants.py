@@ -197,7 +197,7 @@ def test_requests_a_second_are_bounded(serve: Callable[..., Running]) -> None:
 
 
 def test_seconds_of_computing_are_bounded(serve: Callable[..., Running]) -> None:
-    server = serve(Limits(tenant_seconds=0.3), keys=KEYS)
+    server = serve(Limits(tenant_seconds=0.1), keys=KEYS)
     alice, bob = two(server)
     session = alice.session()
     assert alice.steps(session, *SLOW).status_code == 200

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.families import primitive
@@ -17,6 +17,9 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY
 from gradwire_engine.signature import parameter_names
 from gradwire_engine.symbol import SYMBOLIC
+
+if TYPE_CHECKING:
+    from gradwire_engine.batch.frame import Frame
 
 Part = Callable[..., Any]
 
@@ -67,7 +70,7 @@ def _traced(kernel: Part, spec: Part) -> Part:
         found = kernel(*args, **attributes)
         return tuple(x for x in found if x is not None) if type(found) is tuple else found
 
-    op = primitive(spec=given, public=False)(dense)
+    op = primitive(spec=given, public=False, batch=_never)(dense)
 
     def run(*args: Any) -> Any:
         found = op(*args)
@@ -79,3 +82,8 @@ def _traced(kernel: Part, spec: Part) -> Part:
         return tuple(None if s is None else next(parts) for s in kept)
 
     return run
+
+
+def _never(frame: Frame) -> Any:
+    """A transform's value runs the formula, whose ops have rules."""
+    raise AssertionError(f"{frame.op.name} is a kernel of traces, which take no batched values")
