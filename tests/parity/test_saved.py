@@ -13,17 +13,12 @@ pytest.importorskip("torch", reason="make parity installs torch")
 import torch
 from tests.parity.opinfo.run import entries
 from tests.parity.opinfo.saved import drawn, kept_unlike
-from tests.parity.opinfo.saved_unlike import (
-    MORE_KEPT_HERE,
-    NOT_TOLD_ALWAYS,
-    NOT_TOLD_HERE,
-    TORCH_KEEPS_MORE,
-)
+from tests.parity.opinfo.saved_unlike import MORE_KEPT_HERE, NOT_TOLD_ALWAYS, TORCH_KEEPS_MORE
 from tests.parity.opinfo.stand import Unlike
 
 import gradwire
 
-UNLIKE = {*MORE_KEPT_HERE, *NOT_TOLD_HERE, *TORCH_KEEPS_MORE}
+UNLIKE = {*MORE_KEPT_HERE, *TORCH_KEEPS_MORE}
 HELD = [
     n
     for n, op in entries().items()
@@ -56,8 +51,6 @@ def test_the_same_writes_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(UNLIKE))
 def test_what_is_listed_still_differs_that_way(name: str) -> None:
     wanted = ": no matter, refused" if name in TORCH_KEEPS_MORE else ": refused, no matter"
-    if name in NOT_TOLD_HERE:
-        wanted = ": no matter, no matter"
     found = (any(wanted in d for d in differences(name, n)) for n in (SAMPLES, 6 * SAMPLES))
     assert any(found), "it may go from the list"
 

@@ -99,8 +99,5 @@ MORE_KEPT_HERE = [
 """Writes that are refused here: of factors and norms the derivative is written in other terms, and
 attention keeps its operands and result in place of the weights, as torch's fused kernels do."""
 
-NOT_TOLD_HERE = ["nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle"]
-"""Of these the trial itself fails here, where torch lets the write pass."""
-
 NOT_TOLD_ALWAYS = ["svd"]
 """torch keeps more, but in one run of all tests no sample told so, for a cause not yet found."""
