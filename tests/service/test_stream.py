@@ -245,8 +245,9 @@ def test_rates_count_messages(serve: Callable[..., Running]) -> None:
         assert "rate_limited" in malformed
 
 
-def test_a_server_without_streams_loads_nothing_for_them() -> None:
-    code = "import sys, gradwire_service.http.serve; print('websockets' in sys.modules)"
+@pytest.mark.parametrize("package", ["websockets", "sqlalchemy"])
+def test_what_a_server_may_not_need_is_not_loaded_at_its_start(package: str) -> None:
+    code = f"import sys, gradwire_service.http.serve; print({package!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -14,7 +14,6 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import SMALL, Answer, Call, weight
 from gradwire_service.http.codec import Buffer
 from gradwire_service.http.idempotency.once import told
-from gradwire_service.http.idempotency.stored import entry_of
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.change import Outcome
@@ -46,6 +45,8 @@ def reply_entry(
     if answer is None:
         assert raised is not None
         answer = told(raised, call)
+    from gradwire_service.http.idempotency.stored import entry_of  # only durable servers load it
+
     return entry_of(call, answer)
 
 
