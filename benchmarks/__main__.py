@@ -52,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         page = report.markdown(machine.header(settings.threads, loads[0], max(loads)), figures)
         report.RESULTS.write_text(page)
         console.print(f"kept in {report.RESULTS.relative_to(report.RESULTS.parent.parent)}")
+    elif options.renew:
+        page = report.renewed(report.RESULTS.read_text(), options.cases, loads, figures)
+        report.RESULTS.write_text(page)
     return 0 if all(figure.measured for figure in figures) else 1
 
 
@@ -91,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
     parser.add_argument("--no-keep", dest="keep", action="store_false", help="leave RESULTS.md")
+    parser.add_argument(
+        "--renew", action="store_true", help="put these cases into RESULTS.md, which says so"
+    )
     return parser
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+_HEAD = "| figure | to reach | measured | verdict | what it comes from |"
 _STYLES = {"reached": "green", "short": "red", "not measured": "yellow", "to compare": "dim"}
 
 
@@ -38,12 +39,30 @@ def markdown(header: Sequence[str], figures: Sequence[Figure]) -> str:
         "",
         *(f"- {line}" for line in header),
         "",
-        "| figure | to reach | measured | verdict | what it comes from |",
+        _HEAD,
         "|---|---|---|---|---|",
         *(_row(figure) for figure in figures),
         "",
     ]
     return "\n".join(lines)
+
+
+def renewed(
+    page: str, cases: Sequence[str], loads: Sequence[float], figures: Sequence[Figure]
+) -> str:
+    """The page with these cases' rows as they were measured in a later run, and a line about it."""
+    rows = {_name(row): row for row in map(_row, figures)}
+    lines = [rows.pop(_name(line), line) for line in page.splitlines()]
+    about = (
+        f"- Measured again later, by themselves: {', '.join(cases)} "
+        f"(load before {loads[0]:.1f}, at most {max(loads):.1f})."
+    )
+    top = lines.index(_HEAD) - 1
+    return "\n".join([*lines[:top], about, *lines[top:], *rows.values(), ""])
+
+
+def _name(row: str) -> str:
+    return row.partition(" | ")[0]
 
 
 def _row(figure: Figure) -> str:

@@ -157,6 +157,21 @@ def test_the_page_has_a_row_for_each_figure() -> None:
     assert "| second | ≥ 2 | – | not measured | no / server |" in page
 
 
+def test_a_case_that_is_measured_again_replaces_its_rows_and_says_so() -> None:
+    first, second = (Figure(name, 1.5, Spread(1.2, 1.1, 1.3), "") for name in ("first", "second"))
+    page = report.markdown(["a machine"], [first, second])
+    again = Figure("second", 1.5, Spread(1.6, 1.6, 1.6), "")
+    new = Figure("third", 1.5, None, "")
+    found = report.renewed(page, ["starting"], [0.1, 0.4], [again, new])
+    kept, about = page.splitlines(), "- Measured again later, by themselves: starting (load before"
+    assert found.splitlines()[:7] == kept[:7]
+    assert found.splitlines()[7] == f"{about} 0.1, at most 0.4)."
+    assert found.splitlines()[8:11] == kept[7:10]
+    assert found.splitlines()[11].startswith("| first | ≤ 1.5 | 1.2 (1.1 to 1.3) | reached |")
+    assert found.splitlines()[12].startswith("| second | ≤ 1.5 | 1.6 (1.6 to 1.6) | short |")
+    assert found.splitlines()[13].startswith("| third | ≤ 1.5 | – | not measured |")
+
+
 def test_sides_take_turns_and_every_round_counts() -> None:
     side = Side("benchmarks.cases.calls:bare", {"op": "mul"})
     found = Harness(QUICK).take_turns({"a": side, "b": side})
