@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradwire_engine.batch.layer import Layer
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.control.wrapped import (
+    examples,
     is_rows,
     joined,
     layer_at,
@@ -18,8 +18,7 @@ from gradwire_engine.control.wrapped import (
     rows_of,
     with_tangents,
 )
-from gradwire_engine.levels import entered
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import using
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.tape import Program
@@ -78,17 +77,13 @@ class Masked:
         return self.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        with entered() as level:
-            layer = Layer(level, self.size, self.randomness, local.state.vmap)
-            with using(vmap=layer):
-                pairs = zip(values, self.dims, strict=True)
-                given = [Batched(v, level) if many else v for v, many in pairs]
-                goes_on = reshape(self.cond(*given)[0], ())
-                if not self.steps:
-                    return (resolve("any")(rows_of(goes_on, level, self.size)),)
-                stepped = zip(self.body(*given), given[: self.carries], strict=True)
-                found = [where(goes_on, new, old) for new, old in stepped]
-                return tuple([rows_of(y, level, self.size) for y in found])
+        with examples(self.size, self.randomness, self.dims, values) as (level, given):
+            goes_on = reshape(self.cond(*given)[0], ())
+            if not self.steps:
+                return (resolve("any")(rows_of(goes_on, level, self.size)),)
+            stepped = zip(self.body(*given), given[: self.carries], strict=True)
+            found = [where(goes_on, new, old) for new, old in stepped]
+            return tuple([rows_of(y, level, self.size) for y in found])
 
 
 def _batched(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +34,21 @@ def is_rows(value: Any, level: int) -> bool:
 def rows_of(value: Any, level: int, size: int) -> Any:
     """A value with its batch axis in front: the same everywhere where it had none."""
     return value.value if is_rows(value, level) else expand(value, (size, *value.shape))
+
+
+@contextmanager
+def examples(
+    size: int, randomness: str, dims: Sequence[bool], values: Sequence[Any]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Within a vmap of so many examples: its level, and these values as they are in it.
+
+    dims: which of the values are many, a row for each example.
+    """
+    with entered() as level, using(vmap=Layer(level, size, randomness, local.state.vmap)):
+        yield (
+            level,
+            [Batched(v, level) if many else v for v, many in zip(values, dims, strict=True)],
+        )
 
 
 def layer_at(level: int) -> Any:
@@ -71,12 +87,8 @@ class Rows:
         return self.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        with entered() as level:
-            layer = Layer(level, self.size, self.randomness, local.state.vmap)
-            with using(vmap=layer):
-                pairs = zip(values, self.dims, strict=True)
-                found = self.body(*[Batched(v, level) if many else v for v, many in pairs])
-                return tuple([rows_of(y, level, self.size) for y in found])
+        with examples(self.size, self.randomness, self.dims, values) as (level, given):
+            return tuple([rows_of(y, level, self.size) for y in self.body(*given)])
 
 
 def _batched(
