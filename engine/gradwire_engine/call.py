@@ -7,7 +7,8 @@ run. The second call with the same specs is a dictionary look-up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from gradwire_engine.arrays import memory_installed
@@ -80,6 +81,41 @@ class Call:
             found = self.recipes[needs] = Recipe(self, needs)
         return found
 
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """Flat places of the operands that the graph shows, and hooks see: those with a rule.
+
+        A number counts as the tensor that it stands for, but where torch has an overload for it:
+        then the node has a name of its own, and no place for what isn't there either. A rule for
+        all operands together has nothing to say of indices.
+        """
+        tensors = (s if isinstance(s, Spec) else self.outputs[0] for s in self.inputs)
+        apart = self._takes_numbers and self._named(iter(tensors)) != self.name
+        together = self.op.rules.joint is not None
+        return tuple(
+            place
+            for place, given in enumerate(self.inputs)
+            if self.ruled[place]
+            and not (apart if not isinstance(given, Spec) else _index(given) and together)
+        )
+
+    @property
+    def tracked(self) -> tuple[int, ...]:
+        """Numbers of the results that hooks see: those that can have a gradient."""
+        return tuple(i for i, spec in enumerate(self.outputs) if spec.dtype.differentiable)
+
+    @property
+    def _takes_numbers(self) -> bool:
+        return any(isinstance(given, Weak) for given in self.inputs)
+
+    def _named(self, flat: Iterator[Any]) -> str:
+        """What the node is called with these operands."""
+        given: dict[str, Any] = dict(self.attributes)
+        for span in self.spans:
+            items = tuple(islice(flat, span.stop - span.start))
+            given[span.name] = items if span.many else items[0]
+        return self.op.grad_name(given)
+
     def static(self, name: str, needs: tuple[bool, ...]) -> Any:
         """The value of a rule's static parameter: an attribute, a spec, or `needs`."""
         if name in self.attributes:
@@ -92,6 +128,10 @@ class Call:
                 specs = self.inputs[span.start : span.stop]
                 return specs if span.many else specs[0]
         return self.outputs[self.op.outputs.index(owner)]
+
+
+def _index(spec: Spec) -> bool:
+    return not spec.dtype.differentiable
 
 
 def follow(chain: tuple[tuple[Call, int], ...], array: Any) -> Any:

@@ -60,6 +60,16 @@ class Application(Call):
         self.nbytes = sum(spec.nbytes for spec in outputs)
         self.differentiable = True
 
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """All tensors among the arguments have a place."""
+        return tuple(range(len(self.inputs)))
+
+    @property
+    def tracked(self) -> tuple[int, ...]:
+        """So have all results."""
+        return tuple(range(len(self.outputs)))
+
 
 class FunctionRecipe(Recipe):
     """How its node is walked: one rule, the backward program, for all arguments."""

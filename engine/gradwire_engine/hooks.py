@@ -204,12 +204,13 @@ def careful_step(
     if reading.parts is None or not (before or after or checks):
         reading.step(node, recipe, g, pending, useful)
         return
-    specs = recipe.call.outputs
-    outputs: Sequence[Any] = [_shown(_part(g, i), s, reading) for i, s in enumerate(specs)]
+    call = recipe.call
+    places = call.tracked
+    outputs: Sequence[Any] = [_shown(_part(g, i), call.outputs[i], reading) for i in places]
     if before:
         for program in before:
             outputs = _replaced_all(program, outputs, outputs)
-        g = _joined(outputs, g, reading)
+        g = _joined(dict(zip(places, outputs, strict=True)), g, reading)
         if g is None:
             return
     parts = dict(reading.parts(node, recipe, g, useful))
@@ -217,18 +218,18 @@ def careful_step(
         parts = _after(node, after, parts, outputs, reading)
     for index, part in parts.items():
         if checks and part is not None:
-            check_nan(node, index, part, recipe.call.outputs[0].device)
+            check_nan(node, index, part, call.outputs[0].device)
         edge = node.edges[index]
         if part is not None and edge is not None:
             add_pending(pending, edge, part)
 
 
-def _joined(values: Sequence[Any], old: Any, reading: Reading) -> Any:
+def _joined(values: dict[int, Any], old: Any, reading: Reading) -> Any:
     """Gradients of outputs as the walk hands them to rules; None where there are none."""
     if type(old) is not dict:
         return _taken(values[0], reading, old)
     like = next(iter(old.values()))
-    present = {i: _taken(v, reading, like) for i, v in enumerate(values) if v is not None}
+    present = {i: _taken(v, reading, like) for i, v in values.items() if v is not None}
     return present or None
 
 
@@ -239,11 +240,12 @@ def _after(
     outputs: Sequence[Any],
     reading: Reading,
 ) -> dict[int, Any]:
-    specs = node.recipe.call.inputs
-    values: Sequence[Any] = [_shown(parts.get(i), s, reading) for i, s in enumerate(specs)]
+    call = node.recipe.call
+    places = call.counted
+    values: Sequence[Any] = [_shown(parts.get(i), call.inputs[i], reading) for i in places]
     for program in programs:
         values = _replaced_all(program, [*values, *outputs], values)
-    return {i: _taken(v, reading, parts.get(i)) for i, v in enumerate(values)}
+    return {i: _taken(v, reading, parts.get(i)) for i, v in zip(places, values, strict=True)}
 
 
 def accumulated(

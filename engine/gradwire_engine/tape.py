@@ -121,8 +121,9 @@ class Node(Hooked):
 
     @property
     def next_functions(self) -> tuple[tuple[Node | AccumulateGrad | None, int], ...]:
-        """Where the gradients of the operands go: (node, output number) each."""
-        return tuple((None, 0) if e is None else (target(e), place(e)) for e in self.edges)
+        """Where the operands' gradients go: (node, output number) each that could have one."""
+        edges = [self.edges[place] for place in self.recipe.call.counted]
+        return tuple((None, 0) if e is None else (target(e), place(e)) for e in edges)
 
     def describe(self) -> str:
         """The name, and where known the step and tensor that made the node."""

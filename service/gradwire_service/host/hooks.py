@@ -115,7 +115,7 @@ def _takes(step: HookStep, tensor: Tensor) -> int:
         return LEAF
     if step.kind == "node_before":
         return BEFORE
-    return len(_node(tensor).edges) if step.kind == "node" and tensor.requires_grad else 0
+    return len(_node(tensor).next_functions) if step.kind == "node" and tensor.requires_grad else 0
 
 
 def _check_inputs(step: HookStep, program: Callee, tensor: Tensor) -> None:
@@ -134,8 +134,8 @@ def _wanted(step: HookStep, tensor: Tensor) -> int:
     if step.kind in ("tensor", "post_accumulate"):
         return 1 if step.kind == "tensor" else 2
     node = _node(tensor)
-    results = len(node.recipe.call.outputs) if hasattr(node, "recipe") else 1
-    return results + (len(node.edges) if step.kind == "node" else 0)
+    results = len(node.recipe.call.tracked) if hasattr(node, "recipe") else 1
+    return results + (len(node.next_functions) if step.kind == "node" else 0)
 
 
 def _make_room(session: Any) -> None:

@@ -508,3 +508,49 @@ def a_write_goes_around_hooks_that_others_still_meet(torch, see):
         view *= 2
         (before.sum() + view.sum()).backward()
         see(x=x, view=view)
+
+
+def what_a_node_counts(torch, see):
+    x, mask = draw(torch, 3, requires_grad=True), torch.tensor([True, False, True])
+    places = torch.tensor([2, 0])
+    with torch.no_grad():
+        other = draw(torch, 3, seed=1)
+    made = {
+        "mask": x[mask],
+        "places": x[places],
+        "gather": x.gather(0, places),
+        "index_select": x.index_select(0, places),
+        "index_add": x.index_add(0, places, other[:2]),
+        "scatter": x.scatter(0, places, other[:2]),
+        "scatter_reduce": x.scatter_reduce(0, places, other[:2], "sum"),
+        "masked_fill": x.masked_fill(mask, 2.0),
+        "masked_fill_by_tensor": x.masked_fill(mask, other[0]),
+        "where": torch.where(mask, x, other),
+        "where_number": torch.where(mask, x, 2.0),
+        "times": x * 2,
+        "times_ints": x * places[0],
+        "power": x**2,
+        "power_of_number": 2**x,
+        "power_by_tensor": x.abs() ** other,
+        "clamp": x.clamp(-1, 1),
+        "clamp_by_tensors": x.clamp(other, None),
+        "lerp": x.lerp(other, 0.5),
+        "max": x.max(0).values,
+        "sort": x.sort().values,
+        "nll": torch.nn.functional.nll_loss(x.log_softmax(0)[None], places[:1]),
+    }
+    for name, y in made.items():
+        counts = []
+        node = y.grad_fn
+        node.register_prehook(lambda gs, counts=counts: counts.append(len(gs)))
+        node.register_hook(lambda i, o, counts=counts: counts.append((len(i), len(o))))
+        y.sum().backward()
+        see(**{name: ([f is None for f, _ in node.next_functions], counts)})
+
+
+def a_hook_of_a_node_that_looks_up(torch, see):
+    x = draw(torch, 3, requires_grad=True)
+    y = x[x > 0]
+    y.grad_fn.register_hook(lambda inputs, outputs: tuple(g * 2 for g in inputs))
+    y.sum().backward()
+    see(x=x)

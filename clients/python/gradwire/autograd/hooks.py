@@ -59,7 +59,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
 def register_node_hook(self: GradFn, hook: Hook) -> RemovableHandle:
     """Call a function with the gradients of the operands and of the results, as two tuples."""
     tensor = _known(self, hook)
-    made = Registered("node", hook, ref(tensor), len(self.node.edges))
+    made = Registered("node", hook, ref(tensor), len(self.node.next_functions))
     return _named(tensor, made, self.node.register_hook(made))
 
 
