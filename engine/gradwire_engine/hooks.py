@@ -134,7 +134,9 @@ def _through(programs: Sequence[Program], g: Any, spec: Spec, reading: Reading) 
 
 def _shown(g: Any, spec: Spec, reading: Reading) -> Any:
     """A gradient as a program sees it: a walk on raw arrays makes a tensor of each."""
-    return g if g is None or type(g) in VALUE_TYPES else reading.tensor(g, spec)
+    if g is None or type(g) in VALUE_TYPES:
+        return g
+    return (reading.shown or reading.tensor)(g, spec)
 
 
 def _taken(value: Any, reading: Reading, like: Any) -> Any:

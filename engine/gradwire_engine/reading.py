@@ -37,7 +37,8 @@ class Reading(NamedTuple):
 
     charges: the meter is asked by the ops that rules are made of, not by the walk.
     parts: the operands' gradients that a step would add, by place, for who looks at them; None
-    where there are no values to look at, so that no hook runs either.
+    where there are no values to look at, so that no hook runs either. shown: a value as hooks see
+    it, where that is not what goes out.
     """
 
     cotangent: Callable[[Tensor], Any]
@@ -45,6 +46,7 @@ class Reading(NamedTuple):
     tensor: Callable[[Any, Spec], Tensor]
     charges: bool
     parts: Callable[[Node, Recipe, Any, Useful], list[tuple[int, Any]]] | None = None
+    shown: Callable[[Any, Spec], Any] | None = None
 
 
 def zeros(spec: Spec) -> Tensor:

@@ -69,6 +69,19 @@ def test_a_name_for_what_arrives(server: Running) -> None:
     assert talk.values(*steps, returns="before after x.grad") == [[3, 3], [30, 30], [60, 60]]
 
 
+def test_what_arrives_in_a_batched_walk_has_no_name(server: Running) -> None:
+    talk = Talk(server)
+    talk.values(LEAF, DOUBLE, {"hook": "h", "out": "seen"}, *TOTAL, returns="z")
+    rows = {"tensor": "rows", "value": [[1, 0], [0, 1]]}
+    walk = {
+        "grad": {"outputs": ["y"], "inputs": ["x"], "grad_outputs": ["rows"]}
+        | {"is_grads_batched": True, "retain_graph": True},
+        "out": ["g"],
+    }
+    assert "'seen'" in talk.refused("untraceable", rows, walk)
+    assert talk.values(BACK, returns="x.grad seen") == [[6, 6], [3, 3]]
+
+
 def test_names_for_what_a_hook_makes_on_the_way(server: Running) -> None:
     talk, twice = Talk(server), program(server, "half = g * 0.5\nout = half * 4")
     keep = {"g": "came", "half": "halved"}

@@ -22,8 +22,8 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
+from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import INTEGER
-from gradwire_engine.tensor import Tensor as Meta
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -143,7 +143,7 @@ def _prepared(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs, Options
 
 def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark: int) -> Any:
     """Record the step with names for its results, and wrap their mirrors."""
-    if type(result) is Meta:
+    if type(result) in VALUE_TYPES:  # in a batched walk that records it isn't a Meta
         for operand in tensors_in(args):
             if operand._meta is result:
                 return operand  # the op gave its operand back, as contiguous() may

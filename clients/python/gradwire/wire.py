@@ -11,8 +11,8 @@ import numpy as np
 from gradwire.size import device
 from gradwire.tensor import Tensor
 from gradwire_engine.errors import error
+from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DTYPES, DType
-from gradwire_engine.tensor import Tensor as Meta
 
 _PYTHON_DTYPES = {
     bool: DTYPES["bool"],
@@ -47,7 +47,7 @@ def mirrored(value: Any) -> Any:
     """What the engine's rules see of an argument: the tensor's mirror, or the value itself."""
     if isinstance(value, Tensor):
         meta = value._meta
-        return meta if type(meta) is Meta else meta.spec  # a lost one says why here
+        return meta if type(meta) in VALUE_TYPES else meta.spec  # a lost one says why here
     if type(value) is list:
         return [mirrored(v) for v in value]
     if isinstance(value, tuple):

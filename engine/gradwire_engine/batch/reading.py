@@ -40,13 +40,13 @@ def _alone(rows: Tensor) -> Tensor:
 
 
 def batched_dry(size: int) -> Reading:
-    """The same where there are no elements and nothing is recorded."""
+    """The same where there are no elements and nothing is recorded; hooks see one example."""
 
     def tensor(g: Any, spec: Spec) -> Tensor:
         rows = spec.with_(shape=(size, *spec.shape))
         return Tensor(phantom_of(rows), rows, None)
 
-    return dry._replace(tensor=tensor)
+    return dry._replace(tensor=tensor, shown=dry.tensor)
 
 
 def rows_of(cotangents: list[Any]) -> int:

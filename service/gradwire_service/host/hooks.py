@@ -37,12 +37,7 @@ class Hook(NamedTuple):
         if self.takes == LEAF:  # a leaf, which had to wait for its gradient
             values = (values[0], values[0].grad, *values[1:])
         if self.out is not None:
-            session = session_of_this_thread()
-            arrived = values[{LEAF: 1, BEFORE: 0}.get(self.takes, self.takes)]
-            if arrived is None:
-                session.unbind(self.out)
-            else:
-                session.bind(self.out, arrived if arrived.requires_grad else arrived.detach())
+            _bind(self.out, values[{LEAF: 1, BEFORE: 0}.get(self.takes, self.takes)])
         absent = values[0] is None if self.takes == 0 else self.takes == LEAF and values[1] is None
         if self.program is None or absent:
             return ()
@@ -58,8 +53,15 @@ def _bind(name: str, value: Any) -> None:
     session = session_of_this_thread()
     if value is None:
         session.unbind(name)
-    else:
-        session.bind(name, value if value.requires_grad else value.detach())
+        return
+    if type(value) is not Tensor:
+        raise error(
+            "untraceable",
+            f"hook: {name!r} would be a gradient of a batched walk, which differs from row to row",
+            "take the hook away for this walk, or walk for each row by itself",
+            raised=RuntimeError,
+        )
+    session.bind(name, value if value.requires_grad else value.detach())
 
 
 LEAF = -1

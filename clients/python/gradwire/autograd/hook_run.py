@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gradwire.autograd.registered import Registered
+from gradwire.pending import Lost
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,6 +131,15 @@ class Run:
         """Whether it wrote to something in place."""
         ops = [str(step.get("op", "")) for step in self.trace.steps]
         return any(op == "__setitem__" or (op[-1:] == "_" and op[:2] != "__") for op in ops)
+
+    def let_go(self, problem: GradwireError) -> None:
+        """What is still held of it can't be used any more."""
+        self.placeholders.clear()
+        made, self.trace.made = self.trace.made, []
+        for reference in made:
+            tensor = reference()
+            if tensor is not None:
+                tensor._lose(Lost(problem, ""))
 
     def adopt(self) -> dict[str, str]:
         """Make tensors of the session of all that somebody still holds; their names there."""

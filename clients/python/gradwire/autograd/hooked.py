@@ -32,6 +32,7 @@ class Walk:
     def __init__(self, session: Session, create_graph: bool, step: Step) -> None:
         self.session, self.step = session, step
         self._create_graph = create_graph
+        self._batched = bool(step.get("grad", {}).get("is_grads_batched"))
         self._runs: list[Run] = []
         self._kept: dict[str, dict[str, str]] = {}
         self._ids: list[str] = []
@@ -44,14 +45,14 @@ class Walk:
         if hook.kind == "post_accumulate":
             self._accumulated(hook)
             return ()
-        if not hook.reads:
+        if self._batched or not hook.reads:
             run = Run(hook, self, values)
             mark = len(self.session.journal.entries)
             try:
                 with run.trace.here():
                     found = run.replaced(hook.call(run.placeholders))
             except GradwireError as problem:
-                if problem.code != "untraceable":
+                if problem.code != "untraceable" or self._batched:
                     raise
                 self.session.journal.rollback(mark)
                 hook.reads = True
@@ -111,8 +112,10 @@ class Walk:
         self._far_readers += [hook] * (later.looked and not at_hand(self.session))
 
     def _adopt(self) -> None:
-        """What hooks before kept is from now on of the session."""
+        """What hooks before kept is of the session from now on; of rows nothing is kept."""
         for run in self._runs:
+            if self._batched:
+                run.let_go(_differs(run.trace.called))
             self._kept[run.id] = self._kept.get(run.id, {}) | run.adopt()
 
     def _before(self) -> Pending:
@@ -130,6 +133,8 @@ class Walk:
 
     def look(self, run: Run, names: Sequence[str]) -> Values:
         """Values that a hook under way looks at: seen in a walk of a copy of the session."""
+        if self._batched:
+            raise _differs(run.trace.called)
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
         *before, walk = [run.step(self._kept.get(run.id, {})) for run in self._runs] + [self.step]
         outputs, run.outputs, run.looked = run.outputs, None, True
@@ -197,6 +202,14 @@ def _replaces(hook: Registered) -> GradwireError:
         f"hook {hook.id!r} looks at values and gives a gradient back; the host is elsewhere, and "
         "such a hook can't replace anything there",
         "write it in ops alone (torch.where, clamp, …), or return nothing",
+    )
+
+
+def _differs(called: str) -> GradwireError:
+    return error(
+        "untraceable",
+        f"{called} sees gradients of a batched walk; their values differ from row to row",
+        "look at them in a walk for each row, or write the hook in ops",
     )
 
 
