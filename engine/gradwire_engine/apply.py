@@ -244,10 +244,10 @@ def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:
     for index, (array, spec) in enumerate(zip(arrays, call.outputs, strict=True)):
         if call.op.data_dependent:  # its spec was an upper bound
             spec = spec.with_(shape=tuple(array.shape))
-        outputs.append(Tensor(array, spec, _edge(call, node, index, spec)))
+        outputs.append(Tensor(array, spec, _edge(call, node, index, spec)).marked())
     if state.inference:
         for output in outputs:
-            output.flags = INFERENCE
+            output.flags |= INFERENCE
     if node is not None and kept:
         save_outputs(node, outputs)
     return outputs[0] if call.single else call.op.result(outputs)
@@ -295,7 +295,7 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
         spec = call.outputs[index]
         made = Tensor.sharing(source.storage, spec, _edge(call, node, index, spec), view)
         made.flags |= source.flags & INFERENCE
-        views.append(made)
+        views.append(made.marked())
     return views[0] if call.single else call.op.result(views)
 
 

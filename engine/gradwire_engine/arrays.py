@@ -8,7 +8,7 @@ dtype but no memory of its own: views of it can be taken, its elements must neve
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from gradwire_engine.errors import error
+from gradwire_engine.order import Order, alone, lying_of, places
 from gradwire_engine.spec import Spec
 
 Array = Any
@@ -175,11 +176,12 @@ def phantom_of(spec: Spec) -> Array:
     return phantom(spec.shape, spec.dtype.numpy)
 
 
-def phantom_like(spec: Spec, operands: Sequence[Any]) -> Array:
-    """The phantom of an elementwise result: its axes lie in memory as the operands' do."""
-    order = _outermost_first([_shrunk(a, spec.shape) for a in operands if getattr(a, "shape", ())])
-    lying = phantom(tuple(spec.shape[i] for i in order), spec.dtype.numpy)
-    return lying.transpose(_places(order))
+def phantom_in(spec: Spec, order: Order) -> Array:
+    """The phantom of a spec whose axes lie in an order."""
+    if order is None:
+        return phantom_of(spec)
+    lying = phantom(tuple([spec.shape[i] for i in order]), spec.dtype.numpy)
+    return lying.transpose(places(order))
 
 
 def copied(array: Array, dtype: np.dtype) -> Array:
@@ -189,34 +191,20 @@ def copied(array: Array, dtype: np.dtype) -> Array:
     """
     if 0 not in array.strides:
         return array.astype(dtype)
-    order = _outermost_first([_shrunk(_lying(array), array.shape)])
-    return array.transpose(order).astype(dtype, order="C").transpose(_places(order))
+    order = alone(lying_of(array))
+    if order is None:
+        return array.astype(dtype, order="C")
+    return array.transpose(order).astype(dtype, order="C").transpose(places(order))
 
 
-def _outermost_first(small: Sequence[np.ndarray]) -> list[int]:
-    """The axes of an elementwise result of these phantoms, by their steps in memory."""
-    dtypes = [*(a.dtype for a in small), small[0].dtype]  # NumPy knows no dtype common to all
-    allocated = np.nditer([*small, None], flags=["zerosize_ok"], order="K", op_dtypes=dtypes)
-    made = allocated.operands[-1]
-    return sorted(range(made.ndim), key=lambda i: (-made.strides[i], i))
-
-
-def _places(order: Sequence[int]) -> list[int]:
-    """The permutation that undoes another one."""
-    return sorted(range(len(order)), key=order.__getitem__)
-
-
-def _lying(array: Array) -> np.ndarray:
-    """A phantom that lies as an array of any library does."""
-    one = np.empty((), array.dtype)
-    return np.lib.stride_tricks.as_strided(one, array.shape, array.strides, writeable=False)
-
-
-def _shrunk(array: Array, shape: tuple[int, ...]) -> Array:
-    """A phantom with the same steps, but at most two elements along each axis."""
-    seen = np.broadcast_to(array, shape)
-    few = tuple(min(size, 2) for size in shape)
-    return np.lib.stride_tricks.as_strided(seen, few, seen.strides, writeable=False)
+def in_order(array: Array, order: Order, xp: Any) -> Array:
+    """The array, copied if its axes don't lie in this order without gaps."""
+    if order is None:
+        return array if array.flags.c_contiguous else xp.ascontiguousarray(array)
+    lying = array.transpose(order)
+    if lying.flags.c_contiguous:
+        return array
+    return xp.ascontiguousarray(lying).transpose(places(order))
 
 
 def memory_installed() -> int | None:

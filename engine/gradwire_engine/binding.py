@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire_engine.arrays import backend, copied, phantom_like, phantom_of
+from gradwire_engine.arrays import backend, copied, phantom_of
 from gradwire_engine.errors import error
 from gradwire_engine.kernels.direct import direct
 from gradwire_engine.kernels.shared import LARGE, shared
+from gradwire_engine.laid import lay, relaid
 from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.promote import Weak
@@ -27,8 +28,35 @@ BIND: dict[str, Callable[[Call, Callable[..., Any]], Callable[..., Any]]] = {}
 operands' phantoms to the results'."""
 
 
-def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
-    """What a call runs on arrays: its op's kernel, with all that is the same every time."""
+def bind(call: Call, inferred: Inferred) -> None:
+    """Give a call what it runs: `in_rows` on row-major operands, `run` on any."""
+    op = call.op
+    flat = all(len(spec.shape) < 2 for spec in call.outputs)
+    call.promoted = _promoted(call, inferred)
+    call.in_rows = call.run = _bound(call, inferred)
+    if op.lies is None or op.lies.anyway or flat:
+        return
+    device = BIND.get(call.device)
+    if device is None:
+        call.run = partial(lay, call, None)
+    else:
+        call.run = device(call, partial(lay, call, _phantoms(call)))
+
+
+def _promoted(call: Call, inferred: Inferred) -> tuple[int, ...]:
+    """Places of operands that are copied into the dtype that the op works in."""
+    wanted = inferred.compute
+    return tuple(
+        place
+        for span in call.spans
+        for place in range(span.start, span.stop)
+        if wanted is not None and span.name not in inferred.kept
+        if isinstance(call.inputs[place], Spec) and call.inputs[place].dtype is not wanted
+    )
+
+
+def _bound(call: Call, inferred: Inferred) -> Callable[..., Any]:
+    """What runs on arrays: the op's kernel, with all that is the same every time."""
     op = call.op
     xp = backend(call.device).xp
     bind = BIND.get(call.device)
@@ -121,39 +149,45 @@ def _phantoms(call: Call) -> Callable[..., Any]:
     fallible = call.op.fallible
     if callable(fallible):
         fallible = fallible(call.inputs)
-    kept = call.single and call.op.family == "elementwise" and len(call.outputs[0].shape) > 1
+    given = found[0] if call.single else found
+    anyway = call.op.lies is not None and call.op.lies.anyway
 
     def give(*arrays: Any) -> Any:
         if fallible:
             local.state.fallible = True
-        if kept and not all(a.flags.c_contiguous for a in arrays if hasattr(a, "flags")):
-            return phantom_like(call.outputs[0], arrays)
-        return found[0] if call.single else found
+        return relaid(call, arrays, given) if anyway else given
 
     return give
 
 
 class Finisher:
-    """Runs a kernel and brings its results to the specs inferred: arrays, dtype, row-major.
+    """Runs a kernel and brings its results to the specs inferred: arrays, dtype, order.
 
     A kernel whose first result needed nothing is called directly from then on: for the same specs
     the array library gives the same dtype again.
     """
 
-    __slots__ = ("base", "call", "dtypes", "xp")
+    __slots__ = ("anyway", "base", "call", "dtypes", "rows", "xp")
 
     def __init__(self, call: Call, base: Callable[..., Any], xp: Any) -> None:
         self.call, self.base, self.xp = call, base, xp
         self.dtypes = [spec.dtype.numpy for spec in call.outputs]
+        self.anyway = call.op.lies is not None and call.op.lies.anyway
+        self.rows = call.op.family != "elementwise" and not self.anyway
 
     def __call__(self, *arrays: Any) -> Any:
         result = self.base(*arrays)
         call = self.call
-        if not call.single:
-            return tuple(map(self._finish, result, self.dtypes))
-        finished = self._finish(result, self.dtypes[0])
+        if call.single:
+            finished = self._finish(result, self.dtypes[0])
+        else:
+            finished = tuple(map(self._finish, result, self.dtypes))
+        if self.anyway:
+            return relaid(call, arrays, finished)
         if finished is result and call.outputs[0].shape:
-            call.run = self.base if call.op.family == "elementwise" else self._checked
+            faster = self._checked if self.rows else self.base
+            call.run = faster if call.run is call.in_rows else call.run
+            call.in_rows = faster
         return finished
 
     def _checked(self, *arrays: Any) -> Any:
@@ -166,6 +200,6 @@ class Finisher:
             result = self.xp.asarray(result).astype(dtype)
         if not result.shape:
             return self.xp.asarray(result)
-        if self.call.op.family != "elementwise" and not result.flags.c_contiguous:
+        if self.rows and not result.flags.c_contiguous:
             return self.xp.ascontiguousarray(result)
         return result

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradwire_engine.arrays import memory_installed
 from gradwire_engine.binding import BIND as BIND
-from gradwire_engine.binding import bind_kernel
+from gradwire_engine.binding import bind
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Inferred, Primitive, needs_tensor
 from gradwire_engine.promote import Weak
@@ -35,8 +35,9 @@ class Call:
     """One use of an op. inputs: a Spec, Weak or None per flat operand; outputs: Specs."""
 
     __slots__ = (
-        "arguments", "attributes", "device", "differentiable", "inputs", "name", "nbytes", "op",
-        "outputs", "recipes", "ruled", "run", "single", "spans",
+        "arguments", "attributes", "device", "differentiable", "in_rows", "inputs", "name",
+        "nbytes", "op", "orders", "outputs", "promoted", "recipes", "ruled", "run", "single",
+        "spans",
     )  # fmt: skip
 
     fills_in = True  # zeros for a rule, where no gradient came to an output; else None
@@ -71,7 +72,11 @@ class Call:
             for span in self.spans
             for _ in range(span.start, span.stop)
         )
-        self.run: Callable[..., Any] = bind_kernel(self, inferred)
+        self.run: Callable[..., Any]
+        self.in_rows: Callable[..., Any]  # the same for operands that are row-major
+        self.promoted: tuple[int, ...]  # see bind
+        self.orders: dict[Any, Any] = {}  # see laid.relaid
+        bind(self, inferred)
         self.recipes: dict[tuple[bool, ...], Recipe] = {}
 
     def recipe(self, needs: tuple[bool, ...]) -> Recipe:

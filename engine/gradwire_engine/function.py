@@ -108,7 +108,7 @@ def _output(made: Made, out: Tensor, edge: Edge, is_argument: bool, again: bool)
         base = out if out.view is None or out.view.base is None else out.view.base
         chain = () if out.view is None else out.view.chain
         view = View(chain, base, "custom", out.storage.version)
-        return Tensor.sharing(out.storage, out.spec, edge, view)
+        return Tensor.sharing(out.storage, out.spec, edge, view).marked()
     if again:
         return out.alias(edge)
     if out.view is not None:

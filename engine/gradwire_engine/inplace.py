@@ -30,6 +30,7 @@ from gradwire_engine.tensor import (
     COUNTED,
     INFERENCE,
     OWN,
+    TURNED,
     Storage,
     Tensor,
     View,
@@ -168,6 +169,7 @@ def content(target: Any) -> Any:
         storage = Storage(target.storage.array)  # its hold on the whole array makes writes copy
         seen = View(view.chain, None, "detached", 0)
         found = Tensor.sharing(storage, target.spec, edge, seen)
+    found.flags |= target.flags & TURNED
     if target.flags & INFERENCE:
         found.flags |= INFERENCE | OWN
     return found

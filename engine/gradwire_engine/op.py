@@ -17,6 +17,7 @@ import numpy as np
 
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.laid import ITERATED, Lies
 from gradwire_engine.mode import local
 from gradwire_engine.rule import Rules
 from gradwire_engine.signature import Mismatch, Signature, read_signature
@@ -101,6 +102,7 @@ class Primitive(Overload):
     looks_back: torch writes it in differentiable ops, so a view that may not be used is refused.
     keeps_result: on which operands the result is saved though only another operand's rule has it.
     apart: operands of which torch records other ops, and how that is done here.
+    lies: how results lie in memory where not row-major: see laid.py.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class Primitive(Overload):
         keeps_result: Callable[[tuple[Any, ...]], bool] | None = None,
         looks_back: bool = False,
         apart: tuple[Callable[..., bool], Callable[..., Any]] | None = None,
+        lies: Lies | None = None,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.kernel = kernel
@@ -149,6 +152,7 @@ class Primitive(Overload):
         self.keeps_result = keeps_result
         self.looks_back = looks_back
         self.apart = apart
+        self.lies = ITERATED if lies is None and family == "elementwise" else lies
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
         self.places = self.signature.operand_places

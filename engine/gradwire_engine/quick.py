@@ -14,8 +14,8 @@ from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import HOST, RAW, Primitive
-from gradwire_engine.quick_any import goes_middle, middle
-from gradwire_engine.quick_view import short_view, whole
+from gradwire_engine.quick_any import goes_middle, marking, middle
+from gradwire_engine.quick_view import in_rows, short_view, whole
 from gradwire_engine.signature import REQUIRED
 from gradwire_engine.spec import FLOAT
 from gradwire_engine.tape import Node, next_seq
@@ -35,13 +35,22 @@ class Quick:
 
     __slots__ = ("both", "call", "first", "second", "spec")
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
+    def __init__(self, call: Call, turned: bool) -> None:
+        self.call = _AnyOrder(call) if turned else call
         self.spec = call.outputs[0]
         several = len(call.inputs) == 2
         self.first = _recipe(call, (True, False) if several else (True,))
         self.second = _recipe(call, (False, True)) if several else self.first
         self.both = _recipe(call, (True, True)) if several else self.first
+
+
+class _AnyOrder:
+    """A call whose operands may lie in any order, in the place of one where they are row-major."""
+
+    __slots__ = ("in_rows", "nbytes")
+
+    def __init__(self, call: Call) -> None:
+        self.in_rows, self.nbytes = call.run, call.nbytes
 
 
 def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:
@@ -61,6 +70,7 @@ def _suits(op: Primitive, operands: int) -> bool:
         and op.outputs == ("out",)
         and not (op.random or op.view or op.many or op.data_dependent)
         and op.device_place is None
+        and not (op.lies is not None and op.lies.anyway)
     )
 
 
@@ -78,14 +88,15 @@ def install(op: Primitive) -> None:
 def install_middle(op: Primitive) -> None:
     """Give a primitive the middle way if it goes that."""
     if goes_middle(op):
-        op.middle = middle(op)
+        turned = op.lies is not None and op.lies.anyway
+        op.middle = marking(middle(op)) if turned else middle(op)
 
 
 class _Calls(dict[Any, Quick]):
     """The calls of one op that may go the short way, by the specs of its operands."""
 
-    def __init__(self, op: Primitive) -> None:
-        self._op = op
+    def __init__(self, op: Primitive, turned: bool = False) -> None:
+        self._op, self._turned = op, turned
 
     def learn(self, key: Any, operands: tuple[Any, ...]) -> None:
         """After the long way: keep the call if its result depends on nothing but the specs."""
@@ -97,11 +108,36 @@ class _Calls(dict[Any, Quick]):
         call = planned(self._op, self._op.signature.complete(operands, {}))[0]
         if len(self) >= CACHE_SIZE:
             self.clear()
-        self[key] = Quick(call)
+        self[key] = Quick(call, self._turned)
 
 
-def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot frame)
-    calls = _Calls(op)
+def _binary(op: Primitive) -> Callable[[Any, Any], Any]:
+    """The way of an op of two operands, for row-major ones and others."""
+    if op.lies is None:
+        return _of_two(op, _Calls(op), whole, None)
+    any_order = _of_two(op, _Calls(op, turned=True), whole, None)
+    return _of_two(op, _Calls(op), in_rows, lambda a, b: _marked(any_order(a, b)))
+
+
+def _unary(op: Primitive) -> Callable[[Any], Any]:
+    """The same of an op of one operand."""
+    if op.lies is None:
+        return _of_one(op, _Calls(op), whole, None)
+    any_order = _of_one(op, _Calls(op, turned=True), whole, None)
+    return _of_one(op, _Calls(op), in_rows, lambda a: _marked(any_order(a)))
+
+
+def _marked(made: Any) -> Any:
+    return made.marked() if type(made) is Tensor else made
+
+
+def _of_two(  # noqa: C901 (one hot frame)
+    op: Primitive,
+    calls: _Calls,
+    plain: Callable[[Tensor], bool],
+    otherwise: Callable[[Any, Any], Any] | None,
+) -> Callable[[Any, Any], Any]:
+    """plain: whether a tensor with flags goes this way too; otherwise: which way it goes if not."""
     get, kernel = calls.get, op.kernel
     named = {p.name: p.default for p in op.signature.parameters[2:]}
 
@@ -113,14 +149,16 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
             calls.learn((a.spec, type(b)), (a, b))
         return made
 
+    apart = otherwise or long
+
     def binary(a: Any, b: Any) -> Any:  # noqa: C901
         if type(a) is HOST and type(b) in RAW:  # in a rule, on the walk back
             return kernel(NAMESPACE_OF[HOST], a, b, **named)
-        if type(a) is not Tensor or (a.flags and not whole(a)):
-            return long(a, b)
+        if type(a) is not Tensor or (a.flags and not plain(a)):
+            return apart(a, b)
         if type(b) is Tensor:
-            if b.flags and not whole(b):
-                return long(a, b)
+            if b.flags and not plain(b):
+                return apart(a, b)
             quick = get((a.spec, b.spec))
             sb, eb = b._storage, b._edge
             other = b._array if sb is None else b.array
@@ -146,7 +184,7 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
             state.meter.charge(quick.call.nbytes)
         sa = a._storage
         try:
-            array = quick.call.run(a._array if sa is None else a.array, other)
+            array = quick.call.in_rows(a._array if sa is None else a.array, other)
         except Exception:
             return long(a, b)
         saved: tuple[Any, ...]
@@ -173,8 +211,12 @@ def _binary(op: Primitive) -> Callable[[Any, Any], Any]:  # noqa: C901 (one hot 
     return binary
 
 
-def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
-    calls = _Calls(op)
+def _of_one(  # noqa: C901
+    op: Primitive,
+    calls: _Calls,
+    plain: Callable[[Tensor], bool],
+    otherwise: Callable[[Any], Any] | None,
+) -> Callable[[Any], Any]:
     get, kernel = calls.get, op.kernel
     named = {p.name: p.default for p in op.signature.parameters[1:]}
 
@@ -184,12 +226,14 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
             calls.learn(a.spec, (a,))
         return made
 
+    apart = otherwise or long
+
     def unary(a: Any) -> Any:  # noqa: C901
         if type(a) is not Tensor:
             xp = NAMESPACE_OF.get(type(a))
             return long(a) if xp is None else kernel(xp, a, **named)
-        if a.flags and not whole(a):
-            return long(a)
+        if a.flags and not plain(a):
+            return apart(a)
         quick = get(a.spec)
         if quick is None:
             return long(a)
@@ -201,7 +245,7 @@ def _unary(op: Primitive) -> Callable[[Any], Any]:  # noqa: C901
         if state.meter is not None:
             state.meter.charge(quick.call.nbytes)
         try:
-            array = quick.call.run(a._array if a._storage is None else a.array)
+            array = quick.call.in_rows(a._array if a._storage is None else a.array)
         except Exception:
             return long(a)
         if keep == NOTHING:

@@ -13,7 +13,7 @@ from gradwire_engine.apply import planned
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
-from gradwire_engine.quick_view import whole
+from gradwire_engine.quick_view import in_rows, whole
 from gradwire_engine.spec import DType
 from gradwire_engine.tape import Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, Storage, Tensor
@@ -44,6 +44,7 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
     calls: dict[tuple[Any, ...], Call] = {}
     get, kinds, places = calls.get, op.kinds, op.places
     records = op.differentiable
+    plain = whole if op.lies is None else in_rows
 
     def learn(key: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
         made = op.dispatch(args, {})
@@ -60,7 +61,7 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
         for kind, arg in zip(kinds, args):  # noqa: B905 (hot; the signature saw to the number)
             found = type(arg)
             if found is Tensor:
-                if arg.flags and not whole(arg):
+                if arg.flags and not plain(arg):
                     return op.dispatch(args, {})
                 key.append(arg.spec)
             elif arg is None or (kind != "tensor" and _plain(found, arg, kind)):
@@ -75,7 +76,7 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
         if state.meter is not None:
             state.meter.charge(call.nbytes)
         try:
-            result = call.run(*[None if t is None else t.array for t in flat])
+            result = call.in_rows(*[None if t is None else t.array for t in flat])
         except Exception:
             return op.dispatch(args, {})
         if records and state.grad and call.differentiable:
@@ -95,6 +96,18 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
         return made
 
     return run
+
+
+def marking(run: Callable[[tuple[Any, ...]], Any]) -> Callable[[tuple[Any, ...]], Any]:
+    """The same for an op whose results need not be row-major."""
+
+    def marked(args: tuple[Any, ...]) -> Any:
+        made = run(args)
+        for one in (made,) if type(made) is Tensor else made:
+            one.marked()
+        return made
+
+    return marked
 
 
 def _recorded(

@@ -11,7 +11,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import HOST, Primitive
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.tape import Node, next_seq
-from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, Tensor, View
+from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, TURNED, Tensor, View
 
 
 def whole(tensor: Tensor) -> bool:
@@ -25,18 +25,24 @@ def whole(tensor: Tensor) -> bool:
     return view.version == tensor.version and not leads_nowhere
 
 
+def in_rows(tensor: Tensor) -> bool:
+    """The same of an operand of an op whose results lie as that does: it must be row-major too."""
+    return not tensor.flags & TURNED and whole(tensor)
+
+
 def short_view(op: Primitive) -> Callable[..., Any]:  # noqa: C901 (one hot frame)
     """A view primitive with all its arguments given; specs and attributes seen before go fast."""
-    calls: dict[Any, tuple[Call, Recipe | None]] = {}
+    calls: dict[Any, tuple[Call, Recipe | None, int | None]] = {}
     kernel, keywords = op.kernel, op.keywords
 
-    def learn(key: Any, made: Any) -> Any:
+    def learn(key: Any, made: Any, turned: int) -> Any:
         if type(made) is Tensor and made.view is not None:
             if len(calls) >= CACHE_SIZE:
                 calls.clear()
             call = made.view.chain[-1][0]
             differentiable = op.differentiable and call.differentiable
-            calls[key] = (call, call.recipe((True,)) if differentiable else None)
+            recipe = call.recipe((True,)) if differentiable else None
+            calls[key] = (call, recipe, None if turned else made.flags)
         return made
 
     def view(source: Any, *rest: Any) -> Any:
@@ -48,9 +54,10 @@ def short_view(op: Primitive) -> Callable[..., Any]:  # noqa: C901 (one hot fram
             return op.dispatch((source, *rest), {})
         key = (source.spec, rest)
         known = calls.get(key)
-        if known is None:
-            return learn(key, op.dispatch((source, *rest), {}))
-        call, recipe = known
+        turned = source.flags & TURNED
+        if known is None or (known[2] is None and not turned):
+            return learn(key, op.dispatch((source, *rest), {}), turned)
+        call, recipe, flags = known
         storage, edge = source.storage, source.edge
         if edge is None and old is not None and source.requires_grad:
             return op.dispatch((source, *rest), {})
@@ -65,6 +72,10 @@ def short_view(op: Primitive) -> Callable[..., Any]:  # noqa: C901 (one hot fram
             state.meter.charge(8 * len(chain))
         seen = View((*chain, (call, 0)), base, mode, storage.version, depth)
         seen.array, seen.source = array, storage.array
-        return Tensor.sharing(storage, call.outputs[0], node, seen)
+        made = Tensor.sharing(storage, call.outputs[0], node, seen)
+        if turned:
+            return made.marked()
+        made.flags = flags  # type: ignore[assignment]
+        return made
 
     return view

@@ -21,7 +21,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.axes import t, transpose, unsqueeze
 from gradwire_engine.ops.expand import view as see
 from gradwire_engine.signature import Ints
-from gradwire_engine.tensor import VIEW, Tensor, View
+from gradwire_engine.tensor import TURNED, VIEW, Tensor, View
 
 
 @composite(name="t_", inplace=True)
@@ -85,7 +85,7 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
     if not recorded:
         target.reform_edge(seen.spec)
     assign(target, "view", _further(target, seen, version, recorded))
-    assign(target, "flags", target.flags | VIEW)
+    assign(target, "flags", target.flags & ~TURNED | VIEW | seen.flags & TURNED)
     assign(target, "spec", seen.spec)
     target.count_write()
     if recorded:

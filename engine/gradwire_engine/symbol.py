@@ -17,6 +17,7 @@ import numpy as np
 from gradwire_engine.arrays import Backend, Unlisted, backend, offer_unlisted, phantom
 from gradwire_engine.call import BIND, Call
 from gradwire_engine.errors import error
+from gradwire_engine.laid import LAY
 
 SYMBOLIC = Unlisted("symbol")
 """The device of symbols."""
@@ -140,7 +141,13 @@ def _no_elements(array: Any) -> np.ndarray:
     raise UntraceableError("a symbol has no elements")
 
 
+def _lay(array: Any, laid_out: Any) -> Any:
+    """The same value, known to lie otherwise; where a call is written down, what it will be."""
+    return Symbol(laid_out, array.place) if type(array) is Symbol else laid_out
+
+
 BIND[SYMBOLIC] = _bind
+LAY[SYMBOLIC] = _lay
 offer_unlisted(
     SYMBOLIC,
     Backend(

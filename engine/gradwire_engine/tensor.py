@@ -34,11 +34,12 @@ DETACHED = 16
 COUNTED = 8
 """Flag of an inference tensor that was detached outside inference mode: its writes are counted
 from there, so torch lets it be written."""
-WRITES = 32
-"""From this bit on the flags of such a tensor count the writes through it."""
-
+TURNED = 32
+"""Flag of a tensor with axes that is not row-major: what is made of it may lie otherwise too."""
 OWN = 64
 """Flag of what an in-place op sees of an inference tensor: its own, which it may well save."""
+WRITES = 128
+"""From this bit on the flags of a tensor that is COUNTED count the writes through it."""
 
 
 class Storage:
@@ -136,9 +137,9 @@ class Tensor:
         elif isinstance(array, np.generic):
             array = np.asarray(array)
         spec = Spec(tuple(array.shape), dtype_of(array.dtype), device)
-        made = cls(array, spec, None)
+        made = cls(array, spec, None).marked()
         if local.state.inference:
-            made.flags = INFERENCE
+            made.flags |= INFERENCE
         if requires_grad:
             made.requires_grad_()
         return made
@@ -154,6 +155,12 @@ class Tensor:
             made.view = view
             made.flags = VIEW
         return made
+
+    def marked(self) -> Tensor:
+        """Itself, a new tensor, with the flag of one that is not row-major."""
+        if len(self.spec.shape) > 1 and not self.array.flags.c_contiguous:
+            self.flags |= TURNED
+        return self
 
     @property
     def storage(self) -> Storage:
@@ -340,6 +347,7 @@ class Tensor:
         if view is not None:
             view = View(view.chain, None, "detached", self.storage.version)
         found = Tensor.sharing(self.storage, self.spec, None, view)
+        found.flags |= self.flags & TURNED
         if self.flags & INFERENCE:
             found.flags |= INFERENCE if local.state.inference else INFERENCE | COUNTED
         return found
