@@ -13,7 +13,7 @@ from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.plan import Code, Plan, lowered, plan_of, scratch, simplified, sweep, trace
 from gradwire_engine.plan.algebra import plainer, without_dead
-from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, MAP, PRODUCT, VIEW
+from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, MAP, PRODUCT, VIEW
 from gradwire_engine.plan.functions import select
 from gradwire_engine.plan.legality import LEGAL
 from gradwire_engine.plan.order import put_off
@@ -151,7 +151,7 @@ def test_select_by_bits_is_where() -> None:
 
 
 def test_every_kind_of_step_is_in_the_table() -> None:
-    assert LEGAL.keys() == {MAP, FOLD, CONTRACT, PRODUCT, VIEW, CALL}
+    assert LEGAL.keys() == {MAP, FOLD, CONTRACT, PRODUCT, JOIN, VIEW, CALL}
 
 
 def test_a_space_is_cut_where_its_values_need_it() -> None:

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array, backend
+from gradwire_engine.control.chunked import borrowed, given_back
 from gradwire_engine.control.known import Clock, Known, apart, known, need_values, planned
 from gradwire_engine.errors import error
 from gradwire_engine.mode import charge, local
 from gradwire_engine.plan import UntraceableError
+from gradwire_engine.plan.chunk import Chunk
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import Program
 from gradwire_engine.tensor import Tensor
 
+FAILED = (ArithmeticError, LookupError, ValueError, TypeError, np.linalg.LinAlgError)
+"""What kernels raise, by NumPy's names."""
 _SLOW = 2**21
 """Bytes of a plan's step from which on the clock is looked at within it."""
 
@@ -101,7 +105,7 @@ class Step:
             return self._by_ops(arrays)
         try:
             return self._run(arrays, self._between)
-        except (ArithmeticError, LookupError, ValueError, TypeError, np.linalg.LinAlgError):
+        except FAILED:
             return self._by_ops(arrays)  # which says what is wrong
 
     def _by_ops(self, arrays: list[Array]) -> Sequence[Array]:
@@ -141,7 +145,8 @@ class Rounds:
         end = loop.carries + loop.slices
         self.carry: list[Array] = arrays[: loop.carries]
         self._rows, self._rest = arrays[loop.carries : end], arrays[end:]
-        self._step = Step(loop, looked_at(loop, values), times)
+        self._found = looked_at(loop, values)
+        self._step = Step(loop, self._found, times)
         self._held: dict[str, Tensor] = {}
         self.stacks = [self._empty(v.spec) for v in values[: loop.carries]] if keep else []
         self.collected: list[Array] | None = None
@@ -173,6 +178,40 @@ class Rounds:
         frames = getattr(local.state.meter, "frames", None)
         if frames is not None:
             frames.pop()
+
+    def all(self, reverse: bool) -> None:
+        """All steps, from the last row to the first if reverse: in chunks as far as these go."""
+        way = self._loop.carries, self._loop.slices, reverse, bool(self.stacks)
+        chunk = borrowed(self._found, *way)
+        left = range(self._times)
+        if chunk is not None and self.collected is not None:
+            left = self._in_chunks(chunk, reverse)
+            given_back(chunk, self._found, *way)
+        for index in reversed(left) if reverse else left:
+            self.do(index)
+
+    def _in_chunks(self, chunk: Chunk, reverse: bool) -> range:
+        """As many steps as can be done in chunks; those that are left, by their rows."""
+        size, count = chunk.length, self._times // chunk.length
+        if not count:
+            return range(self._times)
+        charge(chunk.nbytes)
+        chunk.start(self.carry, self._rest)
+        into, done = self.collected or [], 0
+        try:
+            while done < count:
+                self._tick()
+                first = self._times - (done + 1) * size if reverse else done * size
+                rows = slice(first, first + size)
+                chunk.run(
+                    *[[a[rows] for a in arrays] for arrays in (self._rows, self.stacks, into)]
+                )
+                done += 1
+        except FAILED:  # step by step then, which says what is wrong
+            self.carry = chunk.end(done=False)
+        else:
+            self.carry = chunk.end()
+        return range(self._times - done * size) if reverse else range(done * size, self._times)
 
     def do(self, index: int) -> None:
         """One step, on these rows."""

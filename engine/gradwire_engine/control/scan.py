@@ -84,8 +84,7 @@ def run(loop: Loop, values: Sequence[Any], times: int, reverse: bool) -> Results
     def forward(*given: Any) -> Made:
         nonlocal count
         with Rounds(loop, given, times, needs) as rounds:
-            for index in range(times - 1, -1, -1) if reverse else range(times):
-                rounds.do(index)
+            rounds.all(reverse)
             made, stacks = rounds.results()
         count = len(made)
         return node("Scan", loop, given, made, stacks, times, reverse)

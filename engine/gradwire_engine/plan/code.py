@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MAP, FOLD, CONTRACT, PRODUCT, VIEW, CALL = "map", "fold", "contract", "product", "view", "call"
+MAP, FOLD, CONTRACT, PRODUCT = "map", "fold", "contract", "product"
+JOIN, VIEW, CALL = "join", "view", "call"
 """Kinds of steps; what may be done with each stands in legality.py."""
 
 

@@ -63,3 +63,8 @@ def contracted(
         return out
     shape = [1 if i in axis else n for i, n in enumerate(operands[0].shape)]
     return found.reshape(shape) if keepdims else found
+
+
+def joined(*operands: Any, axis: int, out: Any = None) -> Any:
+    """Operands one behind the other along an axis."""
+    return np.concatenate(operands, axis=axis, out=out)

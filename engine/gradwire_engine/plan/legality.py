@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, MAP, PRODUCT, VIEW
+from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, MAP, PRODUCT, VIEW
 
 
 class Allowed(NamedTuple):
@@ -26,6 +26,7 @@ LEGAL = {
     CONTRACT: Allowed(fuses=True, starts=True, out=True, folds=True, aliases=False),
     VIEW: Allowed(fuses=True, starts=False, out=False, folds=False, aliases=True),
     PRODUCT: Allowed(fuses=False, starts=False, out=True, folds=False, aliases=False),
+    JOIN: Allowed(fuses=False, starts=False, out=True, folds=False, aliases=False),
     CALL: Allowed(fuses=False, starts=False, out=False, folds=False, aliases=False),
 }
 """For each kind of step what is allowed."""

@@ -6,7 +6,7 @@ in memory until the walk back comes to it. Where its operands lie there anyway, 
 
 from __future__ import annotations
 
-from gradwire_engine.plan.code import CALL, PRODUCT, Code
+from gradwire_engine.plan.code import CALL, JOIN, PRODUCT, Code
 
 
 def put_off(code: Code) -> Code:
@@ -21,7 +21,7 @@ def put_off(code: Code) -> Code:
     for place in reversed(range(count)):
         step = code.steps[place]
         waiting = [places[reader] for n in step.results for reader in readers.get(n, ())]
-        if step.kind in (CALL, PRODUCT) or not waiting:
+        if step.kind in (CALL, JOIN, PRODUCT) or not waiting:
             continue
         wanted = min(waiting)
         others = [[places[r] for r in readers[n] if r != place] for n in step.operands]

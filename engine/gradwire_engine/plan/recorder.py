@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import phantom
-from gradwire_engine.plan.code import CONTRACT, FOLD, MAP, PRODUCT, VIEW, Step
-from gradwire_engine.plan.functions import contracted, copied
+from gradwire_engine.plan.code import CONTRACT, FOLD, JOIN, MAP, PRODUCT, VIEW, Step
+from gradwire_engine.plan.functions import contracted, copied, joined
 
 
 class UnrecordableError(Exception):
@@ -137,6 +137,17 @@ class Recorder:
         options = {"axis": gone, "keepdims": False}
         made = [phantom(shape, laid_out.dtype)]
         return self.step(CONTRACT, contracted, numbers, made, **options)[0]
+
+    def join(self, numbers: Sequence[int], axis: int) -> int:
+        """Values of one dtype, one behind the other along an axis."""
+        arrays = [self.phantoms[n] for n in numbers]
+        if len({a.dtype for a in arrays}) != 1:
+            raise UnrecordableError("a cast in joining")
+        axis %= arrays[0].ndim
+        shape = list(arrays[0].shape)
+        shape[axis] = sum(a.shape[axis] for a in arrays)
+        made = [phantom(tuple(shape), arrays[0].dtype)]
+        return self.step(JOIN, joined, numbers, made, axis=axis)[0]
 
     def product(self, numbers: Sequence[int]) -> int:
         """A matrix product."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwire_engine.plan.code import CALL, PRODUCT, VIEW, Code, Step
+from gradwire_engine.plan.code import VIEW, Code, Step
 from gradwire_engine.plan.legality import LEGAL
 from gradwire_engine.plan.space import Axes, aligned, row_major, seen, spans_rows
 
@@ -175,7 +175,7 @@ class _Grouping:
         group = self._joined(place, step, needs) if LEGAL[step.kind].fuses else None
         if group is None:
             group = self._alone(place, step)
-            if step.kind in (PRODUCT, CALL):
+            if not LEGAL[step.kind].fuses:
                 self.barrier = place
             group.needs = needs
             self.groups[group] = None

@@ -13,7 +13,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.shares import products
 from gradwire_engine.plan.algebra import plainer
-from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, PRODUCT, VIEW, Code, Step
+from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.functions import copied
 from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
@@ -216,7 +216,7 @@ def _runner(code: Code, unit: Step | Sweep) -> Callable[..., Any]:
     laid_out = [code.phantoms[n] for n in unit.results]
     if unit.kind == FOLD:
         return partial(unit.run.reduce, **dict(unit.options))
-    if unit.kind == CONTRACT:
+    if unit.kind in (CONTRACT, JOIN):
         return partial(unit.run, **dict(unit.options))
     if unit.kind == CALL:
         scalars = [n in code.phantoms and not code.phantoms[n].ndim for n in unit.operands]

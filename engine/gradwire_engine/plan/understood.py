@@ -33,6 +33,10 @@ def _einsum(recorder: Recorder, subscripts: str, *operands: Any) -> Probe:
     return Probe.of(recorder, recorder.contract(numbers, gone))
 
 
+def _concatenate(recorder: Recorder, arrays: Any, axis: int = 0) -> Probe:
+    return Probe.of(recorder, recorder.join([number_of(recorder, x) for x in arrays], axis))
+
+
 def _folding(ufunc: Any) -> Callable[..., Probe]:
     def run(_: Recorder, x: Any, axis: Any = None, keepdims: bool = False) -> Probe:
         return folded(ufunc, x, axis=axis, keepdims=keepdims)
@@ -48,6 +52,7 @@ def _moved(recorder: Recorder, x: Probe, source: int, destination: int) -> Probe
 
 FUNCTIONS |= {
     np.where: _where,
+    np.concatenate: _concatenate,
     np.einsum: _einsum,
     np.sum: _folding(np.add),
     np.max: _folding(np.maximum),
