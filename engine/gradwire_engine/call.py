@@ -148,15 +148,6 @@ def follow(chain: tuple[tuple[Call, int], ...], array: Any) -> Any:
     return array
 
 
-def write_through(chain: tuple[tuple[Call, int], ...], array: Any, value: Any) -> None:
-    """Write where the views of a chain show; an expanded view writes one place several times."""
-    for link in chain:
-        array = follow((link,), array)
-        if not getattr(array.flags, "writeable", True):  # NumPy's guard of broadcast arrays
-            array.flags.writeable = True
-    array[...] = value
-
-
 def find_call(op: Primitive, key: tuple[Any, ...], arguments: tuple[Any, ...], device: str) -> Call:
     """The call for these specs and attributes, from the op's cache or worked out now."""
     found: Call | None = op.calls.get(key)

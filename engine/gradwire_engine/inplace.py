@@ -12,7 +12,7 @@ from typing import Any
 
 from gradwire_engine.apply import planned, save_outputs
 from gradwire_engine.arrays import backend
-from gradwire_engine.call import find_call, write_through
+from gradwire_engine.call import find_call
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
@@ -22,7 +22,12 @@ from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.index_write import zero_
 from gradwire_engine.ops.view_scatter import copy_slices
-from gradwire_engine.overlap import overlaps, refuse_overlap, refuse_partial_overlap
+from gradwire_engine.overlap import (
+    overlaps,
+    refuse_overlap,
+    refuse_partial_overlap,
+    write_through,
+)
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, again, bare, next_seq, target
@@ -40,11 +45,11 @@ from gradwire_engine.tensor import (
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
-_SAME_EVERYWHERE = (
-    "fill_", "zero_",
+_ALSO_EXPANDED = (
+    "fill_", "zero_", "index_fill_", "masked_fill_", "index_put_", "tril_", "triu_",
     "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_",
 )  # fmt: skip
-"""Ops that may write to an expanded tensor: they write one value everywhere, or no elements."""
+"""Ops that may write to an expanded tensor, as in torch: they put in elements, and compute none."""
 
 
 _BY_PLACES = ("index_add_", "index_copy_", "index_fill_", "scatter_", "scatter_add_", "put_")
@@ -97,6 +102,12 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         planned(overload, (held, *others))  # what is wrong with shapes is said first
         refuse_overlap(name, target, others)
     value = _own(name, overload(held, *others), held, others)
+    if name == "float_power_" and value.dtype is not target.dtype:
+        raise error(
+            "dtype_mismatch",
+            f"float_power_: the result is {value.dtype.name}, the tensor {target.dtype.name}",
+            "use float_power, which gives a new tensor",
+        )
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
     return write(name, target, value)
@@ -104,7 +115,9 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
 
 def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[Any]) -> None:
     """What is refused before the op runs."""
-    if not target.is_inference:  # of which torch says so after the op has run
+    if target.is_inference:  # of which torch says so after the op has run
+        _refuse_expanded(name, target)
+    else:
         by_tensor = name == "fill_" and type(others[0]) is Tensor
         asked = "fill_.Tensor" if by_tensor else name  # which is no write of one number
         if by_tensor and local.state.grad:
@@ -209,7 +222,11 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
         )
     if state.grad and ((requires_grad and _keeps_history(name, tensor)) or tensor.requires_grad):
         _check_history(name, tensor)
-    if tensor.view is not None and name not in _SAME_EVERYWHERE and overlaps(tensor.array):
+    _refuse_expanded(name, tensor)
+
+
+def _refuse_expanded(name: str, tensor: Tensor) -> None:
+    if tensor.view is not None and name not in _ALSO_EXPANDED and overlaps(tensor.array):
         raise error(
             "view_in_place",
             f"{name}: several elements of this expanded view share one place in memory",

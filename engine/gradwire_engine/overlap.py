@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.arrays import NAMESPACE_OF
+from gradwire_engine.call import Call, follow
 from gradwire_engine.errors import error
 from gradwire_engine.tensor import Tensor
 
@@ -30,6 +32,31 @@ def dense(array: Any) -> bool:
             return False
         step *= size
     return True
+
+
+def write_through(chain: tuple[tuple[Call, int], ...], array: Any, value: Any) -> None:
+    """Write where the views of a chain show.
+
+    Where an expanded view shows one place several times, what differs there from before is
+    written: the other elements stand for what was let be.
+    """
+    for link in chain:
+        array = follow((link,), array)
+        if not getattr(array.flags, "writeable", True):  # NumPy's guard of broadcast arrays
+            array.flags.writeable = True
+    if overlaps(array):
+        xp = NAMESPACE_OF[type(array)]
+        value = xp.broadcast_to(xp.asarray(value, array.dtype), array.shape)
+        changed = (_bytes(xp, value) != _bytes(xp, array)).any(-1)
+        array[changed] = value[changed]
+    else:
+        array[...] = value
+
+
+def _bytes(xp: Any, array: Any) -> Any:
+    """The bytes of each element, by which a NaN is equal to itself, and -0 is not to 0."""
+    rows = xp.ascontiguousarray(array)
+    return rows.view(xp.uint8).reshape(*array.shape, array.itemsize)
 
 
 def refuse_partial_overlap(name: str, target: Tensor, others: Iterable[Any]) -> None:

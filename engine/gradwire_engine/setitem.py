@@ -12,10 +12,7 @@ from gradwire_engine.inplace import check_writable, content, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 from gradwire_engine.ops.advanced import index_put_at
-from gradwire_engine.ops.arithmetic import is_complex
 from gradwire_engine.ops.choose import masked_fill
-from gradwire_engine.ops.compare import ne
-from gradwire_engine.ops.complex import real
 from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import called, reshape
 from gradwire_engine.ops.index import look_up
@@ -34,13 +31,14 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if type(index) is tuple and len(index) == 1 and _is_bools(index[0]):
         index = index[0]
     if type(value) not in VALUE_TYPES:
-        value = fits("__setitem__", value, input.dtype)
+        value = fits("__setitem__", value, input.dtype, halves=False)
     lone = _is_bools(index) and prod(getattr(value, "shape", ())) == 1
     if lone and _is_mask(input, index):
         return _fill_masked(input, index, value)
-    if type(input) is Tensor and input.shape and not lone and _advanced(index):
+    if type(input) is Tensor and input.shape and _advanced(index):
         _check_put(input, value)
-        refuse_overlap("index_put_", input, (value, *(index if type(index) is tuple else (index,))))
+        places = index if type(index) is tuple else (index,)
+        refuse_overlap("index_put_", input, () if lone else (value, *places))
     index = tuple(map(_known, index)) if type(index) is tuple else _known(index)
     found = look_up(input, (index,) if isinstance(index, slice) else index)
     if found.indices is None:
@@ -102,24 +100,8 @@ def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
     rest = (1,) * (input.ndim - mask.ndim)
     wide = reshape(mask, (*mask.shape, *rest)) if rest else mask
     one = reshape(value, ()) if getattr(value, "shape", ()) else value
-    filled = masked_fill(content(input), wide, _without_imaginary(one, input))
-    filled.rename_node("IndexPutBackward0")
-    return write("index_put_", input, filled)
-
-
-def _without_imaginary(value: Any, input: Any) -> Any:
-    """A complex tensor as the number that torch takes it for: real if it is, or a truth value."""
-    if type(value) is not Tensor or not is_complex(value) or is_complex(input):
-        return value
-    if input.dtype is bool_:
-        return ne(value, 0)
-    if value.device != "meta" and bool(value.array.imag != 0):
-        raise error(
-            "dtype_mismatch",
-            f"__setitem__: a number with an imaginary part does not fit into {input.dtype.name}",
-            "take its real part or its size",
-        )
-    return real(value)
+    filled = masked_fill(content(input), wide, one)
+    return write("index_put_", input, called("IndexPutBackward0", filled))
 
 
 @composite(name="detach_", inplace=True)

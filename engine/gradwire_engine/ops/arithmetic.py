@@ -108,7 +108,7 @@ def _subtracts(named: dict[str, Any]) -> None:
     """No bool tensor on either side, as in torch."""
     _scales(named)
     for operand in (named["input"], named["other"]):
-        if isinstance(operand, Spec) and operand.dtype.category == BOOL:
+        if operand.dtype.category == BOOL:
             raise error(
                 "dtype_mismatch", "sub: not defined for bool tensors", "use ~ or logical_not"
             )

@@ -54,7 +54,7 @@ def zero_of(xp: Any, input: Array) -> Array:
 
 
 def _needs_mask(named: dict[str, Any]) -> None:
-    input, mask, value = named["input"], named["mask"], named["value"]
+    mask, value = named["mask"], named["value"]
     if mask.dtype.category != BOOL:
         raise error(
             "dtype_mismatch",
@@ -67,12 +67,14 @@ def _needs_mask(named: dict[str, Any]) -> None:
             f"masked_fill: the value must have no axes, it has shape {list(value.shape)}",
             "use where for a value per element",
         )
-    if value.dtype.category == COMPLEX != input.dtype.category:
-        raise error(
-            "dtype_mismatch",
-            f"masked_fill: a value of {value} cannot be put into {input}",
-            "convert the tensor first",
-        )
+
+
+def may_not_fit(input: Spec, value: Spec | Weak) -> bool:
+    """Whether it takes a look at a value to say if a tensor can hold it."""
+    if input.dtype.category in (BOOL, COMPLEX) or value.dtype is input.dtype:
+        return False
+    whole = input.dtype.category == INTEGER
+    return whole or isinstance(value, Spec) or value.dtype.category == COMPLEX
 
 
 @elementwise(
@@ -84,16 +86,14 @@ def _needs_mask(named: dict[str, Any]) -> None:
     unpromoted=("mask", "value"),
     batch=parts(lambda input, mask, value: _filled(input, mask, value)),
     check=_needs_mask,
-    fallible=lambda operands: (
-        isinstance(operands[2], Weak) and operands[0].dtype.category == INTEGER
-    ),
+    fallible=lambda operands: may_not_fit(operands[0], operands[2]),
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
     looks_back=True,
     numbers=("value",),
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""
-    if input.dtype.kind in "iu" and type(value) in (int, float):
+    if getattr(value, "dtype", None) != input.dtype:
         value = fits("masked_fill", value, dtype_of(input.dtype))
     return chosen(xp, mask, xp.asarray(value).astype(input.dtype), input)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from gradwire_engine.arrays import Array
@@ -156,35 +157,64 @@ def full(
     return xp.full(size, fits("full", fill_value, wanted), wanted.numpy)
 
 
-def fits(asked: str, value: Number, dtype: DType) -> Any:
-    """A Python number as the array library stores it in a dtype; complex only in complex."""
+def fits(asked: str, value: Any, dtype: DType, halves: bool = True) -> Any:
+    """A number, or the only element of an array, as the array library stores it in a dtype.
+
+    As in torch it is refused where that can't hold it: an imaginary part, what is too large, and
+    in integers infinity and NaN. halves: false where half floats become infinite instead.
+    """
+    value = _number(value)
+    if dtype.category == BOOL:
+        return bool(value)
+    if dtype.category == COMPLEX:
+        return value
     if isinstance(value, complex):
-        if dtype.category == COMPLEX:
-            return value
-        if value.imag or dtype is not bool_:
+        if value.imag:
             raise error(
                 "dtype_mismatch",
                 f"{asked}: {value} cannot be converted to {dtype.name}",
                 "choose a complex dtype",
             )
-    if dtype.category == INTEGER and not -(2**63) <= value < 2**64:  # type: ignore[operator]
-        raise error(
-            "invalid_argument", f"{asked}: {value} does not fit into {dtype.name}", "choose floats"
-        )
+        value = value.real
     if dtype.category == INTEGER:
-        info = np.iinfo(dtype.numpy)
-        whole = int(value)  # type: ignore[arg-type]
-        exact = isinstance(value, int)
-        if not info.min and exact and -info.max <= whole < 0:  # -1, unsigned, is the largest
-            whole += info.max + 1
-        if not info.min <= (whole if exact else value) <= info.max:  # type: ignore[operator]
-            raise error(
-                "invalid_argument",
-                f"{asked}: {value} does not fit into {dtype.name}",
-                f"{dtype.name} holds {info.min} to {info.max}",
-            )
-        return whole
-    return bool(value) if dtype.category == BOOL else value
+        return _whole(asked, value, dtype)
+    if _too_large(value, dtype):
+        if halves or not dtype.half:
+            raise _unfit(asked, value, dtype)
+        return float("inf") if value > 0 else -float("inf")
+    return value
+
+
+def _number(value: Any) -> int | float | complex:
+    found = value.item() if hasattr(value, "item") else value
+    return found if isinstance(found, int | float | complex) else float(found)
+
+
+def _whole(asked: str, value: int | float, dtype: DType) -> int:
+    info = np.iinfo(dtype.numpy)
+    if value != value or abs(value) == float("inf"):
+        raise _unfit(asked, value, dtype)
+    whole = int(value)
+    exact = isinstance(value, int)
+    if not info.min and exact and -info.max <= whole < 0:  # -1, unsigned, is the largest
+        whole += info.max + 1
+    if not info.min <= (whole if exact else value) <= info.max:
+        raise _unfit(asked, value, dtype)
+    return whole
+
+
+def _too_large(value: int | float, dtype: DType) -> bool:
+    return float(ml_dtypes.finfo(dtype.numpy).max) < abs(value) < float("inf")
+
+
+def _unfit(asked: str, value: int | float, dtype: DType) -> Exception:
+    kind = np.iinfo if dtype.category == INTEGER else ml_dtypes.finfo
+    info = kind(dtype.numpy)
+    return error(
+        "invalid_argument",
+        f"{asked}: {value} does not fit into {dtype.name}",
+        f"{dtype.name} holds {info.min} to {info.max}",
+    )
 
 
 def _like(input: Spec, dtype: DType | None) -> Spec:

@@ -10,13 +10,14 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.advanced import index_put_at
+from gradwire_engine.ops.choose import may_not_fit
 from gradwire_engine.ops.creation import fits, zeros_like
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.index import integers_at
 from gradwire_engine.promote import Weak, broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Arrays
-from gradwire_engine.spec import COMPLEX, INTEGER, Spec, dtype_of
+from gradwire_engine.spec import Spec, dtype_of
 
 
 def _filled(input: Spec, value: Spec | Weak) -> Inferred:
@@ -26,28 +27,13 @@ def _filled(input: Spec, value: Spec | Weak) -> Inferred:
             f"fill: the value has shape {list(value.shape)}",
             "give a number or a tensor without axes",
         )
-    if (
-        value.dtype.category == COMPLEX
-        and input.dtype.category != COMPLEX
-        and isinstance(value, Weak)
-    ):
-        raise error(
-            "dtype_mismatch",
-            f"fill: a complex number for a {input.dtype.name} tensor",
-            "take its real part",
-        )
     return Inferred(input)
-
-
-def _whole_of_number(input: Spec, value: Spec | Weak) -> bool:
-    """Whether a Python number is to be put into integers, which may not hold it."""
-    return isinstance(value, Weak) and input.dtype.category == INTEGER
 
 
 @primitive(
     vjp("input: zeros; value: the sum of g", input=lambda g: zeros_like(g), value=lambda g: sum(g)),
     spec=_filled,
-    fallible=lambda operands: _whole_of_number(*operands),
+    fallible=lambda operands: isinstance(operands[1], Weak) and may_not_fit(*operands),
     inplace=True,
     exact=True,
     grad_name=lambda named: f"FillBackward{int(isinstance(named['value'], Spec))}",
@@ -56,7 +42,7 @@ def _whole_of_number(input: Spec, value: Spec | Weak) -> bool:
 def fill(xp: Any, input: Array, value: Array) -> Array:
     """One value in the shape and dtype of a tensor."""
     out = xp.empty(input.shape, input.dtype)
-    if input.dtype.kind in "iu" and type(value) in (int, float):
+    if not hasattr(value, "dtype"):
         value = fits("fill", value, dtype_of(input.dtype))
     if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind not in "cb":
         value = value.real
@@ -102,7 +88,8 @@ def _copied(input: Spec, src: Spec | Weak) -> Spec:
 def copy_(xp: Any, input: Array, src: Array) -> Array:
     """Copy elements from another tensor, broadcast and converted to this one's dtype."""
     out = xp.empty(input.shape, input.dtype)
-    if getattr(src, "dtype", input.dtype).kind == "c" and input.dtype.kind not in "cb":
+    src = xp.asarray(src)
+    if src.dtype.kind == "c" and input.dtype.kind not in "cb":
         src = src.real
     out[...] = src
     return out

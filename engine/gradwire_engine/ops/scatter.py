@@ -79,7 +79,7 @@ def scatter_at(xp: Any, input: Array, dim: Dim, index: Array, src: Array) -> Arr
     if index.size:
         seen, places = out.reshape(raised(out.shape)), index.reshape(raised(index.shape))
         in_range("scatter", places, seen.shape[dim], dim=dim, negative=False, raised=RuntimeError)
-        values = fits("scatter", src, dtype_of(out.dtype)) if type(src) in (int, float) else src
+        values = src if hasattr(src, "dtype") else fits("scatter", src, dtype_of(out.dtype))
         if getattr(src, "shape", ()):
             values = src[corner(places.shape)]
         part = seen[corner(places.shape, without=dim)]

@@ -226,6 +226,7 @@ def index_reduce(
             "shape_mismatch",
             f"index_reduce: the index has shape {list(index.shape)}",
             "give a vector",
+            raised=IndexError,
         )
     if not input.ndim or not source.ndim:
         source = reshape(source, tuple(index.shape))

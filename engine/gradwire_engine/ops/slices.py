@@ -215,8 +215,7 @@ def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> A
     if size and not out.size:  # each slice is empty, so torch never looks at the places
         return out
     in_range("index_fill", index, size, dim=dim, negative=True)
-    whole = out.dtype.kind in "iu" and type(value) in (int, float)
-    seen[at(dim, index.reshape(-1))] = (
-        fits("index_fill", value, dtype_of(out.dtype)) if whole else value
-    )
+    if getattr(value, "dtype", None) != out.dtype:
+        value = fits("index_fill", value, dtype_of(out.dtype))
+    seen[at(dim, index.reshape(-1))] = value
     return out

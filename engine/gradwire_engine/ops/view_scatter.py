@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array, phantom
-from gradwire_engine.call import follow, write_through
+from gradwire_engine.call import follow
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import contiguous, reshape, view
-from gradwire_engine.overlap import overlaps
+from gradwire_engine.overlap import overlaps, write_through
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
 from gradwire_engine.spec import Spec, bool_

@@ -251,3 +251,73 @@ def values_that_record_put_into_parts_of_bools(torch, see):
     value = torch.ones((), requires_grad=True) * 2
     see.error(one_of_several=lambda: parts[0].__setitem__(parts[0], value))
     see(parts=parts)
+
+
+def written_where_elements_share_a_place(torch, see):
+    def expanded():
+        return torch.tensor([[1.0, 2.0, 3.0]]).expand(2, 3)
+
+    first, mask = torch.tensor([0]), torch.tensor([True, False, True])
+    ways = {
+        "index_fill_": lambda t: t.index_fill_(0, first, 7.0),
+        "masked_fill_": lambda t: t.masked_fill_(mask, 7.0),
+        "index_put_": lambda t: t.index_put_((first,), torch.full((), 7.0, dtype=t.dtype)),
+        "assigned": lambda t: t.__setitem__([0], 7.0),
+        "by_mask": lambda t: t.__setitem__(mask.expand(2, 3), 7.0),
+        "tril_": lambda t: t.tril_(),
+        "triu_": lambda t: t.triu_(1),
+    }
+    for name, write in ways.items():
+        t, w = expanded(), draw(torch, 1, 3, requires_grad=True)
+        write(t)
+        of_w = (w * 1).expand(2, 3)
+        write(of_w)
+        see(**{name: t, "history": of_w})
+        see.error(walk=lambda of_w=of_w: of_w.sum().backward())
+    t = expanded()
+    see.error(
+        fill_first_place_last=lambda: t.index_fill_(0, torch.tensor([5]), 1.0),
+        copy=lambda: t.index_copy_(0, first, torch.ones(1, 3)),
+        add=lambda: t.index_add_(0, first, torch.ones(1, 3)),
+        scatter=lambda: t.scatter_(0, first[None], 2.0),
+        masked_scatter=lambda: t.masked_scatter_(mask, torch.ones(6)),
+        copied=lambda: t.copy_(torch.ones(3)),
+        multiplied=lambda: t.mul_(2),
+    )
+    see(t=t)
+
+
+def numbers_that_a_dtype_cannot_hold(torch, see):
+    mask, first = torch.tensor([True, False, True]), torch.tensor([0])
+    refused = [
+        (torch.int64, [float("nan"), float("inf"), 1e20]),
+        (torch.uint8, [300.0, -1.0, float("nan")]),
+        (torch.float32, [1e39]),
+    ]
+    for dtype, numbers in refused:
+        t = torch.ones(3, dtype=dtype)
+        for number in numbers:
+            value = torch.tensor(number, dtype=torch.float64)
+            see.error(
+                by_mask=lambda: t.__setitem__(mask, value),  # noqa: B023
+                by_mask_of_one=lambda: t.__setitem__(mask, value[None]),  # noqa: B023
+                masked_fill=lambda: t.masked_fill(mask, value),  # noqa: B023
+                masked_fill_=lambda: t.masked_fill_(mask, value),  # noqa: B023
+                index_fill_=lambda: t.index_fill_(0, first, value),  # noqa: B023
+                number=lambda: t.fill_(number),  # noqa: B023
+                assigned=lambda: t.__setitem__(0, number),  # noqa: B023
+            )
+        see(t=t)
+    whole, half, bools = torch.ones(3, dtype=torch.int64), torch.ones(3).half(), mask.clone()
+    whole[mask] = 2.7
+    whole[first] = 2 + 0j
+    whole[1] = torch.tensor(3.9)
+    half[0] = 1e20
+    bools[1] = 1j
+    see(whole=whole, half=half, bools=bools, filled=torch.ones(2).fill_(3 + 0j))
+    see(copied=torch.ones(2, dtype=torch.int64).copy_(2 + 1j))
+    see.error(
+        part=lambda: whole.fill_(1j),
+        half=lambda: half.fill_(1e20),
+        wide_base=lambda: torch.ones(2).float_power_(2),
+    )
