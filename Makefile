@@ -40,6 +40,11 @@ $(STAMPS)/torch: $(STAMPS)/dev requirements/parity.txt
 	$(PIP) '$(TORCH)'
 	@touch $@
 
+# The fuzzers stand beside what they try, since they watch its code run.
+$(STAMPS)/fuzz: $(STAMPS)/dev requirements/fuzz.txt
+	$(PIP) --require-hashes -r requirements/fuzz.txt
+	@touch $@
+
 $(RIVALS)/stamp: $(STAMPS)/venv requirements/rivals.txt
 	$(PYTHON) -m venv $(RIVALS)
 	$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/rivals.txt
@@ -49,7 +54,7 @@ $(RIVALS)/stamp: $(STAMPS)/venv requirements/rivals.txt
 
 # --- the verbs ----------------------------------------------------------------------------------
 
-.PHONY: demo serve test check crash parity parity-full bench docs image-test lock clean help .venv
+.PHONY: demo serve test check crash fuzz parity parity-full bench docs image-test lock clean help .venv
 
 demo: $(STAMPS)/dev ## train on handwritten digits over HTTP, and draw the loss and a step's graph
 	$(BIN)/python examples/digits.py
@@ -57,7 +62,7 @@ demo: $(STAMPS)/dev ## train on handwritten digits over HTTP, and draw the loss 
 serve: $(STAMPS)/dev ## run the server on http://127.0.0.1:8000 (ARGS="--port 9000" for more)
 	$(BIN)/gradwire serve $(ARGS)
 
-test: $(STAMPS)/dev ## run the tests, but for those against torch (ARGS="-k name" to pick)
+test: $(STAMPS)/fuzz ## run the tests, but for those against torch (ARGS="-k name" to pick)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/parity $(ARGS)
 
 check: $(STAMPS)/dev ## lint, formatting, types, weaknesses, licences
@@ -69,6 +74,9 @@ check: $(STAMPS)/dev ## lint, formatting, types, weaknesses, licences
 
 crash: $(STAMPS)/dev ## kill a server that keeps sessions 200 times, and look at everything (ARGS="--kills 1000")
 	$(BIN)/python -m tests.service.crash $(ARGS)
+
+fuzz: $(STAMPS)/fuzz ## a million broken bodies, requests made of OpenAPI's schemas, sessions against a model (ARGS="--seed 7")
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
@@ -84,7 +92,7 @@ bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, Tesse
 docs: $(STAMPS)/dev ## write the pages made from the code again (ARGS=--pictures for the demo's too)
 	$(BIN)/python -m docs.generate $(ARGS)
 
-image-test: $(STAMPS)/dev ## build the image for real and try it (root, Debian's buildah and debootstrap)
+image-test: $(STAMPS)/fuzz ## build the image for real and try it (root, Debian's buildah and debootstrap)
 	$(BIN)/python -m deploy.image_test
 
 EXPORT := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
@@ -99,6 +107,7 @@ lock: $(STAMPS)/venv ## resolve requirements/*.txt again (UPGRADE=--upgrade for 
 	$(EXPORT) pyproject.toml --extra server --extra cuda -c requirements/dev.txt -o requirements/cuda.txt
 	$(EXPORT) requirements/parity.in -o requirements/parity.txt
 	$(EXPORT) requirements/rivals.in -o requirements/rivals.txt
+	$(EXPORT) requirements/fuzz.in -o requirements/fuzz.txt
 
 clean: ## remove what these verbs made
 	rm -rf $(VENV) $(RIVALS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .image-test build dist demo

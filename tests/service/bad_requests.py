@@ -306,6 +306,7 @@ def ops() -> Iterator[Bad]:
     yield op("op: a number for a tensor", "invalid_argument", 422, "abs", 1.0)
     yield op("op: numbers for both tensors", "invalid_argument", 422, "matmul", 1.0, 2.0)
     yield op("op: a huge number for a tensor", "invalid_request", 422, "exp", 2**70)
+    yield op("op: in place, on a name of no letters", *missing, "add_", "", 1, out=None)
     yield op("op: unknown", "op_not_found", 404, "sinus", "x")
     yield op("op: empty", *request, "", "x")
     yield op("op: a number", *request, 7, "x")  # type: ignore[arg-type]
@@ -654,6 +655,8 @@ def routes() -> Iterator[Bad]:
     yield bad("sessions: a bad limit", "invalid_request", 422, **get, path="/v1/sessions?limit=-1")
     yield bad("sessions: limit 0", "invalid_request", 422, **get, path="/v1/sessions?limit=0")
     yield bad("sessions: a bad cursor", "invalid_request", 422, **get, path="/v1/sessions?cursor=x")
+    yield bad("sessions: a cursor of 19 digits", "invalid_request", 422, **get,
+              path=f"/v1/sessions?cursor={'0' * 19}")  # fmt: skip
     yield bad(
         "graph: an unknown format", "invalid_request", 422, **get, path="{s}/graph?format=png"
     )

@@ -305,3 +305,14 @@ def test_a_run_ends_at_its_time(server: Running, session: Client, seconds: str) 
         headers={"gradwire-timeout": seconds},
     )
     assert reply.json()["code"] == "deadline_exceeded"
+
+
+def test_what_was_checked_once_is_no_pass_for_what_cannot_be(server: Running) -> None:
+    """A program that is known is not read again; what stands beside it is."""
+    program = {"inputs": ["x"], "source": "known = x.exp().sum()", "outputs": ["known"]}
+    body = {"program": program, "inputs": {"x": [0.0, 0.0]}, "cotangents": None}
+    assert server.client.post("/v1/vjp", json=body).status_code == 200
+    for wrong in ({"inputs": None}, {"inputs": [1]}, {"cotangents": [1]}, {"wrt": 1}):
+        reply = server.client.post("/v1/vjp", json=body | wrong)
+        assert (reply.status_code, reply.json()["code"]) == (422, "invalid_request"), wrong
+    assert server.client.post("/v1/vjp", json=body).status_code == 200

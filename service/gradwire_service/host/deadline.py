@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 _INF = float("inf")
+SHORTEST = 1e-9
+"""Seconds that somebody may ask for at least."""
 
 
 class Deadline:

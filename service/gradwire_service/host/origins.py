@@ -21,7 +21,7 @@ class Origins:
 
     def mark(self, step: int, out: object) -> None:
         """Nodes made from now on belong to this step, which writes `out`."""
-        name = out if type(out) is str and out[0] != "%" else None
+        name = out if type(out) is str and not out.startswith("%") else None
         self._marks.append((next_seq(), step, name))
 
     def where(self, seq: int) -> str:

@@ -178,7 +178,11 @@ def do(steps: Steps, index: int, step: StepPart) -> None:
         _name(raised, index, step, steps.lines)
         raise raised from problem
     except Exception as problem:  # a fault of ours: the step is undone like any that fails
-        raised = error("internal", f"step {index}: the server failed; nothing was changed")
+        raised = error(
+            "internal",
+            f"step {index}: the server failed; nothing was changed",
+            "report it with the request id",
+        )
         _name(raised, index, step, steps.lines)
         raise raised from problem
 

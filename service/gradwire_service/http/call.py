@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_service.host.deadline import Deadline
+from gradwire_service.host.deadline import SHORTEST, Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.protocol import Model, read
 from gradwire_service.host.reply import Filled, Reply, TensorReply
@@ -48,6 +49,7 @@ _FIELDS = 64
 """More fields than any request has."""
 DATA = ("nested", "none", "base64")
 _TOKEN = 200
+_SECONDS = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WORTH_COMPRESSING = 2**14
 
 
@@ -166,7 +168,9 @@ class Call:
         text = self.query.get(name)
         if text is None:
             return default
-        found = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+        found = (
+            int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(high)) else -1
+        )
         if not low <= found <= high:
             raise error(
                 "invalid_request",
@@ -227,15 +231,12 @@ class Call:
         text = self.header(b"gradwire-timeout")
         if text is None:
             return _NEVER
-        try:
-            asked = float(text)
-        except ValueError:
-            asked = 0.0
-        if not asked > 0:
+        asked = float(text) if _SECONDS.fullmatch(text) else 0.0
+        if not SHORTEST <= asked < _NEVER:
             raise error(
                 "invalid_request",
                 f"the header Gradwire-Timeout is {text[:_TOKEN]!r}",
-                "seconds, as a number above 0",
+                f"seconds, as a number from {SHORTEST:g} on",
             )
         return asked
 

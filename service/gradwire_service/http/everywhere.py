@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradwire_service.host.deadline import SHORTEST
 from gradwire_service.http.idempotency.replies import LONGEST_KEY
 
 REQUEST_ID = {
@@ -19,7 +20,7 @@ TIMEOUT = {
     "in": "header",
     "description": "Seconds that the request may compute; past them it is undone and answered 504.",
     "required": False,
-    "schema": {"type": "number", "exclusiveMinimum": 0},
+    "schema": {"type": "number", "minimum": SHORTEST},
     "example": 10,
 }
 IDEMPOTENCY_KEY = {
@@ -52,6 +53,13 @@ _WORK = ("unauthorized", "rate_limited", "shutting_down")
 def wants_key(path: str) -> bool:
     """Whether callers need a key there, if the server has any."""
     return path.startswith("/v1/") or path == "/metrics"
+
+
+def security(path: str, keys: bool) -> list[dict[str, list[str]]]:
+    """What OpenAPI says of it: a key, or none at all where the server has none."""
+    if not wants_key(path):
+        return []
+    return [{"key": []}] if keys else [{"key": []}, {}]
 
 
 def codes(path: str, once: bool) -> Iterator[str]:

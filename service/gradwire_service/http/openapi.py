@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from gradwire_engine.errors import CODES
 from gradwire_service.host.limits import Limits
-from gradwire_service.http import everywhere, op_schemas
+from gradwire_service.http import everywhere, links, op_schemas
 from gradwire_service.http.codec import JSON, NPY, SAFETENSORS
 from gradwire_service.http.problem import PROBLEM_JSON, RETRY
 
@@ -38,7 +39,7 @@ class Doc(NamedTuple):
 
     reply: the name of a reply's model, or a media type and an example of text. errors: codes
     beside those that more routes may answer. also: media types of pictures. again: 200 says that
-    the same was there already. snapshot: the body may be one.
+    the same was there already. snapshot: the body may be one. bare: there may be no body.
     """
 
     tag: str
@@ -53,6 +54,7 @@ class Doc(NamedTuple):
     also: tuple[str, ...] = ()
     again: bool = False
     snapshot: bool = False
+    bare: bool = False
 
 
 _PROGRAM = ("The program's id.", "p_55c0d0efb33845e019a5f47984548ab5")
@@ -73,7 +75,7 @@ _WITH_BODY = (
 )  # fmt: skip
 
 
-def operation(path: str, method: str, doc: Doc, models: Models) -> dict[str, Any]:
+def operation(path: str, method: str, doc: Doc, models: Models, keys: bool) -> dict[str, Any]:
     """What stands in the operation of a route, beside what FastAPI writes."""
     once = path.startswith("/v1/") and method != "GET"
     reply = _response(doc, models, once)
@@ -84,7 +86,7 @@ def operation(path: str, method: str, doc: Doc, models: Models) -> dict[str, Any
             str(doc.status): reply,
             **_problems(doc, everywhere.codes(path, once)),
         },
-        "security": [{"key": []}, {}] if everywhere.wants_key(path) else [],
+        "security": everywhere.security(path, keys),
     }
     if doc.body is not None:
         found["requestBody"] = _body(doc, doc.body)
@@ -126,7 +128,7 @@ def _body(doc: Doc, model: type[BaseModel]) -> dict[str, Any]:
     if doc.lone:
         content[NPY] = binary
     return {
-        "required": True,
+        "required": not doc.bare,
         "content": content,
         "description": (model.__doc__ or "").partition("\n")[0]
         + (" As safetensors, the JSON stands in `__metadata__` under `request`." * doc.binary)
@@ -180,7 +182,8 @@ def _replied(model: type[BaseModel], doc: Doc) -> Any:
 
 def _problems(doc: Doc, more: Iterable[str]) -> dict[str, Any]:
     """The errors of a route, by status."""
-    codes = [*doc.errors, *(_WITH_BODY if doc.body else ()), *more]
+    asked = ("invalid_request",) if doc.query else ()
+    codes = [*doc.errors, *asked, *(_WITH_BODY if doc.body else ()), *more]
     by_status: dict[int, list[str]] = {}
     for code in sorted(set(codes)):
         by_status.setdefault(CODES[code].status, []).append(code)
@@ -205,19 +208,21 @@ def _problem(codes: list[str]) -> dict[str, Any]:
 
 
 @cache
-def document(api: FastAPI) -> dict[str, Any]:
-    """The whole document."""
+def document(api: FastAPI, keys: bool = False) -> dict[str, Any]:
+    """The whole document. keys: whether the server has any, and takes no request without one."""
     models = _reply_models()
-    found = api.openapi()
+    found = deepcopy(api.openapi())
     bodies: set[type[BaseModel]] = set()
     for route in api.router.routes:
         doc = getattr(route, "doc", None)
         if isinstance(doc, Doc) and isinstance(route, APIRoute):
             method = next(iter(route.methods or ()))
-            found["paths"][route.path][method.lower()] |= operation(route.path, method, doc, models)
+            written = operation(route.path, method, doc, models, keys)
+            found["paths"][route.path][method.lower()] |= written
             bodies |= {doc.body} - {None}  # type: ignore[arg-type]
     pairs: list[Any] = [(model, "validation") for model in bodies]
     pairs += [(model, "serialization") for model in models.values()]
+    links.add(found["paths"])
     _, schemas = models_json_schema(
         sorted(pairs, key=lambda pair: str(pair[0].__name__)), ref_template=REF
     )

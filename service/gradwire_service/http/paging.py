@@ -9,12 +9,17 @@ from gradwire_service.http.call import Call
 from gradwire_service.http.openapi import Query
 
 _USUAL, _LONGEST = 100, 1000
+_DIGITS = 18
+"""Of a cursor, at most: more than will ever be made."""
 PAGE = (
     Query(
         "limit", "At most so many.",
         {"type": "integer", "minimum": 1, "maximum": _LONGEST, "default": _USUAL}, _USUAL,
     ),
-    Query("cursor", "Where the last page ended: its `next`.", {"type": "string"}, "42"),
+    Query(
+        "cursor", "Where the last page ended: its `next`.",
+        {"type": "string", "pattern": f"^[0-9]{{1,{_DIGITS}}}$"}, "42",
+    ),
 )  # fmt: skip
 
 
@@ -33,7 +38,7 @@ T = TypeVar("T", bound=Listed)
 def page(call: Call, listed: Iterable[T]) -> dict[str, Any]:
     """Those of the page that the query asks for; `next` is the cursor of what follows, or None."""
     limit = call.number("limit", _USUAL, 1, _LONGEST)
-    after = call.number("cursor", 0, 0, 2**63)
+    after = call.number("cursor", 0, 0, 10**_DIGITS - 1)
     found = [one for one in listed if one.serial > after]
     more = str(found[limit - 1].serial) if len(found) > limit else None
     return {"items": [one.brief() for one in found[:limit]], "next": more}

@@ -21,7 +21,6 @@ _LONGEST, _MOST = 2**14, 256
 _LITERALS = ("inputs", *FIELDS)
 """What may differ between requests that are alike."""
 _MAY_DIFFER = frozenset({"program", *_LITERALS})
-_NAMED = (dict, type(None))
 _keeping = Lock()
 _KINDS = frozenset(TRANSFORMS[name].inline for name in PLANNED)
 """Requests whose literals are read as they are."""
@@ -81,13 +80,18 @@ def _frame(kind: type[Any], value: dict[str, Any]) -> Hashable:
         and len(source) <= _LONGEST
         and _names(inputs := program.get("inputs"))
         and _names(outputs := program.get("outputs"))
-        and all(type(value[field]) in _NAMED for field in _LITERALS if field in value)
+        and all(_by_name(kind, field, value[field]) for field in _LITERALS if field in value)
     ):
         return None
     rest = [_plain(value[field]) for field in sorted(value.keys() - _MAY_DIFFER)]
     if None in rest:
         return None
     return (kind, frozenset(value), source, tuple(inputs), tuple(outputs), tuple(rest))
+
+
+def _by_name(kind: type[Any], field: str, value: object) -> bool:
+    """Whether literals by name may be this: an object, or null where the field may be left out."""
+    return type(value) is dict or (value is None and not kind.model_fields[field].is_required())
 
 
 def _plain(value: object) -> Hashable:

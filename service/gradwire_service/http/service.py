@@ -46,7 +46,7 @@ _UNDER = _SESSIONS + "{id}/"
 class Service:
     """The app. `host` has the sessions, `executor` runs their work, `api` is FastAPI's part.
 
-    underway: requests that have come and are not answered.
+    underway: requests that have come and are not answered. locked: whether they need a key.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Service:
         self.tenants, self.ring = tenants, ring
         self.log, self.keeper = log, keeper
         self.api = api
-        self._locked = bool(ring)
+        self.locked = bool(ring)
         self.everybody = tenants[EVERYBODY]
         self.patience = Patience()
         self._turns = Turns()
@@ -132,7 +132,7 @@ class Service:
             tenant = self._admit(call)
             if tenant is not None:
                 # Where all are one tenant, nobody is kept from a turn.
-                if self._locked and not self._turns.now(tenant, began):
+                if self.locked and not self._turns.now(tenant, began):
                     await self._turns.wait(tenant)
                 tenant.admit(began)
                 if begin is not None:
@@ -182,11 +182,11 @@ class Service:
         """
         path = call.scope["path"]
         work = path.startswith("/v1/")
-        if not work and (path != METRICS or not self._locked):
+        if not work and (path != METRICS or not self.locked):
             return None
         if work and self.draining:
             raise error("shutting_down", "the server is shutting down", "try again soon")
-        tenant = self._caller(call) if self._locked else self.everybody
+        tenant = self._caller(call) if self.locked else self.everybody
         call.belongs(tenant)
         return tenant if work else None
 

@@ -79,7 +79,7 @@ def _sessions() -> list[Route]:
             "/v1/sessions", "POST", sessions.create_session,
             Doc(
                 tag, "SessionReply", 201, SessionCreate, {"label": "digits"},
-                errors=(*made, "snapshot_incompatible"), snapshot=True,
+                errors=(*made, "snapshot_incompatible"), snapshot=True, bare=True,
             ),
         ),
         Route(
@@ -129,7 +129,9 @@ def _tensors() -> list[Route]:
             optimizers.list_optimizers,
             Doc(tag, "OptimizersReply", query=(DATA,), errors=GONE, binary=True),
         ),
-        Route(f"{SESSION}/tensors", "GET", tensors.list_tensors, Doc(tag, "TensorsReply")),
+        Route(
+            f"{SESSION}/tensors", "GET", tensors.list_tensors, Doc(tag, "TensorsReply", errors=GONE)
+        ),
         Route(TENSOR, "GET", tensors.read_tensor, one),
         Route(TENSOR, "PUT", tensors.write_tensor, put),
         Route(TENSOR, "DELETE", tensors.free_tensor, Doc(tag, None, 204, errors=missing)),

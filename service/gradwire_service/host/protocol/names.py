@@ -69,22 +69,28 @@ def _names_or_all(value: object) -> list[str] | str:
 
 
 def _object(needed: str, **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [needed]}
+    return {
+        "type": "object", "properties": properties, "required": [needed],
+        "additionalProperties": False,
+    }  # fmt: skip
 
 
 _PATTERN = f"^{NAME.pattern}$"
 _WRITTEN = {"type": "string", "pattern": _PATTERN}
 _READ = {"type": "string", "pattern": _PATTERN.replace("127", "132")}
 _NUMBERS: dict[str, Any] = {"type": "array", "items": {}, "description": "nested or flat"}
-_SHAPE = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_WORDS: dict[str, Any] = {"enum": ["NaN", "Infinity", "-Infinity"]}
+_DATA = {"anyOf": [{"type": ["number", "boolean"]}, _WORDS, _NUMBERS]}
+_SHAPE = {"type": ["array", "null"], "items": {"type": "integer", "minimum": 0}}
 _DTYPE = {"type": "string", "enum": list(DTYPES)}
+_DTYPE_OR_NULL = {"enum": [*DTYPES, None]}
 _LITERAL: dict[str, Any] = {
     "anyOf": [
         {"type": ["number", "boolean"]},
-        {"enum": ["NaN", "Infinity", "-Infinity"]},
+        _WORDS,
         _NUMBERS,
-        _object("data", dtype=_DTYPE, shape=_SHAPE, data=_NUMBERS),
-        _object("base64", dtype=_DTYPE, shape=_SHAPE, base64={"type": "string"}),
+        _object("data", dtype=_DTYPE_OR_NULL, shape=_SHAPE, data=_DATA),
+        _object("base64", dtype=_DTYPE_OR_NULL, shape=_SHAPE, base64={"type": "string"}),
         _object("binary", binary={"type": "string"}),
         _object("complex", complex={"type": "array", "minItems": 2, "maxItems": 2}),
     ]

@@ -84,7 +84,7 @@ def problem(kind: type[BaseModel], found: ValidationError) -> GradwireError:
     return raised
 
 
-def _explain(place: Place, found: ErrorDetails) -> tuple[str, str | None]:
+def _explain(place: Place, found: ErrorDetails) -> tuple[str, str]:
     if found["type"].startswith("union_tag"):
         return _explain_word(place, found["input"])
     subject = place.path or "the body"
@@ -97,7 +97,7 @@ def _explain(place: Place, found: ErrorDetails) -> tuple[str, str | None]:
     return detail, _hint(place, found)
 
 
-def _hint(place: Place, found: ErrorDetails) -> str | None:
+def _hint(place: Place, found: ErrorDetails) -> str:
     fields = {field.alias or name: field for name, field in place.model.model_fields.items()}
     last = next((part for part in reversed(found["loc"]) if isinstance(part, str)), "")
     if found["type"] == "extra_forbidden":
@@ -107,7 +107,8 @@ def _hint(place: Place, found: ErrorDetails) -> str | None:
         field = STEPS[last].model_fields[last]
         example = dumps({last: (field.examples or [{}])[0]})
         return f"{field.description} For example {example}"
-    return fields[last].description if last in fields else None
+    described = fields[last].description if last in fields else None
+    return described or f"the fields here are {', '.join(fields)}"
 
 
 _EXAMPLE = ', as in {"steps": [{"op": "ones", "args": [[2]], "out": "x"}], "return": ["x"]}'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
@@ -139,8 +140,16 @@ class StepsRequest(Run):
     )
 
 
+def _just(field: str, type: str) -> JsonDict:
+    return {"required": [field], "properties": {field: {"type": type}}}
+
+
 class OpsOrSource(Part):
     """Ops as data or as text."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [_just("ops", "array"), _just("source", "string")]}
+    )
 
     ops: Annotated[list[Any], Field(fail_fast=True)] | None
     source: str | None = Field(

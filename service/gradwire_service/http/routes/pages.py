@@ -32,7 +32,8 @@ async def error_page(call: Call) -> Answer:
 
 async def openapi(call: Call) -> Answer:
     """The contract as OpenAPI."""
-    return call.compressed(Answer(200, JSON, [dumps(document(call.service.api)).encode()]))
+    found = document(call.service.api, call.service.locked)
+    return call.compressed(Answer(200, JSON, [dumps(found).encode()]))
 
 
 async def docs(call: Call) -> Answer:
