@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire.control import while_loop as while_loop
     from gradwire.saving import load as load
     from gradwire.saving import save as save
+    from gradwire.vmapped import vmap as vmap
 
     __version__: str
 else:
@@ -92,6 +93,8 @@ def _found(name: str) -> Any:
         return getattr(import_module("gradwire.saving"), name)
     if name == "compile":
         return import_module("gradwire.compiled").compile
+    if name == "vmap":
+        return import_module("gradwire.vmapped").vmap
     if name in _CONTROL:
         return getattr(import_module("gradwire.control"), name)
     if name == "__version__":
@@ -106,4 +109,4 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), *_LATER, *_SAVING, *_CONTROL, "compile"})
+    return sorted({*globals(), *_names(), *_LATER, *_SAVING, *_CONTROL, "compile", "vmap"})

@@ -7,6 +7,8 @@ from typing import Any
 from gradwire.asking import RESULT, Argnums, Asked, Function
 from gradwire.autograd.transformable import FORWARD, REVERSE, VMAP
 from gradwire.called import Wanted
+from gradwire.functions import catalogued
+from gradwire.tensor import Tensor
 from gradwire.vmapped import vmap
 from gradwire.wire import tensors_in
 
@@ -128,6 +130,33 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     return asked.with_aux(asked.outputs()), push
 
 
+def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Parameters and buffers of equal modules, each as one tensor with an axis of modules first."""
+    listed = list(models)
+    if not listed:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(m.training is not listed[0].training for m in listed):
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if any(type(m) is not type(listed[0]) for m in listed):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    params = _stacked([dict(m.named_parameters()) for m in listed])
+    return params, _stacked([dict(m.named_buffers()) for m in listed])
+
+
+def _stacked(named: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """Each name's tensors as one leaf, which records where they do."""
+    found = {}
+    for name, first in named[0].items():
+        every = [tensors[name] for tensors in named]
+        if any(t.requires_grad is not first.requires_grad for t in every):
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        made: Tensor = catalogued("stack")([t.detach() for t in every])
+        found[name] = made.requires_grad_(first.requires_grad)
+    return found
+
+
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: Any,
@@ -168,6 +197,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -39,13 +40,19 @@ class GradFn:
         return f"<{self.name()} object at {hex(id(self))}>"
 
 
+@cache
+def _kind(name: str) -> type[GradFn]:
+    """torch has a class for each kind of node, by whose name some programs ask for it."""
+    return type(name, (GradFn,), {"__slots__": ()})
+
+
 def grad_fn(node: Node | AccumulateGrad | None, tensor: Tensor | None = None) -> GradFn | None:
     """What stands for a node; tensor: one that it made."""
     if node is None:
         return None
     found = _known.get(id(node))
     if found is None:
-        found = _known[id(node)] = GradFn(node)
+        found = _known[id(node)] = _kind(node.name())(node)
     if tensor is not None:
         found.tensor = tensor
     return found

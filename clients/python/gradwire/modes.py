@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ContextDecorator
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ContextDecorator
+from functools import partial, wraps
+from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 from gradwire import in_force
@@ -22,9 +24,39 @@ class _Mode(using):
         made.__init__()  # type: ignore[misc]
         return made(function)
 
+    def __call__(self, function: Function) -> Function:
+        if isgeneratorfunction(function):
+            return _stepwise(function, self._recreate_cm)
+        return super().__call__(function)
+
     def _recreate_cm(self) -> Any:
         """Each call of a decorated function has a context of its own, on its own thread."""
         return using(**self._fields)
+
+
+def _stepwise(function: Function, mode: Callable[[], AbstractContextManager[Any]]) -> Function:
+    """A generator function in a mode, which is in force while it runs and not where it waits."""
+
+    @wraps(function)
+    def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        running = function(*args, **kwargs)
+        go_on: Callable[[], Any] = partial(next, running)
+        while True:
+            try:
+                with mode():
+                    value = go_on()
+            except StopIteration as end:
+                return end.value
+            try:
+                go_on = partial(running.send, (yield value))
+            except GeneratorExit:
+                with mode():
+                    running.close()
+                raise
+            except BaseException as problem:  # thrown in by who uses it
+                go_on = partial(running.throw, problem)
+
+    return generator  # type: ignore[return-value]
 
 
 class no_grad(_Mode):
@@ -76,6 +108,8 @@ class set_grad_enabled(ContextDecorator):
 
     def __call__(self, function: Function) -> Function:
         local.state.grad = self._before
+        if isgeneratorfunction(function):
+            return _stepwise(function, self._recreate_cm)
         return super().__call__(function)
 
     def _recreate_cm(self) -> Any:

@@ -96,6 +96,16 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
+def type_(self: Tensor, dtype: DType | None = None) -> Any:
+    """The tensor in a dtype; without one the name that torch has for a tensor of its dtype."""
+    if dtype is not None:
+        return self.to(plain(dtype))
+    short = {"int32": "Int", "int64": "Long", "int16": "Short", "int8": "Char", "uint8": "Byte"}
+    short |= {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
+    short |= {"complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool"}
+    return f"torch.{short[self.dtype.name]}Tensor"
+
+
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype has numbers below zero."""
     return self.dtype.numpy.kind not in "bu"
@@ -106,6 +116,7 @@ METHODS = {f"new_{name}": _new(name) for name in ("zeros", "ones", "full", "empt
     "is_same_size": is_same_size,
     "is_signed": is_signed,
     "new_tensor": new_tensor,
+    "type": type_,
 }
 """Methods beside those that `methods` makes of ops."""
 

@@ -13,6 +13,7 @@ from gradwire.grad_fn import GradFn, grad_fn
 from gradwire.pending import Lost
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
+from gradwire_engine.tape import place
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ class Tensor(Elements):
     @property
     def grad_fn(self) -> GradFn | None:
         return grad_fn(self._meta.grad_fn, self)
+
+    @property
+    def output_nr(self) -> int:
+        """Which of the results of its node it is."""
+        edge = self._meta.edge
+        return 0 if edge is None else place(edge)
 
     @property
     def _version(self) -> int:

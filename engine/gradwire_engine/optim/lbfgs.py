@@ -59,7 +59,8 @@ def lbfgs(
                 break
             if line_search_fn is not None:
                 start = Point(0.0, loss, g, slope)
-                found, tried = yield from _searched(xp, x, d, start, t, tolerance_change)
+                left = most - evaluated
+                found, tried = yield from _searched(xp, x, d, start, t, tolerance_change, left)
                 state["t"], loss, g = found.t, found.loss, found.gradient
                 x = x + found.t * d
             else:
@@ -104,10 +105,10 @@ def _direction(xp: Any, g: Any, state: State, history_size: int) -> Any:
 
 
 def _searched(
-    xp: Any, x: Any, d: Any, start: Point, t: float, smallest: float
+    xp: Any, x: Any, d: Any, start: Point, t: float, smallest: float, most: int
 ) -> Generator[Any, tuple[float, Any], tuple[Point, int]]:
     """The line search along d, each step length asked for as a vector."""
-    walk = search(start, t, float(abs(d).max()), smallest)
+    walk = search(start, t, float(abs(d).max()), smallest, most)
     t = next(walk)
     while True:
         loss, g = yield x + t * d

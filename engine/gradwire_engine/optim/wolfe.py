@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 ENOUGH, CURVE = 1e-4, 0.9
 """c₁ and c₂ of the conditions."""
-MOST = 25
-"""Steps that are tried."""
 
 
 class Point(NamedTuple):
@@ -28,28 +26,28 @@ class Point(NamedTuple):
 Search = Generator[float, Point, tuple[Point, int]]
 
 
-def search(start: Point, t: float, reach: float, smallest: float) -> Search:
+def search(start: Point, t: float, reach: float, smallest: float, most: int) -> Search:
     """From a point, first at step length t; gives the point it ends at and how many were tried.
 
     reach: the largest element of the direction. smallest: a bracket that moves no element further
-    than this is small enough.
+    than this is small enough. most: how many are tried after the first.
     """
-    low, high, tried, found = yield from _bracket(start, t)
+    low, high, tried, found = yield from _bracket(start, t, most)
     if found:
         return low, tried
     if high is None:  # never bracketed: between the start and the last point
         new = low
         return (start, tried) if start.loss <= new.loss else (new, tried)
-    low, tried = yield from _zoom(start, low, high, tried, reach, smallest)
+    low, tried = yield from _zoom(start, low, high, tried, reach, smallest, most)
     return low, tried
 
 
 def _bracket(
-    start: Point, t: float
+    start: Point, t: float, most: int
 ) -> Generator[float, Point, tuple[Point, Point | None, int, bool]]:
     """Longer steps, until two enclose a good one, or one is good: (a, b, tried, good)."""
     previous, new = start, (yield t)
-    for tries in range(MOST):
+    for tries in range(most):
         rises = new.loss > start.loss + ENOUGH * new.t * start.slope
         if rises or (tries > 1 and new.loss >= previous.loss):
             return previous, new, tries + 1, False
@@ -57,20 +55,20 @@ def _bracket(
             return new, None, tries + 1, True
         if new.slope >= 0:
             return previous, new, tries + 1, False
-        least, most = new.t + 0.01 * (new.t - previous.t), new.t * 10
-        t = cubic(previous, new, least, most)
+        least, furthest = new.t + 0.01 * (new.t - previous.t), new.t * 10
+        t = cubic(previous, new, least, furthest)
         previous, new = new, (yield t)
-    return new, None, MOST + 1, False
+    return new, None, most + 1, False
 
 
 def _zoom(
-    start: Point, a: Point, b: Point, tried: int, reach: float, smallest: float
+    start: Point, a: Point, b: Point, tried: int, reach: float, smallest: float, most: int
 ) -> Generator[float, Point, tuple[Point, int]]:
     """A bracket made smaller around its better end."""
     ends = [a, b]
     better = 0 if a.loss <= b.loss else 1
     stuck = False
-    while tried <= MOST and abs(ends[1].t - ends[0].t) * reach >= smallest:
+    while tried <= most and abs(ends[1].t - ends[0].t) * reach >= smallest:
         low, high = sorted(end.t for end in ends)
         t, stuck = _inside(cubic(ends[0], ends[1], low, high), low, high, stuck)
         new = yield t

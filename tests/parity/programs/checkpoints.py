@@ -73,3 +73,12 @@ def an_input_changed_in_place(torch, see):
     h = x * 2
     y = checkpoint(lambda a: a.sin(), h).sum()
     see(y=y)
+
+
+def what_torch_is_told_besides(torch, see):
+    x = torch.arange(3.0, requires_grad=True)
+    run = torch.utils.checkpoint.checkpoint
+    y = run(torch.sin, x, use_reentrant=False, determinism_check="none", debug=False)
+    y.sum().backward()
+    see(x=x)
+    see.error(check=lambda: run(torch.sin, x, use_reentrant=False, determinism_check="some"))

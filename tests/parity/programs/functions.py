@@ -151,3 +151,44 @@ def gradients_checked(torch, see):
         wrong=lambda: check(lambda x: x * x.detach(), (x,)),
         random=lambda: check(lambda x: x * torch.rand(()).item(), (x,)) or 1 / 0,
     )
+
+
+def random_numbers_over_a_batch(torch, see):
+    def refused(function):
+        return lambda: torch.vmap(function)(x)
+
+    x = torch.ones(3)
+    drop = torch.nn.functional.dropout
+    see.error(
+        made=refused(lambda row: torch.rand(2)),
+        like=refused(lambda row: torch.randn_like(row)),
+        written=refused(lambda row: row.clone().uniform_(0, 1)),
+        dropped=refused(lambda row: drop(row, 0.5)),
+        added=refused(lambda row: row + torch.randint(0, 2, (2,))),
+    )
+    see(kept=torch.vmap(lambda row: drop(row, 0.5, training=False))(x))
+    same = torch.vmap(lambda row: torch.rand(2), randomness="same")(x)
+    different = torch.vmap(lambda row: torch.rand(2), randomness="different")(x)
+    see(same=bool((same[0] == same[1]).all()), different=bool((different[0] == different[1]).any()))
+
+
+def modules_side_by_side(torch, see):
+    nn = torch.nn
+    models = [nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).eval() for _ in range(3)]
+    with torch.no_grad():
+        for place, model in enumerate(models):
+            model[0].weight.fill_(place)
+            model[0].bias.fill_(1)
+    params, buffers = torch.func.stack_module_state(models)
+    see(params=params, buffers=buffers)
+
+    def one(params, buffers, x):
+        return torch.func.functional_call(models[0], (params, buffers), (x,))
+
+    x = torch.ones(2, 2)
+    see(many=torch.vmap(one, in_dims=(0, 0, None))(params, buffers, x).detach())
+    see.error(
+        none=lambda: torch.func.stack_module_state([]),
+        kinds=lambda: torch.func.stack_module_state([models[0], nn.Linear(2, 2).eval()]),
+        modes=lambda: torch.func.stack_module_state([models[0], nn.Linear(2, 2)]),
+    )

@@ -149,3 +149,35 @@ def an_inference_tensor_written_with_a_history(torch, see):
     line = torch.ones(2, requires_grad=True)
     see.error(said_first=lambda: line.index_select(0, places))
     see.error(else_its_shape=lambda: torch.ones(2).index_select(0, places))
+
+
+def decorated_generators(torch, see):
+    def steps(x):
+        got = []
+        try:
+            for i in range(3):
+                try:
+                    got.append((yield (x * i).requires_grad, torch.is_grad_enabled()))
+                except ValueError:
+                    yield "thrown", torch.is_grad_enabled()
+        finally:
+            see(at_the_end=torch.is_grad_enabled())
+        return got
+
+    def delegated(function, x):
+        see(result=(yield from function(x)))
+
+    x = torch.ones(2, requires_grad=True)
+    for decorate in (
+        torch.no_grad(),
+        torch.no_grad,
+        torch.inference_mode(),
+        torch.enable_grad(),
+        torch.set_grad_enabled(False),
+    ):
+        decorated = decorate(steps)
+        see(inside=list(decorated(x)), outside=torch.is_grad_enabled(), name=decorated.__name__)
+        running = decorated(x)
+        see(first=next(running), sent=running.send(3), thrown=running.throw(ValueError))
+        running.close()
+        see(delegated=list(delegated(decorated, x)))

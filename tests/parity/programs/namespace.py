@@ -85,3 +85,31 @@ def losses_of_unequal_sizes(torch, see):
             loss = getattr(F, name)(x, y, reduction="sum")
             see(**{name: loss, "alike": getattr(F, name)(x, x)})
         see(said=[str(w.message) for w in caught], where=[w.filename == __file__ for w in caught])
+
+
+def names_of_kinds(torch, see):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    below = y.grad_fn.next_functions[0][0]
+    see(nodes=[type(y.grad_fn).__name__, type(below).__name__])
+    see(are_nodes=[isinstance(n, torch.autograd.graph.Node) for n in (y.grad_fn, below, 3)])
+    real = "float32 float64 float16 bfloat16 int8 uint8 int16 int32 int64 bool"
+    dtypes = [getattr(torch, name) for name in f"{real} complex64 complex128".split()]
+    see(types=[torch.zeros(1, dtype=dtype).type() for dtype in dtypes])
+    see(double=x.type(torch.float64))
+    parts = x.split(1)
+    see(numbers=[t.output_nr for t in (x, y, *parts)])
+
+
+def parts_of_a_module_assigned_again(torch, see):
+    nn = torch.nn
+    model = nn.Module()
+    model.first, model.second = nn.Linear(2, 2), nn.ReLU()
+    model.scale, model.shift = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
+    model.listed = nn.ParameterList([nn.Parameter(torch.ones(2, 3)), torch.ones(1)])
+    model.named = nn.ParameterDict({"a": torch.ones(2)})
+    model.first, model.scale = nn.Tanh(), nn.Parameter(torch.ones(2))
+    see(parts=[name for name, _ in model.named_modules()], shown=repr(model))
+    see(parameters=[name for name, _ in model.named_parameters()])
+    model.second = None
+    see(parts=[name for name, _ in model.named_children()])

@@ -149,3 +149,23 @@ def what_is_refused(torch, see):
         kind=lambda: torch.optim.SGD([3.0], lr=0.1),
         unknown=lambda: torch.optim.SGD([w], speed=0.1),
     )
+
+
+def lbfgs_counts_evaluations(torch, see):
+    for most in (None, 1, 2, 3, 5, 8, 30):
+        w = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.LBFGS(
+            [w], max_iter=6, max_eval=most, history_size=5, line_search_fn="strong_wolfe"
+        )
+        asked = []
+
+        def closure(w=w, asked=asked, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2
+            loss.backward()
+            asked.append(loss.item())
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        see(asked=len(asked), first=asked[:5])

@@ -32,4 +32,7 @@ def get_gradient_edge(tensor: Tensor | GradientEdge) -> GradientEdge:
     return GradientEdge(node, found.output_nr, made)
 
 
-__all__ = ["GradientEdge", "get_gradient_edge"]
+Node = GradFn
+"""What every grad_fn is."""
+
+__all__ = ["GradientEdge", "Node", "get_gradient_edge"]

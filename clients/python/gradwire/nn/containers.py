@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from operator import index as as_index
 from typing import Any
@@ -176,6 +176,16 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
 
+def _shown(owner: Module, kind: Callable[[Any], str]) -> str:
+    """A line for each parameter: what it is, and its sizes."""
+    lines = [
+        f"  ({name}): Parameter containing: [{kind(p)} of size {'x'.join(map(str, p.shape))}]"
+        for name, p in owner._parameters.items()
+        if p is not None
+    ]
+    return "\n".join(lines)
+
+
 class ParameterList(Module):
     """Parameters by number; plain tensors become parameters."""
 
@@ -186,6 +196,9 @@ class ParameterList(Module):
 
     def __len__(self) -> int:
         return self._size
+
+    def extra_repr(self) -> str:
+        return _shown(self, lambda t: str(t.dtype))
 
     def __getitem__(self, at: int | slice) -> Any:
         if isinstance(at, slice):
@@ -217,6 +230,9 @@ class ParameterDict(Module):
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self.update(parameters or {})
+
+    def extra_repr(self) -> str:
+        return _shown(self, lambda t: t.type())
 
     def __getitem__(self, key: str) -> Any:
         return self._parameters[key]

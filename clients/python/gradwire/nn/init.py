@@ -90,7 +90,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-def _fans(tensor: Tensor) -> tuple[int, int]:
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs each output has, and how many outputs each input."""
     if tensor.ndim < 2:
         raise ValueError(
@@ -102,13 +102,13 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: None = None) -> Tensor:
     """Glorot and Bengio 2010: variance 2 / (fan in + fan out), uniform."""
-    bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
+    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: None = None) -> Tensor:
     """Glorot and Bengio 2010: variance 2 / (fan in + fan out), normal."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))))
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))))
 
 
 def kaiming_uniform_(
@@ -141,7 +141,7 @@ def kaiming_normal_(
 def _deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fan = _fans(tensor)[mode.lower() == "fan_out"]
+    fan = _calculate_fan_in_and_fan_out(tensor)[mode.lower() == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 

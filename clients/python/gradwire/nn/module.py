@@ -56,13 +56,13 @@ class Module(Tree):
                 raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
             object.__setattr__(self, name, value)
         elif isinstance(value, Parameter):
-            self._take(name)
+            self._take(name, self._parameters)
             self.register_parameter(name, value)
         elif isinstance(value, Module):
-            self._take(name)
+            self._take(name, self._modules)
             self._modules[name] = value
         elif isinstance(value, Buffer):
-            self._take(name)
+            self._take(name, self._buffers)
             self.register_buffer(name, value, value.persistent)
         else:
             self._set_plain(name, value)
@@ -93,10 +93,11 @@ class Module(Tree):
         else:
             object.__setattr__(self, name, value)
 
-    def _take(self, name: str) -> None:
-        """Free a name for a part of another kind."""
+    def _take(self, name: str, own: dict[str, Any] | None = None) -> None:
+        """Free a name for a part of another kind. own: that kind's, where it keeps its place."""
         for places in (self.__dict__, self._parameters, self._buffers, self._modules):
-            places.pop(name, None)
+            if places is not own:
+                places.pop(name, None)
         self._not_saved.discard(name)
 
     def __getattr__(self, name: str) -> Any:

@@ -23,7 +23,8 @@ class Incompatible(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"Incompatible({self.missing_keys=}, {self.unexpected_keys=})".replace("self.", "")
+        missing, unexpected = self
+        return f"_IncompatibleKeys(missing_keys={missing}, unexpected_keys={unexpected})"
 
 
 def collect(

@@ -38,6 +38,7 @@ class LBFGS(Optimizer):
         """Several evaluations of the closure; gives the first loss."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
+        self.stepped = True
         kind = kind_of(self.kind)
         settings = checked(
             kind, {k: v for k, v in self.param_groups[0].items() if k in kind.settings}

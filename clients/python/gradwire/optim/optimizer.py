@@ -25,6 +25,7 @@ class Optimizer:
     """What all optimisers have in common. param_groups: parameters and settings, to be changed."""
 
     kind: ClassVar[str]
+    stepped = False  # what schedulers ask
 
     def __init__(self, params: Iterable[Any], *args: Any, **kwargs: Any) -> None:
         self.defaults = self._defaults(args, kwargs)
@@ -107,6 +108,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        self.stepped = True
         self._sync()
         with self._session.recording() as recording:
             self._mirror.step()
@@ -241,7 +243,7 @@ def _settings(group: Group) -> dict[str, Any]:
 def _number(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.item()
-    return [float(v) for v in value] if isinstance(value, tuple | list) else value
+    return tuple([float(v) for v in value]) if isinstance(value, tuple | list) else value
 
 
 def _tensor(session: Session, value: Any) -> Any:

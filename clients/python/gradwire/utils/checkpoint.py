@@ -17,15 +17,22 @@ def checkpoint(
     *args: Any,
     use_reentrant: bool = False,
     preserve_rng_state: bool = True,
+    determinism_check: str = "default",
+    debug: bool = False,
     **kwargs: Any,
 ) -> Any:
     """What the function gives, of which backward will have the inputs only and run it again.
 
     The function is written down as a program, with the same random state when it runs again,
     unless preserve_rng_state is False. One that looks at values can't be: embedded it simply runs;
-    over the wire it is refused.
+    over the wire it is refused. determinism_check, debug: accepted; what runs again is the same
+    program, so there is nothing to check.
     """
     _check(use_reentrant)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of 'default' or 'none', but got {determinism_check!r}"
+        )
     session = innermost() or _session(args, kwargs)
     try:
         found = trace(partial(_called, function, kwargs), args, session)
