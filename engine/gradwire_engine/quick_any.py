@@ -103,8 +103,9 @@ def marking(run: Callable[[tuple[Any, ...]], Any]) -> Callable[[tuple[Any, ...]]
 
     def marked(args: tuple[Any, ...]) -> Any:
         made = run(args)
-        for one in (made,) if type(made) is Tensor else made:
-            one.marked()
+        for one in made if isinstance(made, tuple) else (made,):
+            if type(one) is Tensor:
+                one.marked()
         return made
 
     return marked

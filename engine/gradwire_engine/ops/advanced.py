@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.indices import index_added, index_written, indexed
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
+from gradwire_engine.laid import COLUMNS, LIKE_FIRST, Given, Lies
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed_rows
 from gradwire_engine.ops.views import zeros_of
+from gradwire_engine.order import Order, iterated
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import Shape, Spec, int64
+
+if TYPE_CHECKING:
+    from gradwire_engine.call import Call
 
 
 @primitive(
@@ -25,6 +30,7 @@ from gradwire_engine.spec import Shape, Spec, int64
     ),
     data_dependent=True,
     exact=True,
+    lies=COLUMNS,
 )
 def nonzero(xp: Any, input: Array, as_tuple: bool = False) -> Array | tuple[Array, ...]:
     """The indices of the elements that are not zero: a row each, or a tensor for each axis."""
@@ -84,6 +90,22 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
     return tuple(slice(None) if i is None else i for i in indices)
 
 
+def _looked_up(call: Call, given: Given) -> Order:
+    """As what is iterated over: the input with its indexed axes repeated, and each index."""
+    span = next(span for span in call.spans if span.name == "indices")
+    indices = call.inputs[span.start : span.stop]
+    places, inner = _places(indices), len(_index_shape(indices))
+    shape, strides = given[0]  # type: ignore[misc]
+    rest = [i for i in range(len(shape)) if i not in places]
+    at = places[0] if _side_by_side(places) else 0
+    seen = [*(strides[i] for i in rest[:at]), *(0,) * inner, *(strides[i] for i in rest[at:])]
+    after = (1,) * (len(rest) - at)
+    parts = (given[span.start + place] for place in places)
+    wide = [((*n, *after), (*s, *after)) for n, s in (part or ((), ()) for part in parts)]
+    found = call.outputs[0].shape
+    return iterated(found, ((found, tuple(seen)), *wide))
+
+
 @primitive(
     vjp(input=lambda g, indices, masks, input_spec: index_sum(g, indices, input_spec.shape)),
     spec=lambda input, indices: input.with_(shape=indexed_shape(input.shape, indices)),
@@ -92,6 +114,7 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
     public=False,
     formula="g added at the indexed places of zeros",
     batch=indexed,
+    lies=Lies(_looked_up),
 )
 def index(xp: Any, input: Array, indices: Arrays, masks: Arrays = ()) -> Array:
     """The elements at places given by tensors, one for each axis or None to keep it.
@@ -165,6 +188,7 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     grad_name="IndexPutBackward0",
     public=False,
     batch=index_written,
+    lies=LIKE_FIRST,
 )
 def index_put_at(
     xp: Any,

@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, in_floats
 from gradwire_engine.kernels.shared import product
+from gradwire_engine.laid import ITERATED_BACKWARDS
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number, Spec
 
@@ -145,6 +146,7 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     check=_subtracts,
     grad_name=lambda named: f"RsubBackward{int(not hasattr(named['other'], 'device'))}",
     numbers=("other",),
+    lies=ITERATED_BACKWARDS,
 )
 def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract input, times alpha, from other."""

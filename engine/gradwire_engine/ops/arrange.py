@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows, leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import LIKE_FIRST, Given, Lies
 from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.axes import flatten, unsqueeze
@@ -17,9 +18,13 @@ from gradwire_engine.ops.expand import contiguous_copy, expand, reshape, sum
 from gradwire_engine.ops.gather import index_select
 from gradwire_engine.ops.known import elements
 from gradwire_engine.ops.views import alias
+from gradwire_engine.order import Order, alone, normal
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints, axes, axis
 from gradwire_engine.spec import BOOL, FLOAT, INTEGER, Shape, Spec, int64
+
+if TYPE_CHECKING:
+    from gradwire_engine.call import Call
 
 moving = partial(primitive, exact=True, linear=True)
 """An op that puts elements elsewhere, or zeros in their place."""
@@ -31,7 +36,12 @@ def _flips(input: Spec, dims: Ints) -> Spec:
     return input
 
 
-@moving(vjp("g flipped", input=lambda g, dims: flip(g, dims)), spec=_flips, batch=along("dims"))
+@moving(
+    vjp("g flipped", input=lambda g, dims: flip(g, dims)),
+    spec=_flips,
+    batch=along("dims"),
+    lies=LIKE_FIRST,
+)
 def flip(xp: Any, input: Array, dims: Ints) -> Array:
     """Turn the order of elements round along some axes."""
     return xp.flip(input, dims) if input.ndim and dims else input
@@ -106,10 +116,23 @@ def _turned(input: Spec, k: int, dims: Ints) -> Spec:
     return input.with_(shape=tuple(shape))
 
 
+def _turned_order(call: Call, given: Given) -> Order:
+    """By one quarter it is flipped and seen transposed; by two flipped; whole turns are copies."""
+    k, dims = call.arguments[1] % 4, call.arguments[2]
+    shape, _ = lies = given[0]  # type: ignore[misc]
+    if not k:
+        return None
+    order = alone(lies) or tuple(range(len(shape)))
+    first, second = axes("rot90", dims, len(shape))
+    places = {first: second, second: first} if k % 2 else {}
+    return normal(tuple([places.get(i, i) for i in order]))
+
+
 @moving(
     vjp("g turned back", input=lambda g, k, dims: rot90(g, -k, dims)),
     spec=_turned,
     batch=along("dims"),
+    lies=Lies(_turned_order, anyway=True),
 )
 def rot90(xp: Any, input: Array, k: int = 1, dims: Ints = (0, 1)) -> Array:
     """Turn the plane of two axes by k quarter turns, from the first towards the second."""

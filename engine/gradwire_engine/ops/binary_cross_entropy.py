@@ -9,6 +9,7 @@ from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.laid import ITERATED_BACKWARDS, LIKE_FIRST
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.cast import to_dtype
@@ -18,7 +19,7 @@ from gradwire_engine.ops.limits import clamp
 from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.sign import abs
-from gradwire_engine.ops.smooth import logsigmoid
+from gradwire_engine.ops.smooth import log_of_sigmoid
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import COMPLEX, FLOAT, Spec
 
@@ -73,6 +74,7 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
     public=False,
     grad_name="BinaryCrossEntropyWithLogitsBackward0",
     batch=parts(_logits_in_parts),
+    lies=ITERATED_BACKWARDS,
 )
 def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
     """max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows, reduced."""
@@ -119,6 +121,7 @@ def _in_unit_interval(xp: Any, input: Array) -> None:
     fallible=True,
     grad_name="BinaryCrossEntropyBackward0",
     batch=leading,
+    lies=LIKE_FIRST,
 )
 def probability_loss(xp: Any, input: Array, target: Array) -> Array:
     """-t log x - (1 - t) log(1 - x), with logarithms cut off at -100."""
@@ -147,7 +150,7 @@ def binary_cross_entropy_with_logits(
         losses = logits_loss(input, target, "none")
     else:
         positive = (pos_weight - 1) * target + 1
-        losses = (1 - target) * input - positive * logsigmoid(input)
+        losses = (1 - target) * input - positive * log_of_sigmoid(input)
     return reduced(losses if weight is None else losses * weight, how)
 
 

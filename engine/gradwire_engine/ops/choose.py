@@ -12,6 +12,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.laid import ROWS
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.ops.creation import fits
@@ -90,6 +91,7 @@ def may_not_fit(input: Spec, value: Spec | Weak) -> bool:
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
     looks_back=True,
     numbers=("value",),
+    lies=ROWS,
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""

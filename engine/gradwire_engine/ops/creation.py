@@ -11,6 +11,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.mode import local
 from gradwire_engine.promote import Weak
 from gradwire_engine.signature import Data, Device, Ints
@@ -221,7 +222,7 @@ def _like(input: Spec, dtype: DType | None) -> Spec:
     return input.with_(dtype=dtype)
 
 
-@primitive(spec=_like, exact=True, batch=leading)
+@primitive(spec=_like, exact=True, batch=leading, lies=LIKE_FIRST)
 def zeros_like(
     xp: Any, input: Array, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -229,7 +230,7 @@ def zeros_like(
     return xp.zeros(input.shape, input.dtype if dtype is None else dtype.numpy)
 
 
-@primitive(spec=_like, exact=True, batch=leading)
+@primitive(spec=_like, exact=True, batch=leading, lies=LIKE_FIRST)
 def ones_like(
     xp: Any, input: Array, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -237,7 +238,7 @@ def ones_like(
     return xp.ones(input.shape, input.dtype if dtype is None else dtype.numpy)
 
 
-@primitive(spec=_like, exact=True, batch=leading)
+@primitive(spec=_like, exact=True, batch=leading, lies=LIKE_FIRST)
 def empty_like(
     xp: Any, input: Array, *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
@@ -245,7 +246,7 @@ def empty_like(
     return xp.zeros(input.shape, input.dtype if dtype is None else dtype.numpy)
 
 
-@primitive(spec=_like, exact=True, batch=leading)
+@primitive(spec=_like, exact=True, batch=leading, lies=LIKE_FIRST)
 def full_like(
     xp: Any,
     input: Array,

@@ -8,6 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.creation import default_dtype, sized, zeros_like
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Device, Ints
@@ -75,7 +76,9 @@ def randn(
 
 
 @primitive(
-    spec=lambda input, dtype: _drawn("rand_like", input.shape, dtype or input.dtype), random=True
+    spec=lambda input, dtype: _drawn("rand_like", input.shape, dtype or input.dtype),
+    random=True,
+    lies=LIKE_FIRST,
 )
 def rand_like(
     xp: Any,
@@ -90,7 +93,9 @@ def rand_like(
 
 
 @primitive(
-    spec=lambda input, dtype: _drawn("randn_like", input.shape, dtype or input.dtype), random=True
+    spec=lambda input, dtype: _drawn("randn_like", input.shape, dtype or input.dtype),
+    random=True,
+    lies=LIKE_FIRST,
 )
 def randn_like(
     xp: Any,
@@ -148,6 +153,7 @@ def _randint_like_below(input: Array, high: int, *, dtype: DType | None = None) 
 @primitive(
     spec=lambda input, low, high, dtype: _integers(low, high, input.shape, dtype or input.dtype),
     random=True,
+    lies=LIKE_FIRST,
 )
 def randint_like(
     xp: Any, generator: Any, input: Array, low: int, high: int, *, dtype: DType | None = None

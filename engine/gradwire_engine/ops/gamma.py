@@ -11,6 +11,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, in_real_floats
+from gradwire_engine.laid import ROWS
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.sign import sgn
 from gradwire_engine.rule import vjp
@@ -83,6 +84,7 @@ def _enough_dimensions(named: dict[str, Any]) -> None:
     vjp(input=lambda g, input, p: g * reduce(add, (digamma(input - j / 2) for j in range(p)))),
     aliases=("special.multigammaln",),
     check=_enough_dimensions,
+    lies=ROWS,
     domain=(2.5, 5.0),
     formula="g Σ digamma(input - j / 2), j from 0 to p - 1",
 )

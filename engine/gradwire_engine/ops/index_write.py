@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import may_not_fit
@@ -37,6 +38,7 @@ def _filled(input: Spec, value: Spec | Weak) -> Inferred:
     inplace=True,
     exact=True,
     grad_name=lambda named: f"FillBackward{int(isinstance(named['value'], Spec))}",
+    lies=LIKE_FIRST,
     batch=parts(lambda input, value: copy_(input, value)),
 )
 def fill(xp: Any, input: Array, value: Array) -> Array:

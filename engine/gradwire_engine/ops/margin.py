@@ -19,7 +19,7 @@ from gradwire_engine.ops.exponential import exp, log, sqrt, xlogy
 from gradwire_engine.ops.limits import clamp_min, minimum
 from gradwire_engine.ops.loss import F, reduced, reduction_of
 from gradwire_engine.ops.power import square
-from gradwire_engine.ops.smooth import logsigmoid
+from gradwire_engine.ops.smooth import log_of_sigmoid
 
 
 @composite(space=F, numbers=())
@@ -147,7 +147,7 @@ def soft_margin_loss(
 ) -> Array:
     """log(1 + exp(-target input)): logistic loss of a score with target 1 or -1."""
     how = reduction_of(size_average, reduce, reduction)
-    return reduced(neg(logsigmoid(mul(target, input))), how)
+    return reduced(neg(log_of_sigmoid(mul(input, target))), how)
 
 
 @composite(space=F)

@@ -21,7 +21,7 @@ from gradwire_engine.ops.loss import F, reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import any
 from gradwire_engine.ops.sequences import arange_from
-from gradwire_engine.ops.smooth import logsigmoid
+from gradwire_engine.ops.smooth import log_of_sigmoid
 
 
 @composite(space=F, grad_name="MultiMarginLossBackward0")
@@ -120,7 +120,7 @@ def multilabel_soft_margin_loss(
             "its last axis is that of the classes",
             raised=IndexError,
         )
-    losses = neg(target * logsigmoid(input) + (1 - target) * logsigmoid(neg(input)))
+    losses = neg(target * log_of_sigmoid(input) + (1 - target) * log_of_sigmoid(neg(input)))
     if weight is not None:
         losses = mul(losses, weight)
     dim = input.ndim - 1

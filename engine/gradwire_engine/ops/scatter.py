@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.choose import where
@@ -138,6 +139,7 @@ def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
     spec=_put_fits,
     inplace=True,
     fallible=True,
+    lies=LIKE_FIRST,
     batch=parts(_put_one_by_one),
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:

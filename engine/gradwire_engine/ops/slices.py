@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, by_vector, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import in_range
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
@@ -205,6 +206,7 @@ def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
     fallible=True,
     exact=True,
     grad_name=lambda named: f"IndexFillBackward{int(isinstance(named['value'], Spec))}",
+    lies=LIKE_FIRST,
     batch=by_vector(along("dim", alone=("index", "value")), parts(_rows_filled), "index", "value"),
 )
 def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> Array:

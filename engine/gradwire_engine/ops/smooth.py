@@ -10,6 +10,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, composite, elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
+from gradwire_engine.laid import ROWS
 from gradwire_engine.ops.activation import NN, of_floats
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
@@ -127,16 +128,25 @@ def _bell(x: Any) -> Any:
     return s * (1 - s)
 
 
-@of_floats(
-    vjp("g sigmoid(-input)", input=lambda g, input: g * sigmoid(-input)),
-    inplace=False,
-    grad_name="LogSigmoidBackward0",
-)
 @swept
-def logsigmoid(xp: Any, input: Array) -> Array:
-    """The logarithm of sigmoid, without overflow."""
+def _log_of_sigmoid(xp: Any, input: Array) -> Array:
     out = _log_of_sum(xp, xp.negative(input))
     return xp.negative(out, out=out)
+
+
+_LOGSIGMOID = vjp("g sigmoid(-input)", input=lambda g, input: g * sigmoid(-input))
+
+
+@of_floats(_LOGSIGMOID, inplace=False, grad_name="LogSigmoidBackward0", lies=ROWS)
+def logsigmoid(xp: Any, input: Array) -> Array:
+    """The logarithm of sigmoid, without overflow."""
+    return _log_of_sigmoid(xp, input)
+
+
+@of_floats(_LOGSIGMOID, inplace=False, public=False)
+def log_of_sigmoid(xp: Any, input: Array) -> Array:
+    """The same for losses, which torch works out element by element."""
+    return _log_of_sigmoid(xp, input)
 
 
 MISH_LIMIT = 20.0

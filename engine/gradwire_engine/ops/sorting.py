@@ -12,6 +12,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.extremes import Found, put_along
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
@@ -51,6 +52,7 @@ def order_along(xp: Any, input: Array, dim: int, descending: bool) -> Array:
     outputs=("values", "indices"),
     family="along",
     exact=True,
+    lies=LIKE_FIRST,
     formula="g put back where each value stood",
 )
 def sort(xp: Any, input: Array, dim: Dim = -1, descending: bool = False) -> Found:

@@ -8,6 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, view
+from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.known import whole_number
@@ -101,6 +102,7 @@ def _named(part: str, where: Data) -> dict[str, Any]:
     grad_name=lambda named: f"{named['part'].title().replace('_', '')}ScatterBackward0",
     batch=_replaced_in_each,
     linear=True,
+    lies=LIKE_FIRST,
 )
 def replaced(xp: Any, input: Array, src: Array, part: str, where: Data) -> Array:
     """The input with the part that a view shows replaced by src."""
