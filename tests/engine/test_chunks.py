@@ -168,7 +168,7 @@ def test_without_gradients_nothing_is_kept_but_sums(name: str) -> None:
 def ways(case: Case) -> set[tuple[bool, bool]]:
     """For which chunks wait: whether of the way back, and whether from the last row on."""
     found = set()
-    for known, _, _, reverse, _ in chunked._idle:
+    for known, (_, _, reverse, _), _ in chunked._idle:
         body = getattr(known.body, "loop", known).body
         if body == Program(case.body):
             found.add((body is not known.body, reverse))

@@ -68,7 +68,7 @@ class Known:
         self.outputs: tuple[Spec, ...] | None = None
         self.draws, self.writes = True, False
         self.runs = 0
-        self.whole: set[Any] = set()  # ways in which its steps can't be done in chunks
+        self.longest: dict[Any, int] = {}  # steps of a chunk at most, by how it is looped
         self._graph: Graph | None = None
         self._plan: Plan | None = None
         self.seconds = 0.0

@@ -182,19 +182,17 @@ class Rounds:
     def all(self, reverse: bool) -> None:
         """All steps, from the last row to the first if reverse: in chunks as far as these go."""
         way = self._loop.carries, self._loop.slices, reverse, bool(self.stacks)
-        chunk = borrowed(self._found, *way)
+        chunk = borrowed(self._found, way, self._times)
         left = range(self._times)
         if chunk is not None and self.collected is not None:
             left = self._in_chunks(chunk, reverse)
-            given_back(chunk, self._found, *way)
+            given_back(chunk, self._found, way)
         for index in reversed(left) if reverse else left:
             self.do(index)
 
     def _in_chunks(self, chunk: Chunk, reverse: bool) -> range:
         """As many steps as can be done in chunks; those that are left, by their rows."""
         size, count = chunk.length, self._times // chunk.length
-        if not count:
-            return range(self._times)
         charge(chunk.nbytes)
         chunk.start(self.carry, self._rest)
         into, done = self.collected or [], 0

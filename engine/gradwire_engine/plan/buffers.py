@@ -20,9 +20,8 @@ class Pool:
         self._taken: dict[int, Any] = {}
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """An array with whatever is in it: in the memory that became free last, if that fits."""
-        size = prod(shape) * dtype.itemsize
-        memory = self._memory(max(size, 1))
+        """An array with whatever is in it."""
+        memory = self._memory(max(prod(shape) * dtype.itemsize, 1))
         made = np.ndarray(shape, dtype, memory)
         self._taken[id(made)] = made, memory
         return made
@@ -32,10 +31,19 @@ class Pool:
         self._free.append(self._taken.pop(id(array))[1])
 
     def _memory(self, size: int) -> Any:
-        for place in reversed(range(len(self._free))):
-            if size <= self._free[place].nbytes <= 2 * size + _LINE:
-                return self._free.pop(place)
-        whole = np.empty(size + _LINE, np.uint8)
-        self.nbytes += whole.nbytes
-        start = -whole.__array_interface__["data"][0] % _LINE
-        return whole[start : start + size]
+        """The smallest free piece that is large enough; what is left of it stays free."""
+        whole = -(-size // _LINE) * _LINE
+        fitting = [place for place, piece in enumerate(self._free) if piece.nbytes >= whole]
+        if fitting:
+            piece = self._free.pop(min(fitting, key=lambda place: self._free[place].nbytes))
+        else:
+            piece = self._new(whole)
+        if piece.nbytes > whole:
+            self._free.append(piece[whole:])
+        return piece[:whole]
+
+    def _new(self, size: int) -> Any:
+        made = np.empty(size + _LINE, np.uint8)
+        self.nbytes += made.nbytes
+        start = -made.__array_interface__["data"][0] % _LINE
+        return made[start : start + size]

@@ -16,7 +16,7 @@ from gradwire_engine.plan.code import Code
 from gradwire_engine.plan.fixed import Call
 from gradwire_engine.plan.parted import parted
 
-CACHED = 5 << 18
+CACHED = 3 << 19
 """Bytes of a chunk that stay in the second-level cache."""
 LONGEST = 16
 """Steps in a chunk at most."""
@@ -24,20 +24,29 @@ LARGEST = 4 << 20
 """Bytes from which on a step is better done in regions, of blocks that fit the cache."""
 
 
-def chunk_of(code: Code, carries: int, slices: int, reverse: bool, keeps: bool) -> Chunk | None:
-    """A chunk of a body's steps; None where one step takes too much, or can't be done so.
+def longest(code: Code, carries: int, slices: int, reverse: bool, keeps: bool) -> int:
+    """How many of a body's steps are a chunk at most: 0 where one takes too much, or can't be done
+    so.
 
     keeps: whether the carries that go into steps are asked for, those of sums too.
     """
     parts = parted(code, carries, slices, keeps)
     try:
-        one, two = (Making(code, parts, carries, slices, n, reverse).nbytes for n in (1, 2))
-        if one > LARGEST:
-            return None
-        length = max(1, min(LONGEST, (CACHED - one) // max(1, two - one)))
-        return Chunk(Making(code, parts, carries, slices, length, reverse))
+        few = [Making(code, parts, carries, slices, n, reverse).nbytes for n in (1, 2, 3)]
     except (ValueError, TypeError, ArithmeticError, LookupError):
-        return None
+        return 0
+    if few[0] > LARGEST:
+        return 0
+    more = few[2] - few[1]
+    return max(1, min(LONGEST, (CACHED - few[1]) // max(1, more) + 2)) if few[1] <= CACHED else 1
+
+
+def chunk_of(
+    code: Code, carries: int, slices: int, reverse: bool, keeps: bool, length: int
+) -> Chunk:
+    """A chunk of so many of a body's steps."""
+    parts = parted(code, carries, slices, keeps)
+    return Chunk(Making(code, parts, carries, slices, length, reverse))
 
 
 class Chunk:

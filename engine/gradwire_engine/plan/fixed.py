@@ -99,6 +99,11 @@ def _along_axes(step: Step, operands: Sequence[Operand], out: Any, rows: bool) -
         return partial(np.concatenate, axis=axis + rows, out=out), (given,)
     axes = tuple(i + rows for i in axis)
     if step.kind == FOLD:
+        product = (
+            None if rows or not sums_rows(step, out.size) else summed(step, [(given[0], True)], out)
+        )
+        if product is not None:
+            return product
         return step.run.reduce, (given[0], axes, None, out, options["keepdims"])
     return partial(step.run, axis=axes, keepdims=options["keepdims"], out=out), tuple(given)
 
@@ -125,8 +130,12 @@ def _product(operands: Sequence[Operand], out: Any) -> Call:
 
 def _flat(array: Any, kept: int) -> Any:
     """An array with all but its last axes as one; None where that is no view."""
+    return _in_shape(array, (-1, *array.shape[array.ndim - kept :]))
+
+
+def _in_shape(array: Any, shape: tuple[int, ...]) -> Any:
     try:
-        return array.reshape(-1, *array.shape[array.ndim - kept :], copy=False)
+        return array.reshape(shape, copy=False)
     except ValueError:
         return None
 
@@ -136,10 +145,32 @@ def _raised(array: Any, ndim: int) -> Any:
     return array.reshape(array.shape[0], *(1,) * (ndim - array.ndim), *array.shape[1:])
 
 
+def sums_rows(step: Step, kept: int) -> bool:
+    """Whether a sum of what a step makes over all rows may be had in one product. kept: elements of
+    a result.
+    """
+    if step.kind == PRODUCT:
+        return True
+    axes = dict(step.options).get("axis")
+    leading = axes is not None and axes == tuple(range(len(axes)))
+    return step.kind == FOLD and step.run is np.add and leading and kept >= _WIDE
+
+
+_WIDE = 16
+"""Elements of a row from which on rows are added up fastest as a product with ones."""
+
+
 def summed(step: Step, operands: Sequence[Operand], out: Any) -> Call | None:
-    """The sum of a product of matrices over all rows, as one product; None where it is not that."""
-    (a, many), (b, others) = operands
-    if step.kind != PRODUCT or not (many and others and a.ndim == b.ndim == 3):
+    """The sum of a step's results over all rows, as one product; None where it can be none."""
+    if not all(many for _, many in operands):
+        return None
+    if step.kind == FOLD:
+        flat = _in_shape(operands[0][0], (-1, out.size))
+        if flat is None:
+            return None
+        return np.matmul, (np.ones(len(flat), flat.dtype), flat, out.reshape(-1))
+    a, b = (value for value, _ in operands)
+    if not a.ndim == b.ndim == 3:
         return None
     first, second = _flat(a.transpose(0, 2, 1), 1), _flat(b, 1)
     if first is None or second is None:

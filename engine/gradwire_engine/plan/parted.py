@@ -28,6 +28,23 @@ class Parts(NamedTuple):
     sums: dict[int, Sequence[int]]
     varying: frozenset[int]
 
+    @property
+    def addends(self) -> Sequence[int]:
+        """Those of all sums."""
+        return [n for found in self.sums.values() for n in found]
+
+
+def in_order(code: Code, parts: Parts, carries: int) -> Parts:
+    """The same with all but what is done once in the core, in the order of the code: of a single
+    step nothing can be done for many at a time, and what was made is read while it is in the cache.
+    """
+    inside = {s.results for s in (*parts.before, *parts.core, *parts.after)}
+    steps = [s for s in code.steps if s.results in inside]
+    shown = _reached(
+        [s for s in steps if s.kind == VIEW], [*code.outputs[carries:], *parts.addends]
+    )
+    return parts._replace(before=(), core=steps, after=shown)
+
 
 def parted(code: Code, carries: int, slices: int, keeps: bool = False) -> Parts:
     """The parts of a body's code, whose inputs are carries, rows and the rest.
@@ -92,6 +109,8 @@ def _addends(
         step = made.get(number)
         if step is not None and uses[number] == 1 and _adds(step, code):
             pending += reversed(step.operands)
+        elif step is not None and uses[number] == 1 and _shows_all(step, code):
+            pending.append(step.operands[0])
         else:
             found.append(number)
     return found
@@ -103,6 +122,19 @@ def _adds(step: Step, code: Code) -> bool:
         return False
     arrays = [code.phantoms.get(n) for n in (*step.operands, *step.results)]
     return len({None if a is None else (a.shape, a.dtype) for a in arrays}) == 1
+
+
+def _shows_all(step: Step, code: Code) -> bool:
+    """Whether a step is a view of all its operand, as it is."""
+    before, after = code.phantoms.get(step.operands[0]), code.phantoms[step.results[0]]
+    return (
+        step.kind == VIEW
+        and before is not None
+        and (
+            (before.shape, before.strides, before.dtype)
+            == (after.shape, after.strides, after.dtype)
+        )
+    )
 
 
 def _from(numbers: Iterable[int], steps: Sequence[Step]) -> set[int]:
