@@ -4,6 +4,7 @@ from gradwire_engine.collector import importing
 
 with importing():
     from gradwire_engine import apply as apply
+    from gradwire_engine import detaching as detaching
     from gradwire_engine import memory as memory
     from gradwire_engine import ops as ops
     from gradwire_engine import reform as reform

@@ -91,6 +91,8 @@ def _tensor(copies: _Copies, old: Tensor, new: Tensor) -> None:
     new.flags, new.spec = old.flags, old.spec
     new.grad = copies.of(old.grad)
     new.view = copies.of(old.view)
+    if old.frozen_edge is not None:
+        new.freeze_edge(copies.of(old.frozen_edge))
 
 
 def _storage(copies: _Copies, old: Storage, new: Storage) -> None:
@@ -116,8 +118,10 @@ def _node(copies: _Copies, old: Node, new: Node) -> None:
 
 
 def _extra(copies: _Copies, old: Extra, new: Extra) -> None:
-    new.label = old.label
+    new.label, new.listed = old.label, old.listed
     new.attached = tuple([copies.attachment(item) for item in old.attached])
+    new.heir = None if old.heir is None else copies.weak(old.heir)
+    new.origin = None if old.origin is None else (copies.of(old.origin[0]), old.origin[1])
 
 
 def _bound(copies: _Copies, old: Bound, new: Bound) -> None:

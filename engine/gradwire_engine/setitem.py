@@ -1,4 +1,4 @@
-"""Ops that write by themselves: item assignment, by the view of the basic part, and detach_."""
+"""Item assignment: it writes by itself, by the view of the basic part of the index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.inplace import check_writable, content, write
-from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
@@ -20,7 +19,7 @@ from gradwire_engine.ops.index_write import copy_, fill
 from gradwire_engine.overlap import refuse_overlap, refuse_partial_overlap
 from gradwire_engine.signature import VALUE_TYPES, Index
 from gradwire_engine.spec import bool_
-from gradwire_engine.tensor import DETACHED, Tensor
+from gradwire_engine.tensor import Tensor
 
 
 @composite(name="__setitem__", inplace=True)
@@ -102,27 +101,6 @@ def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
     one = reshape(value, ()) if getattr(value, "shape", ()) else value
     filled = masked_fill(content(input), wide, one)
     return write("index_put_", input, called("IndexPutBackward0", filled))
-
-
-@composite(name="detach_", inplace=True)
-def detach_(input: Array) -> Array:
-    """Forget the tensor's history in place: it becomes a leaf that requires no grad."""
-    if type(input) is not Tensor:
-        return input.detach_()
-    if local.state.inference or input.is_inference:  # as in torch, where autograd is not there
-        return input
-    if input.view is not None and input.view.base is not None:
-        raise error(
-            "view_in_place",
-            "detach_: a view cannot be detached in place",
-            "use detach(), which gives a new tensor",
-        )
-    if input.is_leaf:
-        return input.requires_grad_(False)  # with its hooks, which it has again once it records
-    input.storage  # noqa: B018 (made, so that walks look at it and at the flag)
-    assign(input, "flags", input.flags | DETACHED)
-    assign(input, "_edge", None)
-    return input
 
 
 def _refuse_empty_axes(seen: Tensor, indices: Any) -> None:

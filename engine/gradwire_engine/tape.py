@@ -153,13 +153,27 @@ _MOST = 1000
 
 
 class Extra:
-    """What few nodes and leaves have: another name, and attachments in the order they came."""
+    """What few nodes and leaves have: another name, and attachments in the order they came.
 
-    __slots__ = ("__weakref__", "attached", "label")
+    A tensor that is detached in place takes its list of hooks along, which an older graph may lead
+    to as well. listed: whether there is one, though it may be empty. origin: of a leaf, where the
+    list hung before, and at which output; heir: there, the leaf's.
+    """
+
+    __slots__ = ("__weakref__", "attached", "heir", "label", "listed", "origin")
 
     def __init__(self) -> None:
         self.label: str | None = None
         self.attached: tuple[Attachment, ...] = ()
+        self.listed = False
+        self.origin: tuple[Extra, int] | None = None
+        self.heir: ReferenceType[Extra] | None = None
+
+    def inherit(self, older: Extra, output: int) -> None:
+        """Share the hooks that hang at an output of a node, those to come among them."""
+        self.attached = tuple([a for a in older.attached if (a.kind, a.output) == (TENSOR, output)])
+        self.listed, self.origin = True, (older, output)
+        assign(older, "heir", ref(self))
 
     def attach(self, kind: str, output: int, what: Any) -> Handle:
         """Add an attachment, undone with the running transaction; limit_exceeded past a thousand.
@@ -172,9 +186,21 @@ class Extra:
                 f"{_MOST} hooks hang there already",
                 "remove those that are no longer needed, or do their work in one",
             )
+        older = self
+        if kind == TENSOR and self.origin is not None:
+            older, output = self.origin
+        older.listed = older.listed or kind == TENSOR
         made = Attachment(kind, output, what)
-        assign(self, "attached", (*self.attached, made))
-        return Handle(self, made)
+        for extra in older.sharing(made):
+            assign(extra, "attached", (*extra.attached, made))
+        return Handle(older, made)
+
+    def sharing(self, attachment: Attachment) -> list[Extra]:
+        """This, and the leaf's where hooks of this kind and place hang too."""
+        heir = None if self.heir is None else self.heir()
+        if heir is None or heir.origin != (self, attachment.output) or attachment.kind != TENSOR:
+            return [self]
+        return [self, heir]
 
 
 class Handle:
@@ -188,9 +214,8 @@ class Handle:
     def remove(self) -> None:
         """Remove the hook; once more does nothing."""
         extra = self.extra()
-        if extra is not None:
-            kept = tuple(a for a in extra.attached if a is not self.attachment)
-            assign(extra, "attached", kept)
+        for one in () if extra is None else extra.sharing(self.attachment):
+            assign(one, "attached", tuple(a for a in one.attached if a is not self.attachment))
 
 
 class Output:

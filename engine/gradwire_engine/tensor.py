@@ -312,6 +312,15 @@ class Tensor:
             found = _FROZEN[self] = AccumulateGrad(self)
         return found
 
+    @property
+    def frozen_edge(self) -> Edge | None:
+        """The edge that it had as a leaf, or has: it will have this one whenever it records."""
+        return _FROZEN.get(self)
+
+    def freeze_edge(self, edge: Edge) -> None:
+        """Have it record at this edge, once it does."""
+        _FROZEN[self] = edge
+
     def reform_edge(self, spec: Spec) -> None:
         """The leaf gets another form: gradients have it too, if no graph leads here as yet."""
         if type(self._edge) is not AccumulateGrad or self._edge.spec == spec:

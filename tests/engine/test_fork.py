@@ -12,7 +12,7 @@ from tests.engine.programs import Log
 from gradwire_engine.backward import backward
 from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.fork import _FILL, _Copies, fork
+from gradwire_engine.fork import _FILL, _Copies, fork, fork_all
 from gradwire_engine.hooks import register_hook
 from gradwire_engine.mode import no_grad
 from gradwire_engine.tape import Bound
@@ -203,3 +203,36 @@ def test_the_cost_does_not_grow_with_the_arrays() -> None:
 
     small, large = min(seconds(10) for _ in range(5)), min(seconds(2_000_000) for _ in range(5))
     assert large < 5 * small
+
+
+def test_a_fork_knows_what_a_frozen_leaf_will_record_at() -> None:
+    x = leaf([1, 2])
+    log = Log()
+    register_hook(x, log.note())
+    y = op("sum", op("mul", x, 3))
+    x.requires_grad_(False)
+    twin = fork({"x": x, "y": y})
+    for tensors in ({"x": x, "y": y}, twin):
+        tensors["x"].requires_grad_()
+        walk_back(tensors["y"])
+        assert numbers(tensors["x"].grad) == [3, 3]
+    assert len(log) == 2
+
+
+def test_a_fork_keeps_the_hooks_of_what_was_detached_in_place() -> None:
+    x, log = leaf([1, 2]), Log()
+    y = op("mul", x, 2)
+    handle = register_hook(y, log.note())
+    older = op("sum", y)
+    write("detach_", y)
+    (there,) = fork_all({"y": y, "older": older, "handle": handle})
+    handle.remove()
+    walk_back(older)
+    assert not log
+    there["y"].requires_grad_()
+    walk_back(op("sum", there["y"]))
+    walk_back(there["older"])
+    assert len(log) == 2
+    there["handle"].remove()
+    walk_back(op("sum", there["y"]))
+    assert len(log) == 2

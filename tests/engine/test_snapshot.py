@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.calls import leaf, numbers, op, write
-from tests.engine.programs import Python
+from tests.engine.programs import Log, Python
 from tests.engine.samples import samples_of
 from tests.engine.snapshots import again, written
 
@@ -202,3 +202,20 @@ def test_views_of_no_grad_stay_restricted() -> None:
     *_, there = again(x, y, view)
     with pytest.raises(GradwireError, match="was made in no_grad mode"):
         write("mul_", there, 2)
+
+
+def test_frozen_and_detached_leaves_keep_their_hooks() -> None:
+    x, log = leaf([1.0, 2.0]), Log()
+    register_hook(x, log.note("frozen"))
+    y = op("mul", x, 2.0)
+    register_hook(y, log.note("detached"))
+    older = op("sum", y)
+    x.requires_grad_(False)
+    write("detach_", y)
+    x, y, older = again(x, y, older)
+    for tensor in (x, y):
+        tensor.requires_grad_()
+    backward([older])
+    backward([op("sum", y)])
+    assert [name for name, _ in log] == ["detached", "frozen", "detached"]
+    assert numbers(x.grad) == [2, 2]

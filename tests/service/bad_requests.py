@@ -673,19 +673,19 @@ def sessions() -> Iterator[Bad]:
     make: dict[str, Any] = {"path": "/v1/sessions"}
     change: dict[str, Any] = {"path": "{s}", "method": "PATCH"}
     for name, metadata in {
-        "a version from the future": {"gradwire_snapshot": "2", "session": "{}"},
-        "no session": {"gradwire_snapshot": "1"},
-        "more than a session": {"gradwire_snapshot": "1", "session": "{}", "request": "{}"},
-        "no JSON": {"gradwire_snapshot": "1", "session": "{"},
-        "JSON that nests": {"gradwire_snapshot": "1", "session": "[" * 9000},
-        "a number too long": {"gradwire_snapshot": "1", "session": "1" * 9000},
-        "an empty object": {"gradwire_snapshot": "1", "session": "{}"},
+        "a version from the future": {"gradwire_snapshot": "3", "session": "{}"},
+        "no session": {"gradwire_snapshot": "2"},
+        "more than a session": {"gradwire_snapshot": "2", "session": "{}", "request": "{}"},
+        "no JSON": {"gradwire_snapshot": "2", "session": "{"},
+        "JSON that nests": {"gradwire_snapshot": "2", "session": "[" * 9000},
+        "a number too long": {"gradwire_snapshot": "2", "session": "1" * 9000},
+        "an empty object": {"gradwire_snapshot": "2", "session": "{}"},
     }.items():
         body = safetensors({"__metadata__": metadata})
         yield bad(f"restore: {name}", "snapshot_incompatible", 422, body,
                   content_type=SAFETENSORS, **make)  # fmt: skip
     yield bad("restore: half a file", "invalid_body", 400,
-              safetensors({"__metadata__": {"gradwire_snapshot": "1"}})[:-3],
+              safetensors({"__metadata__": {"gradwire_snapshot": "2"}})[:-3],
               content_type=SAFETENSORS, **make)  # fmt: skip
     yield bad("snapshot: of a closed session", "session_closed", 410, method="GET",
               path="{closed}/snapshot")  # fmt: skip

@@ -138,6 +138,7 @@ def _flat_places(xp: Any, indices: Any, sizes: Shape) -> Array:
     vjp("the indexed elements of g", input=lambda g, indices: index(g, indices)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    grad_name="IndexPutImplBackward0",
     batch=index_added,
 )
 def index_sum(xp: Any, input: Array, indices: Arrays, shape: Ints) -> Array:

@@ -88,6 +88,7 @@ def _rows_added(input: Any, index: Any, dim: int, shape: Shape) -> Any:
     vjp("the selected slices of g", input=lambda g, index, dim: index_select(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    grad_name="IndexAddBackward0",
     batch=by_vector(along("dim", sized="shape", alone=("index",)), parts(_rows_added), "index"),
 )
 def rows_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
@@ -170,6 +171,7 @@ def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     vjp("the gathered elements of g", input=lambda g, index, dim: gather(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    grad_name="ScatterAddBackward0",
     batch=along("dim", sized="shape"),
     linear=True,
 )
@@ -229,6 +231,7 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     vjp("the elements of g taken", input=lambda g, index: take(g, index)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    grad_name="PutBackward0",
     batch=parts(_summed_one_by_one),
 )
 def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:

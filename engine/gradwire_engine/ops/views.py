@@ -61,6 +61,7 @@ def _zeros_in_each(b: Any) -> Any:
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
     public=False,
+    grad_name=lambda named: f"{named['part'].title()}BackwardBackward0",
     batch=_placed_in_each,
     linear=True,
 )

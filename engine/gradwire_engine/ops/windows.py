@@ -56,6 +56,7 @@ def _folded_in_each(b: Any) -> Any:
     vjp(input=lambda g, dimension, size, step: unfold(g, dimension, size, step)),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    grad_name="UnfoldBackwardBackward0",
     formula="the windows of g",
     batch=_folded_in_each,
 )
@@ -155,6 +156,8 @@ def _strided_in_each(b: Any) -> Any:
     ),
     spec=lambda input, shape: input.with_(shape=shape),
     public=False,
+    grad_name="AsStridedBackward0",
+    keeps_result=lambda operands: True,
     formula="g seen by size and stride",
     batch=_strided_in_each,
 )

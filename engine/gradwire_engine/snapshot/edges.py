@@ -103,6 +103,8 @@ def check_leaf(reader: Reader, edge: AccumulateGrad) -> None:
 
 def write_extra(writer: Writer, extra: Extra, row: Row) -> None:
     row += [extra.label, [_attachment(writer, attached) for attached in extra.attached]]
+    row.append(extra.listed)
+    row.append(None if extra.origin is None else [writer.cell(extra.origin[0]), extra.origin[1]])
 
 
 def _attachment(writer: Writer, attached: Attachment) -> Row:
@@ -117,6 +119,20 @@ def _attachment(writer: Writer, attached: Attachment) -> Row:
 def read_extra(reader: Reader, extra: Extra, row: Row) -> None:
     extra.label = None if row[1] is None else text(row[1], "the name of a node")
     extra.attached = tuple([_read_attachment(reader, a) for a in listed(row[2], "attachments")])
+    need(type(row[3]) is bool, "whether a list of hooks is there is no truth value")
+    extra.listed = row[3]
+    extra.origin, extra.heir = None, getattr(extra, "heir", None)
+    if row[4] is not None:
+        older, output = listed(row[4], "where hooks hung before", 2)
+        extra.origin = (reader.cell(older, Extra), whole(output, "an output's number"))
+        extra.origin[0].heir = ref(extra)
+
+
+def check_extra(reader: Reader, extra: Extra) -> None:
+    """Hooks that a leaf took along are the same that hang where they hung before."""
+    if extra.origin is not None:
+        older = {(a.kind, a.output, id(a.what)): a for a in extra.origin[0].attached}
+        extra.attached = tuple([older.get((*a[:2], id(a.what)), a) for a in extra.attached])
 
 
 def _read_attachment(reader: Reader, row: Any) -> Attachment:

@@ -35,13 +35,13 @@ class Kind(NamedTuple):
 
 
 _KINDS = (
-    Kind("tensor", Tensor, 7, tensors.write, tensors.read, tensors.check),
+    Kind("tensor", Tensor, 8, tensors.write, tensors.read, tensors.check),
     Kind("storage", Storage, 3, tensors.write_storage, tensors.read_storage),
     Kind("view", View, 7, tensors.write_view, tensors.read_view),
     Kind("node", Node, 7, nodes.write, nodes.read, nodes.check),
     Kind("output", Output, 3, edges.write_output, edges.read_output, edges.check_output),
     Kind("leaf", AccumulateGrad, 5, edges.write_leaf, edges.read_leaf, edges.check_leaf),
-    Kind("extra", Extra, 3, edges.write_extra, edges.read_extra),
+    Kind("extra", Extra, 5, edges.write_extra, edges.read_extra, edges.check_extra),
     Kind("bound", Bound, 3, programs.write_bound, programs.read_bound),
     Kind("refuse", Refuse, 1, programs.write_refuse, programs.read_refuse),
     Kind("packed", Packed, 4, programs.write_packed, programs.read_packed, programs.check_packed),

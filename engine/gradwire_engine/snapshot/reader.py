@@ -129,8 +129,8 @@ class Reader:
 
 
 def _given(node: Node | AccumulateGrad, kind: str) -> int:
-    results = len(node.recipe.call.outputs) if type(node) is Node else 1
-    return {AFTER: len(node.edges) + results, BEFORE: results}.get(kind, 1)
+    results = len(node.recipe.call.tracked) if type(node) is Node else 1
+    return {AFTER: len(node.next_functions) + results, BEFORE: results}.get(kind, 1)
 
 
 def _name(row: Any) -> Any:

@@ -10,6 +10,7 @@ from gradwire_engine.snapshot.edges import EDGES, alike, spec_at
 from gradwire_engine.snapshot.fields import at, incompatible, listed, need, whole
 from gradwire_engine.snapshot.parts import led
 from gradwire_engine.spec import Spec
+from gradwire_engine.tape import AccumulateGrad
 from gradwire_engine.tensor import COUNTED, VIEW, WRITES, Storage, Tensor, View
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ def write(writer: Writer, tensor: Tensor, row: Row) -> None:
         writer.cell(tensor._edge),
         writer.cell(tensor.grad),
         writer.cell(tensor.view),
+        writer.cell(tensor.frozen_edge),
     ]
 
 
 def read(reader: Reader, tensor: Tensor, row: Row) -> None:
-    _, spec, storage, flags, edge, grad, view = row
+    _, spec, storage, flags, edge, grad, view, frozen = row
     tensor._array = None
     tensor.spec = reader.calls.spec(spec)
     tensor._storage = reader.cell(storage, Storage)
@@ -41,6 +43,8 @@ def read(reader: Reader, tensor: Tensor, row: Row) -> None:
     tensor._edge = reader.optional(edge, *EDGES)
     tensor.grad = reader.optional(grad, Tensor)
     tensor.view = reader.optional(view, View)
+    if frozen is not None:
+        tensor.freeze_edge(reader.cell(frozen, AccumulateGrad))
 
 
 def check(reader: Reader, tensor: Tensor) -> None:
@@ -55,6 +59,8 @@ def check(reader: Reader, tensor: Tensor) -> None:
     grad = None if tensor.grad is None else tensor.grad.spec
     need(alike(grad, spec), "a gradient has not the tensor's form")
     need(tensor.grad is not tensor, "a tensor is its own gradient")
+    frozen = tensor.frozen_edge
+    need(frozen is None or alike(spec_at(frozen), spec), "a frozen leaf has another form")
     if tensor._edge is not None:
         need(spec.dtype.differentiable, "a tensor without derivative has a place in the graph")
         fits = alike(spec_at(tensor._edge), spec)

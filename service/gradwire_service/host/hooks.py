@@ -156,9 +156,11 @@ def _make_room(session: Any) -> None:
 
 
 def edge(steps: Steps, step: EdgeStep) -> None:
-    """Give the present history of a tensor a name of its own."""
+    """Give the present history of a tensor a name of its own, for hooks that come and go."""
     tensor = steps.session.find(step.edge)
-    steps.bind(step.out, tensor.alias(engine.get_gradient_edge(tensor).edge))
+    place = engine.get_gradient_edge(tensor)
+    place.node.annotate().listed = True
+    steps.bind(step.out, tensor.alias(place.edge))
 
 
 def unhook(steps: Steps, step: UnhookStep) -> None:

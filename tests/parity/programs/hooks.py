@@ -554,3 +554,49 @@ def a_hook_of_a_node_that_looks_up(torch, see):
     y.grad_fn.register_hook(lambda inputs, outputs: tuple(g * 2 for g in inputs))
     y.sum().backward()
     see(x=x)
+
+
+def hooks_stay_with_what_is_detached_in_place(torch, see):
+    def made():
+        x, seen = draw(torch, 3, requires_grad=True), []
+        y = x * 2
+        handle = y.register_hook(lambda g: (seen.append(g.clone()), g * 10)[1])
+        return x, y, handle, seen
+
+    x, y, _, seen = made()
+    older = (y * 3).sum()
+    y.detach_()
+    see(requires_grad=y.requires_grad, leaf=y.is_leaf)
+    y.requires_grad_()
+    (y * 5).sum().backward()
+    see(y=y, seen=list(seen))
+    older.backward()
+    see(x=x, y=y, seen=list(seen))
+
+    x, y, handle, seen = made()
+    older = (y * 3).sum()
+    y.detach_().requires_grad_()
+    y.register_hook(lambda g: g + 1)
+    (y * 5).sum().backward()
+    see(two=y, seen=list(seen))
+    older.backward(retain_graph=True)
+    see(also_before=x)
+    handle.remove()
+    (y * 5).sum().backward()
+    older.backward()
+    see(removed=y, there_too=x)
+
+    x, y, _, seen = made()
+    y.mul_(3)
+    y.detach_().requires_grad_()
+    y.sum().backward()
+    see(those_before_a_write_do_not=y, seen=seen)
+
+
+def recorded_gradients_of_strided_views_are_freed(torch, see):
+    x, w = draw(torch, 4, requires_grad=True), draw(torch, 2, seed=1, requires_grad=True)
+    y = x.as_strided((2,), (1,), 1)
+    (g,) = torch.autograd.grad(y, x, w, create_graph=True)
+    s = g.sum()
+    see(g=g, first=torch.autograd.grad(s, w))
+    see.error(again=lambda: torch.autograd.grad(s, w))

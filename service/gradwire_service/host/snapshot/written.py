@@ -12,7 +12,7 @@ from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import Written
 
-VERSION = "1"
+VERSION = "2"
 """What `gradwire_snapshot` says; another number for every change that old readers can't bear."""
 LONGEST = 90_000_000
 """Characters of the JSON; the header that it stands in has a bound, quotes are two there."""
