@@ -156,6 +156,12 @@ def test_probabilities_beyond_the_unit_interval_are_refused() -> None:
     assert "between 0 and 1" in problem.detail
 
 
+def test_negative_variances_are_refused() -> None:
+    problem = refusal("gaussian_nll_loss", leaf([1.0]), leaf([0.5]), leaf([-1.0]))
+    assert isinstance(problem, ValueError)
+    assert "negative" in problem.detail
+
+
 @pytest.mark.parametrize("old", [(None, False, "none"), (False, None, "sum"), (True, True, "mean")])
 def test_the_older_flags_mean_a_reduction(old: tuple[bool | None, bool | None, str]) -> None:
     x, y = leaf([1.0, 4.0]), leaf([0.0, 1.0])

@@ -218,12 +218,31 @@ def hardsigmoid(xp: Any, input: Array) -> Array:
     return xp.divide(_limited(xp, xp.add(input, 3), 0, 6), 6)
 
 
-def _by_hardswish(g: Any, input: Any) -> Any:
-    return where(input >= 3, g, where(input <= -3, 0, g * (input / 3 + 0.5)))
+def _by_hardswish_slope(g: Any, grad_output: Any, input: Any) -> Any:
+    inside = (input > -3) & (input < 3)
+    return where(inside, g * grad_output / 3, 0)
+
+
+@elementwise(
+    vjp(
+        grad_output=lambda g, input: hardswish_backward(g, input),
+        input=_by_hardswish_slope,
+    ),
+    takes=FLOAT_ONLY,
+    public=False,
+)
+@swept
+def hardswish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
+    """The gradient that goes through hardswish."""
+    slope = xp.divide(input, 3)
+    slope += 0.5
+    slope = chosen(xp, xp.greater_equal(input, 3), 1, slope)
+    slope = chosen(xp, xp.less_equal(input, -3), 0, slope)
+    return xp.multiply(slope, grad_output)
 
 
 @of_floats(
-    vjp(input=_by_hardswish),
+    vjp(input=lambda g, input: hardswish_backward(g, input)),
     domain=(-2.8, 2.8),
     formula="0 up to -3, g from 3 on, g (input / 3 + 1/2) between",
 )

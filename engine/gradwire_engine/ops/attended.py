@@ -16,9 +16,8 @@ from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.expand import sum as summed
 from gradwire_engine.ops.matmul import matmul
-from gradwire_engine.ops.reduce import all
 from gradwire_engine.ops.sequences import arange_from
-from gradwire_engine.ops.softmax import softmax
+from gradwire_engine.ops.softmax import softmax_gradient, softmax_spec
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec, float32
 
@@ -29,11 +28,21 @@ def causal_mask(query: Any, rows: int, columns: int) -> Any:
     return reshape(row, (rows, 1)) >= arange_from(0, columns, device=query.device)
 
 
-def safe_softmax(scores: Any) -> Any:
+@primitive(
+    vjp("softmax's", input=lambda g, out: softmax_gradient(g, out, out.ndim - 1)),
+    spec=lambda input: softmax_spec(input, None),
+    public=False,
+    batch=leading,
+)
+def safe_softmax(xp: Any, input: Array) -> Array:
     """softmax over the last axis; zeros where every score is -inf."""
-    last = scores.ndim - 1
-    blind = all(scores == -inf, (last,), True)
-    return where(blind, 0, softmax(where(blind, 0, scores), last))
+    if not input.shape[-1]:
+        return xp.zeros_like(input)
+    top = input.max(axis=-1, keepdims=True)
+    blind = xp.equal(top, -inf)
+    out = xp.exp(xp.subtract(input, xp.where(blind, 0, top)))
+    out /= xp.where(blind, 1, out.sum(axis=-1, keepdims=True))
+    return out
 
 
 def _gradients(

@@ -54,7 +54,7 @@ def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
 def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
     """The same in ops."""
     over = log1p(exp(neg(abs(input))))
-    losses = clamp(input, 0) - mul(input, to_dtype(target, input.dtype)) + over
+    losses = mul(input, 1 - to_dtype(target, input.dtype)) - clamp(input, None, 0) + over
     if reduction == "none":
         return losses
     return mean(losses) if reduction == "mean" else sum(losses)
@@ -77,14 +77,16 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
     lies=ITERATED_BACKWARDS,
 )
 def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
-    """max(x, 0) - x t + log(1 + exp(-|x|)), which never overflows, reduced."""
+    """x (1 - t) - min(x, 0) + log(1 + exp(-|x|)), which never overflows, reduced."""
     x, target = xp.atleast_1d(input), xp.atleast_1d(target)
     out = xp.abs(x)
     xp.negative(out, out=out)
     xp.exp(out, out=out)
     xp.log1p(out, out=out)
-    out += xp.maximum(x, 0)
-    out -= x * target
+    lack = xp.subtract(1, target)
+    lack *= x
+    lack -= xp.minimum(x, 0)
+    out += lack
     if reduction == "none":
         return out.reshape(input.shape)
     total = out.sum()

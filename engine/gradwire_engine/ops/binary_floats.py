@@ -26,7 +26,7 @@ from gradwire_engine.spec import FLOAT, Spec, int32
 @in_real_floats(
     vjp(
         "input: g out / input, 0 at 0; other: 0",
-        input=lambda g, input, out: where(input == 0, 0, g * (out / input)),
+        input=lambda g, input, out: where(input == 0, 0, g * (out / where(input == 0, 1, input))),
         other=lambda g: zero_of(g),
     ),
     grad_name=lambda named: f"CopysignBackward{int(isinstance(named['other'], Weak))}",

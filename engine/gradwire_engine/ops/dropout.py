@@ -10,7 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.axes import squeeze, unsqueeze
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.compare import le
+from gradwire_engine.ops.compare import gt, le
 from gradwire_engine.ops.draw import uniform
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import FLOAT, Spec, dtype_of
@@ -152,5 +152,5 @@ def rrelu(
             "the bounds are finite, and lower is not above upper",
         )
     if not training:
-        return where(le(input, 0), input * ((lower + upper) / 2), input)
+        return where(gt(input, 0), input, input * ((lower + upper) / 2))
     return where(le(input, 0), input * uniform_between(input, lower, upper), input)

@@ -48,7 +48,7 @@ def _elu(xp: Any, input: Array, alpha: float, scale: float, inner: float) -> Arr
             g, input, alpha, scale, inner
         ),
         input=lambda g, grad_output, input, alpha, scale, inner: where(
-            input > 0, 0, g * grad_output * exp(input * inner) * (alpha * scale * inner * inner)
+            input >= 0, 0, g * grad_output * exp(input * inner) * (alpha * scale * inner * inner)
         ),
     ),
     takes=FLOAT_ONLY,

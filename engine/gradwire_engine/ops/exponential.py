@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log as log_of_number
+from math import nan
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -12,6 +13,7 @@ from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex, refuse_bools
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.known import kind
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -31,7 +33,10 @@ def exp(xp: Any, input: Array) -> Array:
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of each element."""
-    return xp.exp(xp.multiply(input, LN2)) if input.dtype.kind == "c" else xp.exp2(input)
+    if input.dtype.kind != "c":
+        return xp.exp2(input)
+    parts = xp.multiply(xp.stack((input.real, input.imag), -1), LN2)  # infinite parts stay apart
+    return xp.exp(parts.view(input.dtype)[..., 0])
 
 
 @in_floats(
@@ -91,7 +96,8 @@ def rsqrt(xp: Any, input: Array) -> Array:
 
 def _away(one: Any, two: Any, *specs: Any) -> Any:
     refuse_bools("logaddexp", *specs)
-    return two - one
+    found = two - one
+    return where(isnan(found), nan, found) if is_complex(found) else found
 
 
 @elementwise(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from math import factorial, inf, pi
 from math import log as log_of_number
 from operator import add
 from typing import Any
 
+from ml_dtypes import finfo
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, in_real_floats
 from gradwire_engine.laid import ROWS
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.sign import sgn
+from gradwire_engine.ops.sign import abs, sgn
 from gradwire_engine.rule import vjp
+from gradwire_engine.spec import Spec
 
 _LARGEST_FACTORIAL = 170  # that a float64 holds
 _MOST_DIMENSIONS = 1000  # of mvlgamma, which is a sum over them
@@ -58,11 +62,23 @@ def polygamma(xp: Any, n: int, input: Array) -> Array:
     """The n-th derivative of digamma."""
     if n == 0:
         return xp.special.digamma(input)
+    if n == 1:
+        return _trigamma(xp, input)
     scale = float(factorial(n)) if n <= _LARGEST_FACTORIAL else inf
     scale = scale if n % 2 else -scale
     found = xp.multiply(xp.special.zeta(xp.asarray(n + 1, input.dtype), input), scale)
-    # As in torch, whose zeta is NaN there; the first order is a function of its own.
-    return xp.where(xp.equal(input, -xp.inf if n == 1 else xp.inf), xp.nan, found)
+    return xp.where(xp.equal(input, xp.inf), xp.nan, found)  # as torch's zeta is there
+
+
+def _trigamma(xp: Any, input: Array) -> Array:
+    """The derivative of digamma, reflected below a half.
+
+    At a pole it is what the sine of a rounded multiple of π leaves, as in torch.
+    """
+    low = xp.less(input, 0.5)
+    found = xp.special.zeta(xp.asarray(2, input.dtype), xp.where(low, xp.subtract(1, input), input))
+    across = xp.divide(pi, xp.sin(xp.multiply(input, pi)))
+    return xp.where(low, xp.subtract(xp.multiply(across, across), found), found)
 
 
 @composite("polygamma", inplace=True)
@@ -80,8 +96,13 @@ def _enough_dimensions(named: dict[str, Any]) -> None:
         )
 
 
+def _digammas(input: Any, p: int) -> Any:
+    """Their sum at half steps down; 0.0 is added first, that -0 becomes the pole of 0."""
+    return reduce(add, (digamma(input + (0.0 - j / 2)) for j in range(p)))
+
+
 @in_real_floats(
-    vjp(input=lambda g, input, p: g * reduce(add, (digamma(input - j / 2) for j in range(p)))),
+    vjp(input=lambda g, input, p: g * _digammas(input, p)),
     aliases=("special.multigammaln",),
     check=_enough_dimensions,
     lies=ROWS,
@@ -112,19 +133,24 @@ def i0e(xp: Any, input: Array) -> Array:
     return xp.special.i0e(input)
 
 
-def _ratio(input: Any, bessel: Any) -> Any:
-    """i1 or i1e over its argument, which tends to 1/2 at 0."""
-    zero = input == 0
-    return where(zero, 0.5, bessel / where(zero, 1, input))
+def _beside_zero(input: Any, spec: Spec, slope: Callable[[Any], Any]) -> Any:
+    """The slope of i1 or i1e, which is 1/2 where x is nothing beside 1; torch's also at NaN."""
+    least = float(finfo(spec.dtype.numpy).eps)
+    far = abs(input) > least
+    return where(far, slope(where(far, input, least)), 0.5)
 
 
-def _by_i1e(g: Any, input: Any) -> Any:
+def _by_i1(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
+    return g * _beside_zero(input, input_spec, lambda x: i0(x) - out / x)
+
+
+def _by_i1e(g: Any, input: Any, input_spec: Spec) -> Any:
     bessel = i1e(input)  # anew, as the result may have been rounded to a half, and much cancels
-    return g * (i0e(input) - sgn(input) * bessel - _ratio(input, bessel))
+    return g * _beside_zero(input, input_spec, lambda x: i0e(x) - bessel * (sgn(x) + 1 / x))
 
 
 @in_real_floats(
-    vjp(input=lambda g, input, out: g * (i0(input) - _ratio(input, out))),
+    vjp(input=_by_i1),
     name="special.i1",
     formula="g (i0(input) - out / input)",
 )

@@ -89,11 +89,12 @@ def _tanh_gelu_slope(xp: Any, x: Array) -> Array:
     slope += 1
     inner *= 1.5 * GELU_SCALE * GELU_CUBIC
     inner += 0.5 * GELU_SCALE
-    inner *= x
     rest = xp.subtract(2, slope)
+    rest *= slope  # 0 far out, where x u' may be infinite
+    rest *= x
     rest *= inner
-    rest += 0.5
-    slope *= rest
+    slope *= 0.5
+    slope += rest
     return slope
 
 

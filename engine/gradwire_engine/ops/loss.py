@@ -95,7 +95,8 @@ def l1_loss(
 def _huber(distance: Any, delta: float) -> Any:
     """Quadratic up to delta, linear beyond, with the same slope there."""
     size = abs(distance)
-    return where(size <= delta, square(distance) * 0.5, (size - 0.5 * delta) * delta)
+    far = size >= delta  # there the square, which may be infinite, has no part in the gradient
+    return where(far, (size - 0.5 * delta) * delta, square(where(far, 0, distance)) * 0.5)
 
 
 @composite(space=F, grad_name="HuberLossBackward0")

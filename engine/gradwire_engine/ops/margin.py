@@ -6,9 +6,10 @@ from math import log as log_of
 from math import pi
 from typing import Any
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, copied
+from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
@@ -20,6 +21,7 @@ from gradwire_engine.ops.limits import clamp_min, minimum
 from gradwire_engine.ops.loss import F, reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.smooth import log_of_sigmoid
+from gradwire_engine.rule import vjp
 
 
 @composite(space=F, numbers=())
@@ -56,9 +58,8 @@ def poisson_nll_loss(
     how = reduction_of(size_average, reduce, reduction)
     losses = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:  # Stirling's formula for log(target!)
-        known = where(target > 1, target, 1)
-        stirling = target * log(known) - target + log(known * (2 * pi)) * 0.5
-        losses = losses + where(target > 1, stirling, 0)
+        stirling = target * log(target) - target + log(target * (2 * pi)) * 0.5
+        losses = losses + where(target <= 1, 0, stirling)
     return reduced(losses, how)
 
 
@@ -80,6 +81,28 @@ def gaussian_nll_loss(
     return reduced(losses, how)
 
 
+@primitive(
+    vjp("g", input=lambda g: g),
+    spec=lambda input: input,
+    name="checked_variance",
+    batch=leading,
+    exact=True,
+    symmetric=True,
+    fallible=True,
+    public=False,
+)
+def _checked_variance(xp: Any, input: Array) -> Array:
+    """Variances as they are; an error where one is negative."""
+    if bool(xp.any(xp.less(input.real, 0))):
+        raise error(
+            "invalid_argument",
+            "gaussian_nll_loss: var has negative elements",
+            "variances are 0 or more; exp() or softplus() of a tensor is",
+            raised=ValueError,
+        )
+    return copied(input, input.dtype)
+
+
 def _floored_variance(input: Any, var: Any, eps: float) -> Any:
     """The variance in a shape that broadcasts, at least eps; the floor has no derivative."""
     if isinstance(var, int):  # as in torch, which takes a float there
@@ -96,6 +119,7 @@ def _floored_variance(input: Any, var: Any, eps: float) -> Any:
                 "var has input's shape, or lacks its last axis, or has size 1 there",
                 raised=ValueError,
             )
+    var = _checked_variance(var)
     low = var.detach() if hasattr(var, "detach") else var
     return var + where(low < eps, eps - low, 0)
 

@@ -11,7 +11,8 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import div, mul
-from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.choose import where, zero_of
+from gradwire_engine.ops.compare import isfinite, isnan
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import amax, amin, shared_gradient
 from gradwire_engine.ops.power import pow
@@ -40,7 +41,7 @@ def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, s
     """As in torch, 0 where the norm is 0 and its derivative has none; the next one is NaN there."""
     norm, g = with_kept_dims(out, dim, spec.shape), with_kept_dims(g, dim, spec.shape)
     if ord == 0:
-        return mul(g, 0) * input
+        return mul(zero_of(g), where(isfinite(input), input, 0))
     if ord == 1:
         return mul(g, sgn(input))
     if ord == 2:
@@ -57,7 +58,8 @@ def _extreme_gradient(g: Any, input: Any, ord: float, dim: Dims | None, spec: Sp
     size = abs(input)  # which may be rounded otherwise than when `out` was found
     found = (amax if ord > 0 else amin)(size, dim or (), True)
     real = spec.with_(dtype=real_of(spec.dtype))
-    return mul(shared_gradient(g, size == found, dim, real), sgn(input))
+    same = (size == found) | (isnan(size) & isnan(found))
+    return mul(shared_gradient(g, same, dim, real), sgn(input))
 
 
 def _any_norm_gradient(
@@ -73,6 +75,7 @@ def _any_norm_gradient(
     name="linalg.vector_norm",
     takes=INEXACT,
     result=real_of,
+    nonempty=lambda named: named["ord"] < 0 or named["ord"] == inf,
     formula="g sgn(x) |x|^(p-1) / out^(p-1)",
 )
 def vector_norm(

@@ -82,10 +82,32 @@ def pow(xp: Any, input: Array, exponent: Array) -> Array:
             exponent = _no_fraction(exponent, input)
         shortcut = _SHORTCUTS.get(exponent)
         return xp.power(input, exponent) if shortcut is None else shortcut(xp, input)
+    if exponent.dtype.kind == "c":
+        return _complex_power(xp, input, exponent)
     whole = exponent.dtype.kind in "iu" and input.dtype.kind in "iu"
     if whole and not isinstance(exponent, np.generic):
         return _whole_power(xp, input, exponent)
     return xp.power(input, exponent)
+
+
+def _complex_power(xp: Any, base: Array, exponent: Array) -> Array:
+    """Complex powers; of 0 and of what is infinite by the logarithm, part by part, as in C."""
+    found = xp.power(base, exponent)
+    base = xp.asarray(base, found.dtype)
+    odd = xp.logical_or(xp.equal(base, 0), xp.logical_not(xp.isfinite(base)))
+    if not bool(xp.any(odd)):
+        return found
+    length = xp.log(xp.abs(base))
+    most = xp.isinf(length)  # beside it a part that is NaN counts for nothing
+    turn, across = (
+        xp.where(xp.logical_and(most, xp.isnan(part)), 0, part)
+        for part in (xp.angle(base), exponent.imag)
+    )
+    less = xp.where(xp.equal(base, 0), 0, xp.multiply(across, turn))
+    grown = xp.subtract(xp.multiply(exponent.real, length), less)
+    turned = xp.add(xp.multiply(across, length), xp.multiply(exponent.real, turn))
+    power = xp.stack((grown, turned), -1).view(found.dtype)[..., 0]
+    return xp.where(odd, xp.exp(power), found)
 
 
 def _no_fraction(exponent: Any, input: Array) -> Any:

@@ -27,6 +27,8 @@ def _of_the_others(g: Any, input: Any, out: Any, dim: int) -> Any:
     """
     if not input.shape:
         return g
+    if input.shape[dim] == 1:
+        return expand(with_kept_dims(g, (dim,), input.shape), input.shape)
     found = without_zeros(input)
     if found:
         return mul(with_kept_dims(g, (dim,), input.shape), conj(div(_kept(out, dim, input), input)))
@@ -46,7 +48,7 @@ def _kept(out: Any, dim: int, input: Any) -> Any:
 @one_pass(_of_the_others)
 def product_gradient(xp: Any, g: Array, input: Array, out: Array, dim: int) -> Array:
     """The gradient of a product along an axis: by division where no factor is 0."""
-    if not input.ndim or not input.size or not bool(xp.all(input != 0)):
+    if not input.ndim or input.shape[dim] < 2 or not input.size or not bool(xp.all(input != 0)):
         return _of_the_others(g, input, out, dim)
     share = xp.multiply(g, xp.conjugate(out))
     return xp.expand_dims(share, dim) / xp.conjugate(input)

@@ -118,7 +118,7 @@ def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     return _along(_log_softmax_gradient_rows, xp, dim, g, out)
 
 
-def _spec(input: Spec, dtype: DType | None) -> Inferred:
+def softmax_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or input.dtype
     if wanted.category != FLOAT:
         raise error(
@@ -132,7 +132,7 @@ def _spec(input: Spec, dtype: DType | None) -> Inferred:
 
 @primitive(
     vjp("out (g - Σ g out)", input=lambda g, out, dim: softmax_gradient(g, out, dim)),
-    spec=_spec,
+    spec=softmax_spec,
     family="along",
     aliases=("special.softmax", "nn.functional.softmax"),
     symmetric=True,
@@ -149,7 +149,7 @@ def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Arra
 
 @primitive(
     vjp("g - exp(out) Σ g", input=lambda g, out, dim: log_softmax_gradient(g, out, dim)),
-    spec=_spec,
+    spec=softmax_spec,
     family="along",
     aliases=("special.log_softmax", "nn.functional.log_softmax"),
 )

@@ -107,9 +107,17 @@ def ndtri(xp: Any, input: Array) -> Array:
 
 
 @in_real_floats(
-    vjp(input=lambda g, input: g / erfcx(input * -sqrt(0.5)) * sqrt(2 / pi)),
-    space=SPECIAL,
-    formula="g √(2/π) / erfcx(-input / √2)",
+    vjp(input=lambda g, input, out: -g * out * (input + out)),
+    public=False,
+    formula="-g out (input + out)",
+)
+def hazard(xp: Any, input: Array) -> Array:
+    """The normal density over its distribution function: the slope of that one's logarithm."""
+    return xp.divide(sqrt(2 / pi), xp.special.erfcx(xp.multiply(input, -sqrt(0.5))))
+
+
+@in_real_floats(
+    vjp("g √(2/π) / erfcx(-input / √2)", input=lambda g, input: g * hazard(input)), space=SPECIAL
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
     """The logarithm of the normal distribution function, exact far below zero."""

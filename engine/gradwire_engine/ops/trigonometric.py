@@ -151,8 +151,8 @@ def asinh(xp: Any, input: Array) -> Array:
 
 
 def _by_cosh(g: Any, input: Any) -> Any:
-    if is_complex(input):  # two roots keep to the function's branch
-        return g * conj(rsqrt(input + 1) * rsqrt(input - 1))
+    if is_complex(input):  # two roots keep to the function's branch, + 1 not to the sign of -0
+        return g * conj(rsqrt(input - -1) * rsqrt(input - 1))
     return g * rsqrt(input * input - 1)
 
 

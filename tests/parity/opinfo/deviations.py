@@ -19,6 +19,12 @@ WRONG_IN_TORCH = {
 }
 """From the name of an op to what is wrong with its derivative."""
 
+WRONG_AT_EDGES = {
+    "cdist": "where p is inf NaN counts as 0, which it does in no other norm",
+    "polar": "by abs, where that is not above 0: it goes by the direction of the result",
+}
+"""The same, for what none of the table's samples show."""
+
 DERIVED = ("gradient", "second")
 """How lines begin that tell of derivatives."""
 

@@ -12,14 +12,15 @@ from tests.parity.opinfo.sides import flat
 
 EDGES = (math.nan, math.inf, -math.inf, 0.0, -0.0)
 NUMBERS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, -6.0, 6.0, 40.0, -40.0, 0.1, -0.1)
+FAR, NEAR = 1e4, 1e-30
+"""So near to infinity and to 0, with their powers still numbers."""
 MOST = 800
 """So many combinations at most."""
 
 
-def _real(dtype: torch.dtype) -> list[list[complex]]:
+def _real() -> list[list[complex]]:
     """From all that are tried down to the fewest."""
-    far = torch.finfo(dtype).max / 1e8
-    whole = (*EDGES, *NUMBERS, far, -far, 1 / far, -1 / far)
+    whole = (*EDGES, *NUMBERS, 100.0, -100.0)
     return [[*whole], [*EDGES, *NUMBERS[:6]], [*EDGES, 1.0, -2.0], [*EDGES[:4]]]
 
 
@@ -35,7 +36,7 @@ def _complex() -> list[list[complex]]:
 
 def values(dtype: torch.dtype, operands: int) -> list[complex]:
     """What each operand is to be, in combination with all others."""
-    drawn = _complex() if dtype.is_complex else _real(dtype)
+    drawn = _complex() if dtype.is_complex else _real()
     return next((some for some in drawn if len(some) ** operands <= MOST), drawn[-1])
 
 
@@ -62,6 +63,18 @@ class Columns(NamedTuple):
     sample: Any
     at: list[torch.Tensor]
     beside: list[torch.Tensor]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The shape for a column: as many axes as the sample has, all but the first of size 1."""
+        return (-1, *[1] * (max(x.ndim for x in (*self.at, *self.beside)) - 1))
+
+    def leaves(self, r: Rows, dtype: torch.dtype, smooth: bool) -> tuple[list[torch.Tensor], Any]:
+        """Tensors of these rows, and the sample with them."""
+        xs = [torch.tensor(x, dtype=dtype).reshape(self.axes) for x in r.xs]
+        for x in xs:
+            x.requires_grad_(smooth)
+        return xs, self.placed(xs, [x.reshape(self.axes) for x in r.beside])
 
     def placed(self, drawn: list[torch.Tensor], beside: list[torch.Tensor]) -> Any:
         """The sample with these for its own."""
@@ -90,11 +103,19 @@ class Rows(NamedTuple):
     g: np.ndarray
     h: list[np.ndarray]
 
+    def taken(self, places: np.ndarray) -> Rows:
+        """These of them."""
+        beside = [x[torch.from_numpy(places)] for x in self.beside]
+        h = [x[places] for x in self.h]
+        return Rows([x[places] for x in self.xs], beside, self.g[places], h)
+
     def followed_by(self, count: int) -> Rows:
         """These rows, and the last one so many times more."""
-        take = np.minimum(np.arange(len(self.g) + count), len(self.g) - 1)
-        beside = [x[torch.from_numpy(take)] for x in self.beside]
-        return Rows([x[take] for x in self.xs], beside, self.g[take], [x[take] for x in self.h])
+        return self.taken(np.minimum(np.arange(len(self.g) + count), len(self.g) - 1))
+
+    def nearby(self) -> Rows:
+        """Numbers beside the infinities and the zeros."""
+        return self._replace(xs=[_moved(x) for x in self.xs])
 
     def at(self, i: int) -> tuple[Any, ...]:
         """The operands of one row."""
@@ -115,6 +136,14 @@ def rows(call: Columns, dtype: torch.dtype) -> Rows:
     return Rows([c.copy() for c in grid.T], beside, drawn(), [drawn() for _ in call.at])
 
 
+def _moved(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        found = np.empty_like(x)
+        found.real, found.imag = _moved(x.real), _moved(x.imag)
+        return found
+    return np.where(x == 0, np.copysign(NEAR, x), np.clip(x, -FAR, FAR))
+
+
 def _mixed(tensor: torch.Tensor, count: int, rng: np.random.Generator) -> torch.Tensor:
     """Truth values of both kinds; of other dtypes the first element everywhere."""
     if tensor.dtype is torch.bool:
@@ -123,28 +152,42 @@ def _mixed(tensor: torch.Tensor, count: int, rng: np.random.Generator) -> torch.
 
 
 def one_by_one(call: Columns, dtype: torch.dtype) -> bool:
-    """Whether the op of several elements is that of each of them: told by trying it."""
-    if not all(x.numel() for x in call.beside):
+    """Whether the op of several elements is that of each of them: told by trying it.
+
+    Whole numbers beside them are mostly places, which fit no other tensor.
+    """
+    if not call.at or any(not x.numel() or _whole(x) for x in call.beside):
         return False
     rng = np.random.default_rng(3)
-    drawn = [torch.tensor(rng.uniform(0.1, 0.9, 6), dtype=dtype) for _ in call.at]
-    beside = [_mixed(x, 6, rng) for x in call.beside]
+    xs = [rng.uniform(0.1, 0.9, 6) for _ in call.at]
+    six = Rows(xs, [_mixed(x, 6, rng) for x in call.beside], xs[0], [])
+    far = six._replace(xs=[x * 40 for x in xs])
+    return _each(call, six, dtype) is True and _each(call, far, dtype) is not False
+
+
+def _each(call: Columns, r: Rows, dtype: torch.dtype) -> bool | None:
+    """Whether the rows are each for itself; None where torch refuses their numbers."""
+    count = len(r.g)
     parts = [
-        _result(call.op, call.placed([x[part] for x in drawn], [x[part] for x in beside]))
-        for part in (slice(None), *(slice(i, i + 1) for i in range(6)))
+        _result(call, r.taken(places), dtype)
+        for places in (np.arange(count), *(np.array([i]) for i in range(count)))
     ]
-    sound = [part for part in parts if part is not None]
-    if len(sound) < 7:
-        return False
-    return bool(torch.allclose(sound[0], torch.cat(sound[1:]), equal_nan=True))
+    sound = [y for y in parts if y is not None]
+    if len(sound) <= count:
+        return None
+    return torch.allclose(sound[0], torch.cat(sound[1:]), equal_nan=True)
 
 
-def _result(op: Any, sample: Any) -> torch.Tensor | None:
+def _whole(tensor: torch.Tensor) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.bool)
+
+
+def _result(call: Columns, r: Rows, dtype: torch.dtype) -> torch.Tensor | None:
     """One result of the first operand's shape, if that is what torch gives."""
-    first = sample.input
+    xs, sample = call.leaves(r, dtype, False)
     try:
-        found = op.op(first, *sample.args, **sample.kwargs)
+        found = call.op.op(sample.input, *sample.args, **sample.kwargs)
     except Exception:
         return None
-    both = isinstance(first, torch.Tensor) and isinstance(found, torch.Tensor)
-    return found if both and found.shape == first.shape else None
+    alike = isinstance(found, torch.Tensor) and found.shape == xs[0].shape
+    return found if alike else None
