@@ -9,6 +9,10 @@ library. code: those steps, as data. algebra: fewer of them. legality: what may 
 kind. regions, space: which steps run together over the same elements. sweep, bound, scratch: a
 region block by block. run_numpy: all of it in order. figures: what a graph takes, before it runs.
 planned, explain: the front door.
+
+parted: the step of a loop in parts, by what has to wait for the step before. chunk, chunk_making,
+chunk_values, chunk_core: many steps as one list of calls. fixed: calls on arrays that stay where
+they are. buffers, uses: which values share memory.
 """
 
 from gradwire_engine.plan.code import Code
