@@ -155,7 +155,7 @@ def columns(
         kept.append(run(tangents))
         return kept[0].full_tangents
 
-    slopes = vmap(along, randomness=randomness)(*units)
+    slopes = vmap(along, randomness=randomness, columns=True)(*units)
     blocks = [[_columns(t, x, s) for x, s in zip(primals, starts, strict=True)] for t in slopes]
     return kept[0], blocks
 

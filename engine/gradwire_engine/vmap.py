@@ -30,12 +30,15 @@ def vmap(
     in_dims: Dims = 0,
     out_dims: Dims = 0,
     randomness: str = "error",
+    *,
+    columns: bool = False,
 ) -> Callable[..., Any]:
     """The function applied to every example along an axis of its arguments, all at once.
 
     in_dims: the axis of each argument, None where it is the same for all examples. out_dims: where
     the axis of examples goes in each result. randomness: what random ops do: "error", "different"
     for each example, or the "same" for all. Keyword arguments are the same for all.
+    columns: see Layer.
     """
     if randomness not in RANDOMNESS:
         raise error(
@@ -48,7 +51,10 @@ def vmap(
         dims = _in_dims(in_dims, args)
         flat = leaves(args)
         size = _size(flat, dims)
-        with entered() as level, using(vmap=Layer(level, size, randomness, local.state.vmap)):
+        with (
+            entered() as level,
+            using(vmap=Layer(level, size, randomness, local.state.vmap, columns)),
+        ):
             wrapped = [_wrapped(v, d, level) for v, d in zip(flat, dims, strict=True)]
             result = function(*filled(args, iter(wrapped)), **kwargs)
         return _unwrapped(result, out_dims, size, level)

@@ -129,6 +129,17 @@ def test_within_transforms_it_is_a_part(session: Session) -> None:
     assert compiled.retraces == []
 
 
+def test_constants_that_are_written_are_made_anew(session: Session) -> None:
+    @torch.compile
+    def counted(x):
+        count = torch.tensor([0.0, 0.0])
+        count[1:].add_(x.sum())
+        return count + 1
+
+    for _ in range(12):
+        assert counted(torch.ones(3)).tolist() == [1.0, 4.0]
+
+
 def test_random_numbers_stay_random(session: Session) -> None:
     compiled = torch.compile(lambda x: x + torch.rand_like(x))
     first, second = compiled(torch.zeros(8)), compiled(torch.zeros(8))

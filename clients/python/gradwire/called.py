@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradwire.tensor import Tensor
-from gradwire.trace import Traced, innermost
+from gradwire.trace import Trace, Traced, innermost
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.families import primitive
@@ -88,6 +88,7 @@ def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields:
             f._name if isinstance(part, Wanted) else None
             for f, part in zip(found, parts, strict=True)
         ]
+        _pass_on(traced, session)
         step = word | {"args": [t._name for t in traced.args], "out": out} | fields
         session.record(step, made, mark=recording.mark)
     return found
@@ -111,6 +112,7 @@ def derived(
     )
     create_graph = local.state.grad and any(x.requires_grad for x in args)
     key = traced.id
+    _pass_on(traced, session)
     with session.recording() as recording:
         made = [Tensor(session, result(args, part)) for part in (*parts, *values)]
         names = [m._name for m in made]
@@ -126,6 +128,12 @@ def derived(
         session.record(step | said, made, mark=recording.mark)
         session.flush()
     return made[: len(parts)], made[len(parts) :]
+
+
+def _pass_on(traced: Traced, session: Any) -> None:
+    """What is called may be refused where the program that calls it runs."""
+    if isinstance(session, Trace) and traced.trace.may_be_refused:
+        session.may_be_refused = True
 
 
 def node_of(tensor: Tensor) -> str | None:

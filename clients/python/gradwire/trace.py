@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,6 +22,7 @@ from gradwire.leaf import leaf
 from gradwire.pending import Recording
 from gradwire.tensor import Tensor
 from gradwire_engine.arrays import phantom
+from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.journal import Journal
 from gradwire_engine.mode import local
 from gradwire_engine.tensor import Tensor as Meta
@@ -46,7 +48,9 @@ class Trace:
         self.held: list[Tensor] = []  # placeholders: alive as long as the trace
         self.journal = Journal()
         self.asked_to_record = 0  # blocks of enable_grad around what is done now
+        self.may_be_refused = False  # under vmap: a step writes, or draws random numbers
         self._captured: dict[int, Tensor] = {}
+        self._constants: list[Tensor] = []
         self._names = count(1)
         self._lock = RLock()
 
@@ -78,6 +82,9 @@ class Trace:
             return
         if "detach" in step:  # in a program an op like any
             step = {"op": "detach", "args": [step["detach"]], "out": step["out"]}
+        if _writes_or_draws(step.get("op", "")):
+            self.may_be_refused = True
+            self._copy_written_constants()
         state = local.state
         mode = grad_mode or ("inference_mode" if state.inference else None)
         on = "enable_grad" if self.asked_to_record else None
@@ -92,8 +99,19 @@ class Trace:
         assert inside is not None
         (array,) = arrays.values()
         self.inputs.append((inside._name, leaf(self.outer, array)))
+        self._constants.append(inside)
         if step.get("requires_grad"):
             self.steps.append({"requires_grad": inside._name, "value": True})
+
+    def _copy_written_constants(self) -> None:
+        """What is written must be made anew in each run, where it was made outside once."""
+        written = [t for t in self._constants if t._meta.storage.version]
+        for inside in written:
+            place = next(i for i, (name, _) in enumerate(self.inputs) if name == inside._name)
+            outside = self.new_name()
+            self.inputs[place] = (outside, self.inputs[place][1])
+            self.steps.insert(0, {"op": "clone", "args": [outside], "out": inside._name})
+        self._constants = [t for t in self._constants if not t._meta.storage.version]
 
     def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> dict[str, Any]:
         """Nothing is sent; nor can anything be read."""
@@ -170,6 +188,14 @@ class Trace:
             found: Tensor = outer.lifted(value)
             return found
         return value
+
+
+@cache
+def _writes_or_draws(name: str) -> bool:
+    if name == "__setitem__" or inplace_twin(name) is not None:
+        return True
+    op = find(name)
+    return op is not None and any(overload.random for overload in op.overloads)
 
 
 def _nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire import called
@@ -11,7 +11,6 @@ from gradwire.autograd.transformable import VMAP
 from gradwire.called import Wanted
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
-from gradwire_engine.catalogue import find, inplace_twin
 
 Function = Callable[..., Any]
 
@@ -57,18 +56,11 @@ def vmap(
         ]
         fields = {"in_dims": places, "out_dims": ends, "randomness": randomness}
         found = called.record({"vmap": traced.id}, traced, parts, **fields)
-        if randomness == "error" and any(map(_draws, traced.trace.steps)):
-            session.flush()  # the host refuses it, and that is said at the call
+        if traced.trace.may_be_refused:
+            session.flush()  # so that it is said at the call
         return traced.restored(found)
 
     return batched
-
-
-def _draws(step: Mapping[str, Any]) -> bool:
-    """Whether a step may make random numbers."""
-    name = step.get("op", "")
-    op = inplace_twin(name) or find(name)
-    return op is not None and any(overload.random for overload in op.overloads)
 
 
 def _dims_of(in_dims: Any, args: Sequence[Any], count: int, structure: Any) -> list[int | None]:

@@ -20,12 +20,22 @@ ERROR, DIFFERENT, SAME = RANDOMNESS = ("error", "different", "same")
 
 
 class Layer:
-    """One vmap while its function runs. outer: the vmap around it."""
+    """One vmap while its function runs. outer: the vmap around it.
 
-    __slots__ = ("level", "outer", "randomness", "size")
+    columns: it is over the unit tangents of a Jacobian, and none that the user asked for.
+    """
 
-    def __init__(self, level: int, size: int, randomness: str, outer: Outer | None) -> None:
-        self.level, self.size = level, size
+    __slots__ = ("columns", "level", "outer", "randomness", "size")
+
+    def __init__(
+        self,
+        level: int,
+        size: int,
+        randomness: str,
+        outer: Outer | None,
+        columns: bool = False,
+    ) -> None:
+        self.level, self.size, self.columns = level, size, columns
         self.randomness, self.outer = randomness, outer
 
     def lift(self, value: Any) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from gradwire_engine.dual.width import among_columns, levels_of, standing
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.levels import everywhere, fresh
 from gradwire_engine.mode import local
+from gradwire_engine.pullback import tensors_of
 from gradwire_engine.random import Generator
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.limits import Limits
@@ -40,13 +42,16 @@ class Frame:
     """The scope of a program's steps: what they bind lives as long as the run, and in it alone."""
 
     __slots__ = (
-        "_calls", "device", "dtype", "generator", "limits", "meter", "origins", "tensors",
-        "variables",
+        "_calls", "_columns", "_levels", "_outside", "device", "dtype", "generator", "limits",
+        "meter", "origins", "tensors", "variables",
     )  # fmt: skip
 
     def __init__(self, tensors: dict[str, Any], calls: Mapping[str, Callee]) -> None:
         state = local.state
         self._calls = calls
+        self._levels: dict[int, int | None] = {}  # of the transforms that tensors may be moved by
+        self._columns: dict[int, int | None] = {}  # those of them that are a Jacobian's own
+        self._outside: set[int] = set()  # storages of what came in
         self.tensors = tensors
         self.variables = False  # whether steps made some of their own
         self.limits = _LIMITS
@@ -72,7 +77,26 @@ class Frame:
 
     def bind(self, name: str, tensor: Any) -> None:
         """Make the name stand for this value. Not journalled: the frame goes with a failure."""
-        self.tensors[name] = tensor
+        self.tensors[name] = self._movable(tensor) if self._levels else tensor
+
+    def expect_writes(self, values: Sequence[Any]) -> None:
+        """In a forward walk: what is made in here may have something written to it that moves."""
+        levels: dict[int, int | None] = {}
+        for value in values:
+            levels |= levels_of(value)
+        if None in levels.values():
+            self._levels, self._columns = levels, among_columns(values)
+            self._outside = {id(t.storage) for value in values for t in tensors_of(value)}
+
+    def _movable(self, value: Any) -> Any:
+        """A value that was made in here, with tangents for what may be written to it."""
+        own = value is not None and value.dtype.differentiable
+        if own and all(map(self._made_here, tensors_of(value))):
+            return standing(value, self._levels, self._columns)
+        return value
+
+    def _made_here(self, tensor: Tensor) -> bool:
+        return tensor.view is None and id(tensor.storage) not in self._outside
 
     def require_grad(self, name: str, flag: bool) -> None:
         """From here on gradients can be asked by this name, or not: of this run's own tensor."""

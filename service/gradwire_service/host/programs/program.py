@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from gradwire_engine.catalogue import inplace_twin
 from gradwire_engine.errors import error
 from gradwire_engine.levels import everywhere, fresh
 from gradwire_engine.mode import local
@@ -16,6 +17,7 @@ from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.frame import Frame
 from gradwire_service.host.programs.lifetimes import forget, lifetimes
 from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.protocol.steps import OpStep
 from gradwire_service.host.run import do
 from gradwire_service.host.scope import Callee
 from gradwire_service.host.steps import Steps
@@ -29,11 +31,12 @@ class Program:
     source: the text that it was read from, if it was; lines: for each step its line there.
     calls: the programs that it calls, by id. size: steps of a run, those of callees included.
     leaves: inputs that its own grad steps differentiate by. ending: names to forget, by step.
+    writes: whether a step of it, or of one that it calls, is in place.
     """
 
     __slots__ = (
         "calls", "depth", "ending", "entries", "id", "inputs", "leaves", "lines", "nbytes",
-        "outputs", "size", "source", "steps",
+        "outputs", "size", "source", "steps", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +61,9 @@ class Program:
         self.source, self.calls, self.leaves = source, calls, leaves
         self.ending = lifetimes(steps, outputs)
         self.size, self.depth, self.nbytes = size, depth, nbytes
+        self.writes = any(map(_writes, steps)) or any(
+            getattr(callee, "writes", False) for callee in calls.values()
+        )
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The outputs for these inputs, in order; in the modes of this thread.
@@ -75,6 +81,8 @@ class Program:
             if not entry.open:
                 entry.check(value)
         frame = Frame(dict(zip(self.inputs, values, strict=True)), self.calls)
+        if self.writes:
+            frame.expect_writes(values)
         made = self._make_leaves(frame)
         outputs = self._run(frame)
         if (made or frame.variables) and not any(
@@ -131,3 +139,9 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<program {self.id}>"
+
+
+def _writes(step: StepPart) -> bool:
+    return isinstance(step, OpStep) and (
+        step.op == "__setitem__" or inplace_twin(step.op) is not None
+    )
