@@ -162,7 +162,7 @@ def reduction(
     outputs: tuple[str, ...] = ("out",),
     results: tuple[Callable[[DType], DType], ...] | None = None,
     takes: tuple[int, ...] = ANY,
-    nonempty: bool = False,
+    nonempty: bool | Callable[[dict[str, Any]], bool] = False,
     of_nothing: bool = False,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
@@ -170,7 +170,8 @@ def reduction(
 
     A `dtype` attribute, where there is one, is the dtype it computes in and gives.
     results: where there are several outputs, for each what `result` is for one.
-    takes: categories of dtypes it is defined for. nonempty: nothing can be said of no elements.
+    takes: categories of dtypes it is defined for. nonempty: nothing can be said of no elements,
+    or whether of these attributes.
     of_nothing: where there are no elements any dtype will do, as torch's kernels don't get to run.
     """
 
@@ -181,9 +182,12 @@ def reduction(
             spec, dims = next(iter(named.values())), named.get("dim")
             spec = Spec((), spec.dtype, "") if isinstance(spec, Weak) else spec
             dims = (dims,) if isinstance(dims, int) else dims
-            shape = reduced_shape(public, spec.shape, dims, named.get("keepdim", False))
-            if nonempty:
-                _check_nonempty(public, spec.shape, dims)
+            shape = spec.shape
+            if dims != ():  # of Ints nothing: of Dims this stands for all, and came as all
+                shape = reduced_shape(public, shape, dims, named.get("keepdim", False))
+            if nonempty is True or (nonempty and nonempty(named)):
+                at_once = callable(nonempty) or dims is None or len(dims) == len(spec.shape) > 1
+                _check_nonempty(public, spec.shape, dims, RuntimeError if at_once else IndexError)
             dtype = named.get("dtype") or compute(spec.dtype)
             if not (of_nothing and 0 in spec.shape):
                 _check_category(public, dtype, takes)
@@ -198,14 +202,16 @@ def reduction(
     return declare
 
 
-def _check_nonempty(op: str, shape: tuple[int, ...], dims: tuple[int, ...] | None) -> None:
+def _check_nonempty(
+    op: str, shape: tuple[int, ...], dims: tuple[int, ...] | None, raised: type[Exception]
+) -> None:
     gone = range(len(shape)) if dims is None else dims
     if any(shape[dim] == 0 for dim in gone if shape):
         raise error(
             "invalid_argument",
             f"{op}: there is no element to reduce in a tensor of shape {list(shape)}",
             "reduce over axes that have elements",
-            raised=RuntimeError if dims is None or len(dims) == len(shape) > 1 else IndexError,
+            raised=raised,
         )
 
 

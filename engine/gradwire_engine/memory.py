@@ -15,6 +15,9 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.mode import local, no_grad
+from gradwire_engine.ops.expand import contiguous
+from gradwire_engine.ops.limits import clamp_min
+from gradwire_engine.ops.views import replaced, zeros_of
 from gradwire_engine.ops.windows import as_strided as strided
 from gradwire_engine.ops.windows import strided_sum
 from gradwire_engine.overlap import overlaps, start
@@ -34,9 +37,16 @@ class Place(NamedTuple):
 
 
 def _whole_gradient(g: Any, size: Ints, stride: Ints, offset: int, place: Any) -> Any:
-    """What arrives at each place of the storage, seen where the tensor lies."""
+    """What arrives at each place of the storage, seen where the tensor lies.
+
+    Elements that share a place share what arrives there.
+    """
     own = Place(*place)
-    return strided(strided_sum(g, (own.size,), size, stride, offset), *own[:3])
+    whole = strided_sum(g, (own.size,), size, stride, offset)
+    if any(n > 1 and not step for n, step in zip(own.shape, own.stride, strict=True)):
+        shown = strided_sum(zeros_of(g, own.shape) + 1, (own.size,), *own[:3])
+        whole = whole / clamp_min(shown, 1)
+    return strided(whole, *own[:3])
 
 
 @primitive(
@@ -71,12 +81,28 @@ def as_strided(input: Array, size: Ints, stride: Ints, storage_offset: int | Non
     return _beside(input, tuple(size), tuple(stride), offset, place)
 
 
+@composite(numbers=())
+def as_strided_scatter(
+    input: Array, src: Array, size: Ints, stride: Ints, storage_offset: int | None = None
+) -> Array:
+    """A copy with the elements that as_strided would show replaced by src."""
+    place = _place(input)
+    if place is None or overlaps(input.array):
+        return replaced(input, src, "as_strided", (tuple(size), tuple(stride), storage_offset))
+    offset = place.offset if storage_offset is None else storage_offset
+    if _own(place, size, stride, offset):
+        seen = (tuple(size), tuple(stride), offset - place.offset)
+        return replaced(input, src, "as_strided", seen)
+    whole = strided_sum(contiguous(input), (place.size,), *place[:3])
+    return strided(replaced(whole, src, "as_strided", (size, stride, offset)), *place[:3])
+
+
 def _place(input: Any) -> Place | None:
     """Where a view lies; None for what is no view of a row-major storage of one's own dtype."""
     if type(input) is not Tensor or input.view is None:
         return None
     seen, whole = input.array, input.storage.array
-    if not hasattr(seen, "strides") or not whole.flags.c_contiguous or overlaps(seen):
+    if not hasattr(seen, "strides") or not whole.flags.c_contiguous:
         return None
     if seen.dtype != whole.dtype:
         return None

@@ -175,6 +175,16 @@ def _with_numbers(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | N
 _NUMBERS = ("number", "float", "int", "ints", "dim", "dims", "bool")
 
 
+def _with_ints(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with ints for those tensors in whose place another overload takes ints."""
+    rows = [list(signature.parameters) for signature in op.signatures]
+    at = {p.name: place for row in rows for place, p in enumerate(row)}
+    ints = {place: p.name for row in rows for place, p in enumerate(row) if p.kind in _NUMBERS}
+    given = tuple(_looked_at(v) if place in ints else v for place, v in enumerate(args))
+    named = ((ints.get(at[name], name), at[name] in ints, v) for name, v in kwargs.items())
+    return given, {name: _looked_at(v) if known else v for name, known, v in named}
+
+
 def _looked_at(value: Any) -> Any:
     whole = isinstance(value, Tensor) and value.dtype.category == INTEGER
     return value.tolist() if whole else value
@@ -193,7 +203,7 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     try:
         kind = structure(op, args, kwargs)
     except GradwireError:
-        return call(op, tuple(map(_looked_at, args)), kwargs)
+        return call(op, *_with_ints(op, args, kwargs))
     several = isinstance(kind, tuple | list)
     parts = [Tensor(session, unknown()) for _ in (kind if several else [kind])]
     names = [part._name for part in parts]

@@ -108,7 +108,7 @@ def average(
 
 def adaptive_mean(axes: int, input: Any, output_size: Data) -> Any:
     """The means of so many windows of the last axes."""
-    found = output_sizes(f"adaptive_avg_pool{axes}d", output_size, input, axes)
+    found = output_sizes(f"adaptive_avg_pool{axes}d", output_size, input, axes, means=True)
     if axes > 1:
         return _parts_mean(input, found)
     return squeeze(_parts_mean(unsqueeze(input, -2), (1, *found)), -2)

@@ -119,6 +119,12 @@ def distinct(xp: Any, input: Array) -> tuple[Array, Array, Array]:
 
 
 def _along_spec(input: Spec, dim: int) -> tuple[Spec, Spec, Spec]:
+    if 0 in (*input.shape[:dim], *input.shape[dim + 1 :]):
+        raise error(
+            "shape_mismatch",
+            f"unique: the slices of {list(input.shape)} along dim {dim} hold no elements",
+            "only the axis along which slices are compared may be empty",
+        )
     length = Spec((input.shape[dim],), int64, "")
     return input, length, length
 

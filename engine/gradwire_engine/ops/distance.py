@@ -20,13 +20,13 @@ from gradwire_engine.signature import Dims, axis
 F = "nn.functional."
 
 
-@composite(grad_name="DistBackward0")
+@composite(grad_name="DistBackward0", numbers=())
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The p-norm of the difference of two tensors."""
     return vector_norm(sub(input, other), p)
 
 
-@composite(space=F, aliases=("pairwise_distance",), grad_name="NormBackward1")
+@composite(space=F, aliases=("pairwise_distance",), grad_name="NormBackward1", numbers=())
 def pairwise_distance(
     x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Array:

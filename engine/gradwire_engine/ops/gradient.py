@@ -55,6 +55,12 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
 
 
 def _gaps(points: Any, dim: int, ndim: int) -> Any:
+    if points.ndim != 1:
+        raise error(
+            "shape_mismatch",
+            f"gradient: spacing has a tensor of shape {list(points.shape)}",
+            "give a number, or a vector of the points along its dim",
+        )
     size = points.shape[0]
     found = sub(narrow(points, 0, 1, size - 1), narrow(points, 0, 0, size - 1))
     return reshape(found, tuple(-1 if i == dim else 1 for i in range(ndim)))

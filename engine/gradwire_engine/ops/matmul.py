@@ -285,7 +285,7 @@ def vdot(input: Array, other: Array) -> Array:
     return matmul(conj(input), other)
 
 
-@composite(grad_name="ViewBackward0")
+@composite(grad_name="ViewBackward0", numbers=())
 def inner(input: Array, other: Array) -> Array:
     """Sums of products over the last axis of both; a plain product where one is 0-d."""
     if input.ndim == 0 or other.ndim == 0:

@@ -33,11 +33,18 @@ def _bad_order(asked: str, ord: Any) -> Exception:
     )
 
 
+def _extreme(sizes: Any, ord: Any, dims: Ints, keepdim: bool = False) -> Any:
+    """The largest or smallest of sizes, by the order's sign; the largest of none is 0."""
+    if ord > 0 and any(not sizes.shape[dim] for dim in dims):
+        return sum(sizes, dims, keepdim)
+    return (amax if ord > 0 else amin)(sizes, dims, keepdim)
+
+
 def _singular_norm(A: Any, ord: Any, pair: Ints, keepdim: bool) -> Any:
     """Norms of the singular values: their sum, the largest, the smallest."""
     values = svdvals(movedim(A, pair, (A.ndim - 2, A.ndim - 1)))
     last = (values.ndim - 1,)
-    found = sum(values, last) if ord == "nuc" else (amax if ord > 0 else amin)(values, last)
+    found = sum(values, last) if ord == "nuc" else _extreme(values, ord, last)
     if not keepdim:
         return found
     return reshape(found, tuple(1 if i in pair else n for i, n in enumerate(A.shape)))
@@ -47,7 +54,7 @@ def _sum_norm(A: Any, ord: float, pair: Ints, keepdim: bool) -> Any:
     """The largest (smallest) of the sums of sizes down columns (1) or along rows (inf)."""
     folded, left = pair if ord in (1, -1) else (pair[1], pair[0])
     sums = sum(abs(A), (folded,), True)
-    found = (amax if ord > 0 else amin)(sums, (left,), True)
+    found = _extreme(sums, ord, (left,), True)
     if keepdim:
         return found
     return reshape(found, tuple(n for i, n in enumerate(A.shape) if i not in pair))
@@ -135,8 +142,10 @@ def norm(
     dtype: DType | None = None,
 ) -> Array:
     """A p-norm over some axes, or over all; 'fro' is 2, 'nuc' the sum of singular values."""
+    if hasattr(p, "shape"):
+        raise _bad_order("norm", p)
     if p == "nuc":
-        pair = (-2, -1) if dim is None else dim
+        pair = tuple(range(input.ndim)) if dim is None else dim
         return _matrix_norm("norm", input, "nuc", pair, keepdim, dtype)
     if isinstance(p, str) and p != "fro":
         raise _bad_order("norm", p)
@@ -153,6 +162,8 @@ def cond(A: Array, p: Data = None) -> Array:
             f"linalg.cond: {list(A.shape)} are no matrices",
             "it takes matrices in the last two axes",
         )
+    if 0 in A.shape and not isinstance(p, str):
+        return sum(abs(A), (A.ndim - 2, A.ndim - 1))
     if p is None or p in (2, -2):
         values = svdvals(A)
         last = (values.ndim - 1,)

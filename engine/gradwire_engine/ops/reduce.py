@@ -13,7 +13,7 @@ from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.expand import expand, sum, with_kept_dims
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.rule import vjp
-from gradwire_engine.signature import Dims
+from gradwire_engine.signature import Dims, Ints
 from gradwire_engine.spec import DType, Spec, bool_, int64, uint8
 
 
@@ -92,13 +92,13 @@ def _of_all(dtype: DType) -> DType:
 
 
 @reduction(result=_of_all)
-def any(xp: Any, input: Array, dim: Dims | None = None, keepdim: bool = False) -> Array:
+def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether any element is true (not 0)."""
     return xp.any(input, axis=dim or None, keepdims=keepdim)
 
 
 @reduction(result=_of_all)
-def all(xp: Any, input: Array, dim: Dims | None = None, keepdim: bool = False) -> Array:
+def all(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not 0)."""
     return xp.all(input, axis=dim or None, keepdims=keepdim)
 

@@ -96,7 +96,7 @@ def pooled_sizes(
     return found
 
 
-def output_sizes(asked: str, wanted: Any, input: Any, axes: int) -> Sizes:
+def output_sizes(asked: str, wanted: Any, input: Any, axes: int, *, means: bool = False) -> Sizes:
     """The size asked of an adaptive pooling: None, for an axis, stands for the input's own."""
     if isinstance(wanted, tuple) and axes > 1 and input.ndim <= len(wanted):
         raise error(
@@ -105,7 +105,6 @@ def output_sizes(asked: str, wanted: Any, input: Any, axes: int) -> Sizes:
             "the input needs channels besides the axes that are pooled",
             raised=ValueError,
         )
-    has_planes(asked, input, axes)
     given = wanted if isinstance(wanted, tuple) else (wanted,) * axes
     if len(given) == 1:
         given *= axes
@@ -115,6 +114,8 @@ def output_sizes(asked: str, wanted: Any, input: Any, axes: int) -> Sizes:
             f"{asked}: output_size is {wanted}",
             f"give a number >= 0, or {axes} of them, None for an axis that stays as it is",
         )
+    if not means or axes == 1 or set(given) != {1}:  # a mean of all there is over the last axes
+        has_planes(asked, input, axes)
     return tuple(
         have if n is None else n for n, have in zip(given, input.shape[-axes:], strict=True)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import composite
 from gradwire_engine.ops.views import replaced
-from gradwire_engine.signature import Ints, axis
+from gradwire_engine.signature import axis
 
 
 @composite()
@@ -35,11 +35,3 @@ def diagonal_scatter(
     """A copy with the diagonal of two axes replaced by src."""
     dims = (axis("diagonal_scatter", d, input.ndim) for d in (dim1, dim2))
     return replaced(input, src, "diagonal", (offset, *dims))
-
-
-@composite()
-def as_strided_scatter(
-    input: Array, src: Array, size: Ints, stride: Ints, storage_offset: int | None = None
-) -> Array:
-    """A copy with the elements that as_strided would show replaced by src."""
-    return replaced(input, src, "as_strided", (tuple(size), tuple(stride), storage_offset))

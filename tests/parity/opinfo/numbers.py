@@ -48,13 +48,6 @@ MOST = 64
 """Axes that an array can have."""
 
 
-def with_gaps(tensor: torch.Tensor) -> gradwire.Tensor:
-    """The same elements as a view of every other element of a leaf."""
-    doubled = torch.stack((tensor.detach(), tensor.detach()), -1)
-    seen: gradwire.Tensor = to_ours(doubled.requires_grad_(tensor.requires_grad))[..., 0]
-    return seen
-
-
 def distinct(value: Any) -> Any:
     """A tensor of numbers in whose order no two are equal; other values as they are."""
     if not isinstance(value, torch.Tensor) or value.dtype.is_complex:
@@ -68,35 +61,25 @@ def distinct(value: Any) -> Any:
     return found.reshape(value.shape).requires_grad_(value.requires_grad)
 
 
-def repeated(value: Any) -> Any:
-    """A tensor whose first slice stands in the place of all of them; other values as they are."""
-    if not isinstance(value, torch.Tensor) or not value.ndim or not value.shape[0]:
-        return value
-    whole = value.detach()[:1].expand(value.shape).clone()
-    return whole.requires_grad_(value.requires_grad)
-
-
-def expanded(tensor: torch.Tensor) -> gradwire.Tensor:
-    """The same elements as a view that shows one slice along the first axis, of a leaf."""
-    if not tensor.ndim or not tensor.shape[0]:
-        return to_ours(tensor)
-    first = tensor.detach()[:1].clone().requires_grad_(tensor.requires_grad)
-    return to_ours(first).expand(tuple(tensor.shape))
-
-
 def to_ours(tensor: torch.Tensor) -> gradwire.Tensor:
     """A leaf of the SDK with the same elements, in a memory of the same kind."""
     plain = tensor.layout is torch.strided and tensor.device.type == "cpu" and tensor.ndim <= MOST
     if not hasattr(gradwire, dtype_name(tensor)) or not plain:
         raise Unlike(f"{dtype_name(tensor)}, {tensor.layout}, {tensor.device}, {tensor.ndim} axes")
     dtype, whole = getattr(gradwire, dtype_name(tensor)), tensor._base
-    row = whole is not None and whole.ndim == tensor.ndim == 1 and tensor.stride() == (1,)
-    if whole is None or not row or tensor.is_conj() or tensor.dtype is not whole.dtype:
+    if whole is None or not _shows_part(tensor, whole):
         made = gradwire.tensor(to_numpy(tensor).copy(), dtype=dtype)
-    else:  # a part of a row, beside which the rest of it lies in memory
-        first = tensor.storage_offset()
-        made = gradwire.tensor(to_numpy(whole).copy(), dtype=dtype)[first : first + len(tensor)]
-    return made.requires_grad_(tensor.requires_grad)
+        return made.requires_grad_(tensor.requires_grad)
+    made = gradwire.tensor(to_numpy(whole).copy(), dtype=dtype)
+    made.requires_grad_(tensor.requires_grad)
+    seen = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+    return made.as_strided(*seen)
+
+
+def _shows_part(tensor: torch.Tensor, whole: torch.Tensor) -> bool:
+    """Whether it is a view of a tensor in rows by size and stride, and by nothing else."""
+    plain = not (tensor.is_conj() or tensor.is_neg()) and tensor.dtype is whole.dtype
+    return plain and whole.is_contiguous() and whole.storage_offset() == 0
 
 
 def largest(arrays: list[np.ndarray]) -> float:

@@ -7,37 +7,35 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
 from tests.parity.opinfo.checks import Found, differs
+from tests.parity.opinfo.edges import edged
+from tests.parity.opinfo.layouts import EXPANDED, GAPS
 from tests.parity.opinfo.left_out import reason
 from tests.parity.opinfo.loose import calls, loosely
-from tests.parity.opinfo.numbers import distinct, expanded, repeated, with_gaps
+from tests.parity.opinfo.lying import lain
+from tests.parity.opinfo.numbers import distinct
 from tests.parity.opinfo.precision import imprecise
 from tests.parity.opinfo.refusals import refused
 from tests.parity.opinfo.stand import Unlike
 from tests.parity.opinfo.variants import Variant, variants, varied
-from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 EXACT = {"float64": torch.float64, "complex128": torch.complex128}
 WHOLE = {"int64": torch.int64, "bool": torch.bool}
+LAYOUTS = {"gaps": GAPS, "expanded": EXPANDED}
+OTHERWISE = 24
+"""So many samples of a dtype lie in each of these ways."""
 ROUNDED = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-WAYS = (*EXACT, *WHOLE, *ROUNDED, "gaps", "expanded", "variants", "numbers", "extremes", "errors")
+WAYS = (*EXACT, *WHOLE, *ROUNDED, *LAYOUTS, "variants", "numbers", "extremes", "edges", "errors")
 """In which dtype; with operands that lie otherwise in memory; by other names, as a method and in
-place; with a number for a tensor; torch's reference and error inputs."""
-
-ELEMENTWISE = (BinaryUfuncInfo, UnaryUfuncInfo)
-"""Entries that take the same elements again and again, as expanded tensors have them."""
+place; with a number for a tensor; torch's reference inputs; NaN, ±inf and ±0; error inputs."""
 
 TIES_ARE_OPEN = ("sort", "msort", "argsort", "topk", "kthvalue", "mode")
 """Entries whose order of equal elements torch does not promise, nor keeps from size to size."""
-
-BY_STRIDES = ("as_strided", "view")
-"""Entries, by how their names begin, for which gaps in memory mean something else."""
-
 
 UNLIKE = re.compile(
     r"memory_format=torch\.channels_last(_3d)?|out=, which there is not|(torch\.)?complex32"
@@ -113,18 +111,17 @@ def _checks(op: Any, way: str) -> Iterator[Callable[[], Found]]:
             return iter(())
         drawn = op.reference_inputs("cpu", torch.float64, requires_grad=False)
         return (partial(differs, op, s, orders=0) for s in drawn)
+    if way == "edges":
+        return chain(*(edged(op, dtype) for dtype in EXACT.values()))
     if way == "numbers":
         drawn = islice(_samples(op, torch.float64), 2)
         return (partial(loosely, op, call) for sample in drawn for call in calls(sample))
     if way == "variants":
         return _in_other_ways(op)
-    if way == "expanded":
-        drawn = _samples(op, torch.float64) if isinstance(op, ELEMENTWISE) else iter(())
-        return (partial(differs, op, s.transform(repeated), expanded, 1) for s in drawn)
-    if way == "gaps":
-        askew = not op.name.startswith(BY_STRIDES)
-        drawn = _samples(op, torch.float64) if askew else iter(())
-        return (partial(differs, op, s, with_gaps, 1) for s in drawn)
+    if way in LAYOUTS:
+        kinds = (EXACT | WHOLE).values()
+        drawn = chain.from_iterable(islice(_samples(op, dtype), OTHERWISE) for dtype in kinds)
+        return (partial(lain, op, s, layout) for s in drawn for layout in LAYOUTS[way])
     return (partial(differs, op, s) for s in _samples(op, (EXACT | WHOLE)[way]))
 
 
