@@ -91,11 +91,14 @@ def _sessions(asked: argparse.Namespace, console: Console) -> bool:
 
     with Progress(*COLUMNS, console=console) as progress:
         try:
-            calls = fuzz(asked.seed, asked.chains, _bar(progress, "sessions", asked.chains))
-        except (Unlike, Harmed) as found:
-            console.print(f"sessions: {found}", markup=False)
+            found = fuzz(asked.seed, asked.chains, _bar(progress, "sessions", asked.chains), True)
+        except (Unlike, Harmed) as raised:
+            console.print(f"sessions: {raised}", markup=False)
             return False
-    console.print(f"sessions: {calls} calls in {asked.chains} chains, all as in the model")
+    console.print(
+        f"sessions: {found.calls} calls in {asked.chains} chains, {found.codes.total()} of them "
+        f"refused with {len(found.codes)} codes, all as in the model"
+    )
     return True
 
 

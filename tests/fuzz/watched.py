@@ -60,7 +60,7 @@ def watched(keys: str = "") -> Iterator[Watched]:
                 _look(line.split()[-1], process, log)
             finally:
                 process.terminate()
-                process.wait(60)
+                process.communicate(timeout=60)
 
 
 def _look(url: str, process: subprocess.Popen[str], log: Path) -> None:

@@ -1,0 +1,1 @@
+"""Chains of calls on real sessions, and a small model that says what each must do."""
