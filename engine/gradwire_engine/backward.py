@@ -9,6 +9,7 @@ from gradwire_engine.batch.reading import batched_dry, batched_reading, rows_of
 from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
 from gradwire_engine.journal import transaction
+from gradwire_engine.layout import lying_like
 from gradwire_engine.mode import local, using
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
@@ -82,12 +83,29 @@ def grad(
             if value is None and not allowed:
                 raise _unused(index, names)
             if value is not None:
-                results.append(reading.tensor(value, _form(x, edge)))
+                results.append(_handed_out(value, x, edge, reading, roots, grad_outputs))
             else:
                 results.append(_nothing(x, create_graph) if materialize_grads else None)
         return results
     finally:
         state.level, state.grad = before
+
+
+def _handed_out(
+    value: Any, x: Place, edge: Edge, reading: Reading, roots: Any, cotangents: Cotangents
+) -> Tensor:
+    """A gradient as a tensor: it lies as its input does, or as the cotangent that it is.
+
+    Torch has it as the last rule lays it, which is mostly so; one that records does here too.
+    """
+    made = reading.tensor(value, _form(x, edge))
+    if local.state.grad or type(x) is not Tensor or type(made) is not Tensor:
+        return made
+    model = x
+    for (root, g), given in zip(roots, cotangents or (), strict=False):
+        if g is value and given is not None and edge_key(root) == edge_key(edge):
+            model = given
+    return lying_like(made, model)
 
 
 def _form(x: Place, edge: Edge) -> Spec:
@@ -104,6 +122,8 @@ def _nothing(x: Place, create_graph: bool) -> Tensor:
     made: Tensor = zeros(x.spec)
     if local.state.inference:
         made.flags = INFERENCE
+    if type(x) is Tensor:
+        made = lying_like(made, x)
     return made.requires_grad_() if create_graph else made
 
 

@@ -33,7 +33,7 @@ def bind(call: Call, inferred: Inferred) -> None:
     op = call.op
     flat = all(len(spec.shape) < 2 for spec in call.outputs)
     call.promoted = _promoted(call, inferred)
-    call.in_rows = call.run = _bound(call, inferred)
+    call.in_rows = call.run = bind_kernel(call, inferred)
     if op.lies is None or op.lies.anyway or flat:
         return
     device = BIND.get(call.device)
@@ -55,7 +55,7 @@ def _promoted(call: Call, inferred: Inferred) -> tuple[int, ...]:
     )
 
 
-def _bound(call: Call, inferred: Inferred) -> Callable[..., Any]:
+def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     """What runs on arrays: the op's kernel, with all that is the same every time."""
     op = call.op
     xp = backend(call.device).xp

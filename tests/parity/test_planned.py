@@ -16,7 +16,7 @@ from tests.parity.compare import differences
 from tests.parity.test_programs import PROGRAMS, _on_torch, _run
 
 import gradwire
-from gradwire_engine import call as calls
+from gradwire_engine import binding
 from gradwire_engine.op import Primitive
 from gradwire_engine.plan import Graph, Plan
 from gradwire_engine.plan.graph import Line
@@ -97,7 +97,7 @@ def _forget_calls() -> None:
 @pytest.fixture(scope="module")
 def taken_apart() -> Iterator[None]:
     """Every kernel that may be taken apart is."""
-    bind = calls.bind_kernel
+    bind = binding.bind_kernel
 
     def bound(call: Any, inferred: Any) -> Any:
         kernel, op = bind(call, inferred), call.op
@@ -107,7 +107,7 @@ def taken_apart() -> Iterator[None]:
         return _Apart(call, kernel)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(calls, "bind_kernel", bound)
+        patched.setattr(binding, "bind_kernel", bound)
         _forget_calls()
         yield
     _forget_calls()
