@@ -15,6 +15,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import COLUMNS, LIKE_FIRST
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.square import each_matrix, need_matrices
 from gradwire_engine.promote import broadcast_shapes
@@ -67,7 +68,13 @@ def _factor_spec(A: Spec) -> tuple[Spec, Spec, Spec]:
     return A, Spec(A.shape[:-1], int32, ""), Spec(A.shape[:-2], int32, "")
 
 
-@primitive(spec=_factor_spec, public=False, outputs=("LD", "pivots", "info"), batch=leading)
+@primitive(
+    spec=_factor_spec,
+    public=False,
+    outputs=("LD", "pivots", "info"),
+    batch=leading,
+    lies=COLUMNS,
+)
 def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """LDL factors of the lower triangle of each matrix in one, with LAPACK's pivots and info."""
     if not A.size:
@@ -77,7 +84,14 @@ def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]
     return packed, pivots, info
 
 
-@primitive(spec=lambda LD: LD, public=False, fallible=True, exact=True, batch=leading)
+@primitive(
+    spec=lambda LD: LD,
+    public=False,
+    fallible=True,
+    exact=True,
+    batch=leading,
+    lies=LIKE_FIRST,
+)
 def factored(xp: Any, LD: Array, info: Array, asked: str) -> Array:
     """The factors, if no block of D is 0."""
     if bool(xp.any(info > 0)):

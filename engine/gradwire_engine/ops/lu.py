@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import sub
 from gradwire_engine.ops.arrange import tril, triu
 from gradwire_engine.ops.axes import mH, mT
@@ -138,6 +139,7 @@ def _factored(xp: Any, a: Array) -> tuple[Array, Array]:
     fallible=True,
     grad_name="LinalgLuFactorExBackward0",
     batch=leading,
+    lies=COLUMNS,
 )
 def packed_factors(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """LU factors of each matrix in one, with LAPACK's pivots."""

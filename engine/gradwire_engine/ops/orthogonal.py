@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import sub
 from gradwire_engine.ops.arrange import tril
 from gradwire_engine.ops.axes import mH as adjoint
@@ -81,6 +82,7 @@ def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
     outputs=("Q", "R"),
     formula="(g_Q + Q copyltu(R g_Rᴴ - g_Qᴴ Q)) R⁻ᴴ",
     batch=leading,
+    lies=COLUMNS,
 )
 def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> QR:
     """An orthogonal Q and an upper triangular R with A = Q R for each matrix."""

@@ -15,6 +15,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices, singular_vectors
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import unsqueeze
@@ -81,6 +82,7 @@ def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> 
     fallible=True,
     formula="V (diag(g_L) + skew(Vᴴ g_V) / 2E) Vᴴ with E[i, j] = L[j] - L[i]",
     batch=leading,
+    lies=COLUMNS,
 )
 def eigh(xp: Any, A: Array, UPLO: str = "L") -> Pair:
     """Real eigenvalues, rising, and eigenvectors of each Hermitian matrix."""
@@ -121,6 +123,7 @@ def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> A
     fallible=True,
     formula="V⁻ᴴ (diag(g_L) + (Vᴴ g_V - VᴴV Re diag(Vᴴ g_V)) / conj(E)) Vᴴ",
     batch=leading,
+    lies=COLUMNS,
 )
 def eig(xp: Any, A: Array) -> Pair:
     """Complex eigenvalues and eigenvectors of each square matrix."""
@@ -181,6 +184,7 @@ def svd_gradient(
     fallible=True,
     formula="U (diag(g_S) + skew(Uᴴ g_U) / E S + S skew(Vᴴ g_V) / E) Vᴴ + what lies outside",
     batch=leading,
+    lies=COLUMNS,
 )
 def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None

@@ -12,6 +12,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.substitution import solved_anyway, spread_nan
+from gradwire_engine.laid import COLUMNS
 from gradwire_engine.op import APPLY, Inferred
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
 from gradwire_engine.ops.axes import mH as adjoint
@@ -64,6 +65,7 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
     fallible=True,
     grad_name="LinalgInvExBackward0",
     batch=leading,
+    lies=COLUMNS,
 )
 def inv(xp: Any, A: Array) -> Array:
     """The inverse of each square matrix."""
@@ -98,6 +100,7 @@ def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     fallible=True,
     formula="-inverseᴴ g inverseᴴ",
     batch=leading,
+    lies=COLUMNS,
 )
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...]:
     """The inverse of each square matrix, and an info that is not 0 where there is none."""
@@ -214,6 +217,7 @@ def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
     fallible=True,
     grad_name="LinalgSolveExBackward0",
     batch=stacked(A=2, B=2),
+    lies=COLUMNS,
 )
 def solve_system(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B."""
@@ -231,6 +235,7 @@ def _gradients_anyway(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
     public=False,
     grad_name="LinalgSolveExBackward0",
     batch=stacked(A=2, B=2),
+    lies=COLUMNS,
 )
 def system_anyway(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B, which is not finite where A is singular."""
@@ -270,6 +275,7 @@ def factored_gradients(
     public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",
+    lies=COLUMNS,
 )
 def factored_system(xp: Any, A: Array, B: Array) -> tuple[Array, Array, Array]:
     """The matrix X of one large system A X = B, with A's factors, which the way back needs too."""

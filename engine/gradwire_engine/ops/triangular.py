@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.substitution import substituted
+from gradwire_engine.laid import COLUMNS, Given, Lies
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.arrange import tril, triu
@@ -16,9 +17,13 @@ from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, inv, need_matrices, solve_system
+from gradwire_engine.order import Order
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec, int32
+
+if TYPE_CHECKING:
+    from gradwire_engine.call import Call
 
 
 def _triangle(x: Any, upper: bool, unitriangular: bool) -> Any:
@@ -62,6 +67,14 @@ def _back_substituted(
     return (found,)
 
 
+def _ordered(call: Call, given: Given) -> Order:
+    """By columns, but where the last argument says that the result will be seen transposed."""
+    return None if call.arguments[-1] else COLUMNS.rule(call, given)  # type: ignore[return-value]
+
+
+_by_rows_or_columns = Lies(_ordered, anyway=True)
+
+
 @primitive(
     vjp(joint=_triangular_gradients),
     spec=_triangular_spec,
@@ -69,9 +82,15 @@ def _back_substituted(
     public=False,
     grad_name="LinalgSolveTriangularBackward0",
     batch=stacked(A=2, B=2),
+    lies=_by_rows_or_columns,
 )
-def triangular_system(xp: Any, A: Array, B: Array, upper: bool, unitriangular: bool) -> Array:
-    """The X of each triangular system A X = B; the other triangle of A is not read."""
+def triangular_system(
+    xp: Any, A: Array, B: Array, upper: bool, unitriangular: bool, rows: bool = False
+) -> Array:
+    """The X of each triangular system A X = B; the other triangle of A is not read.
+
+    rows: X is row-major, as it will be seen transposed.
+    """
     batch = broadcast_shapes("linalg.solve_triangular", A.shape[:-2], B.shape[:-2])
     a = xp.broadcast_to(A, (*batch, *A.shape[-2:]))
     b = xp.broadcast_to(B, (*batch, *B.shape[-2:]))
@@ -87,7 +106,7 @@ def solve_triangular(
     """The X of each system A X = B (or X A = B) with a triangular A."""
     if left:
         return triangular_system(A, B, upper, unitriangular)
-    return mT(triangular_system(mT(A), mT(B), not upper, unitriangular))
+    return mT(triangular_system(mT(A), mT(B), not upper, unitriangular, True))
 
 
 class Solved(NamedTuple):
@@ -122,6 +141,7 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
     fallible=True,
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,
+    lies=_by_rows_or_columns,
 )
 def lower_factor(xp: Any, A: Array, upper: bool) -> Array:
     """The lower triangular L of each A = L Lᴴ; reads only one triangle of A."""
@@ -178,6 +198,7 @@ def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     outputs=("L", "info"),
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,
+    lies=_by_rows_or_columns,
 )
 def factor_or_not(xp: Any, A: Array, upper: bool) -> tuple[Array, Array]:
     """The lower triangular factor of each matrix, and the first minor that is not positive."""
