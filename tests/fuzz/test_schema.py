@@ -19,4 +19,5 @@ def test_no_check_is_off() -> None:
     """What has exceptions says statuses; nothing is disabled."""
     text = CONFIG.read_text()
     assert "enabled" not in text
-    assert tomllib.loads(text)["checks"].keys() == {"positive_data_acceptance"}
+    checks = tomllib.loads(text)["checks"]
+    assert checks.keys() == {"positive_data_acceptance", "negative_data_rejection"}

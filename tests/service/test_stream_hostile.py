@@ -17,6 +17,8 @@ from tests.service.conftest import Running, running
 from tests.service.streams import Stream, address, packed, streaming
 from tests.service.test_http_lanes import SLOW
 from tests.service.test_stream import until
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from gradwire_service.host.limits import Limits
 
@@ -343,3 +345,34 @@ def test_a_flood_does_not_keep_health_waiting(strict: Running) -> None:
         assert strict.client.get("/health/ready").status_code == 200
         assert time.monotonic() - began < 1.0
         assert [stream.take()["id"] for _ in range(2000)] == list(range(1, 2001))
+
+
+def test_streams_of_a_tenant_are_bounded(serve: Callable[..., Running]) -> None:
+    """One more is refused at its handshake, also with a key for retries; others have their own."""
+    keys = ["one:a-key-of-the-first-one", "two:a-key-of-the-second"]
+    server = serve(Limits(tenant_streams=2), keys=keys)
+    one, two = ({"Authorization": f"Bearer {key.partition(':')[2]}"} for key in keys)
+
+    @contextmanager
+    def opened(headers: dict[str, str]) -> Iterator[None]:
+        made = server.other(**headers).post("/v1/sessions", json={}).json()["id"]
+        with connect(address(server, made), additional_headers=headers):
+            yield
+
+    def left(number: int) -> None:
+        until(lambda: server.service.tenants["one"].streams == number)
+
+    with opened(one):
+        with opened(one):
+            for more in ({}, {"Idempotency-Key": "again"}, {"Idempotency-Key": "again"}):
+                with pytest.raises(InvalidStatus) as raised, opened(one | more):
+                    pass
+                reply = raised.value.response
+                assert (reply.status_code, json.loads(reply.body)["code"]) == (429, "rate_limited")
+                assert int(reply.headers["retry-after"]) >= 1
+            with opened(two):
+                left(2)
+        left(1)
+        with opened(one):
+            left(2)
+    left(0)

@@ -97,6 +97,21 @@ def test_nor_when_it_is_closed(shared: Running) -> None:
     assert bob.http.get(f"/v1/sessions/{theirs}").status_code == 404
 
 
+def test_ids_that_are_guessed_from_anothers_are_none(shared: Running) -> None:
+    """One digit off, with others' endings, in capitals: whatever is asked there, it isn't there."""
+    alice, bob = two(shared)
+    theirs = alice.session()
+    alice.steps(theirs, {"tensor": "x", "value": 1})
+    near = {theirs[:i] + digit + theirs[i + 1 :] for i in range(2, len(theirs)) for digit in "0f"}
+    near |= {theirs.upper(), theirs + "0", theirs[:-1], f"{theirs}%00", f"{theirs}%2e", theirs[2:]}
+    for i, guess in enumerate(sorted(near - {theirs})):
+        method, path, body = list(CALLS.values())[i % len(CALLS)]
+        reply = bob.http.request(method, f"/v1/sessions/{guess}{path}", json=body)
+        assert reply.status_code == 404, guess
+    assert alice.http.get(f"/v1/sessions/{theirs}/tensors/x").json()["data"] == 1
+    assert bob.http.get("/v1/sessions").json()["items"] == []
+
+
 def test_it_takes_as_long(shared: Running) -> None:
     """In turn, so that what disturbs one disturbs both; the medians of many differ by little."""
     alice, bob = two(shared)

@@ -65,3 +65,52 @@ class Ledger:
             yield
         finally:
             self.add(-nbytes)
+
+
+class Loan:
+    """Bytes of a ledger that go back together, at an end after which none can be taken any more.
+
+    Threads may still work for a request whose client has gone: what they ask for then is refused,
+    since nobody would give it back.
+    """
+
+    __slots__ = ("_ledger", "_over", "held")
+
+    def __init__(self, ledger: Ledger, held: int = 0) -> None:
+        self._ledger, self.held = ledger, held
+        self._over = False
+
+    def move(self, ledger: Ledger) -> None:
+        """Take from another ledger from here on; one that has lent already stays."""
+        if not self.held:
+            self._ledger = ledger
+
+    def take(self, nbytes: int) -> None:
+        """Take more, or give some back where negative; memory_limit if they don't fit."""
+        ledger = self._ledger
+        with ledger._lock:
+            if self._over:
+                if nbytes > 0:
+                    raise _nobody_waits()
+                return
+            if nbytes > 0 and ledger.over(nbytes) is not None:
+                raise ledger.refusal(nbytes)
+            ledger._add(nbytes)
+            self.held += nbytes
+
+    def end(self) -> None:
+        """Give all of it back."""
+        ledger = self._ledger
+        with ledger._lock:
+            self._over = True
+            if self.held:
+                ledger._add(-self.held)
+                self.held = 0
+
+
+def _nobody_waits() -> GradwireError:
+    return error(
+        "deadline_exceeded",
+        "whoever asked went away while the request was read",
+        "stay connected until the reply comes",
+    )

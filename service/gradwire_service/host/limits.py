@@ -68,6 +68,9 @@ class Limits(BaseModel):
     body_rate: int = Field(
         16 * KIB, gt=0, description="Bytes a second that a body has to come at, on average."
     )
+    tenant_streams: int = Field(
+        256, gt=0, description="Streams of one tenant that are open at one time."
+    )
     connections: int = Field(4096, gt=0, description="Connections that are open at one time.")
     header_bytes: int = Field(64 * KIB, gt=0, description="Bytes of a request's head.")
     header_seconds: float = Field(

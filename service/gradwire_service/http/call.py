@@ -1,27 +1,28 @@
-"""One request as a route sees it, and the answer it gives."""
+"""One request as a route sees it."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-import time
-from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import error
 from gradwire_service.host.deadline import SHORTEST, Deadline
 from gradwire_service.host.elements import Array
+from gradwire_service.host.ledger import Loan
 from gradwire_service.host.protocol import Model, read
-from gradwire_service.host.reply import Filled, Reply, TensorReply
+from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session
+from gradwire_service.http.answer import Answer, weight
+from gradwire_service.http.body import SMALL, Body
 from gradwire_service.http.codec import (
     NPY,
     SAFETENSORS,
     Buffer,
     Data,
     compress,
-    decompress,
     encoding,
     opened,
     parsed,
@@ -39,55 +40,23 @@ if TYPE_CHECKING:
     from gradwire_service.http.service import Service
     from gradwire_service.http.tenant import Tenant
 
-SMALL = 2**15
-"""Bytes that are read from a body, or written to a reply, on the event loop."""
-_SMALL_PACKED = 2**10
-"""Bytes of a compressed body that is opened on the event loop: they may be 30,000 times as many."""
-WHOLE = "gradwire.whole"
-"""In the scope of a request whose body has come to its end."""
 _FIELDS = 64
 """More fields than any request has."""
 DATA = ("nested", "none", "base64")
 _TOKEN = 200
 _SECONDS = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WORTH_COMPRESSING = 2**14
-
-
-class Answer(NamedTuple):
-    """What is sent back: a status, the media type, buffers to be sent in turn, more headers."""
-
-    status: int = 200
-    media_type: str | None = None
-    buffers: Sequence[Buffer] = ()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-
-
-def weight(reply: Reply) -> int:
-    """The bytes of the arrays in a reply, roughly the work of writing it."""
-    if type(reply) is Filled:
-        return sum([array.nbytes for array in reply.arrays])
-    if type(reply) is TensorReply:
-        return 0 if reply.array is None else int(reply.array.nbytes)
-    if type(reply) is dict:
-        return sum(map(weight, reply.values()))
-    return sum(map(weight, reply)) if type(reply) is list else 0
-
-
 _NEVER = float("inf")
 _GRACE = 10.0
 """Seconds in which a client that lost its connection may ask again with its Idempotency-Key."""
-
-
-class Hangup(Exception):
-    """The client went away while its request was read."""
 
 
 class Call:
     """A request: path parameters, query, headers, body."""
 
     __slots__ = (
-        "_body", "_due", "_form", "_grace", "_headers", "_late", "_query", "_until", "closing",
-        "executor", "fingerprint", "found", "gone", "host", "kept", "lent", "path", "place",
+        "_body", "_form", "_grace", "_headers", "_query", "_until", "closing",
+        "executor", "fingerprint", "found", "gone", "host", "kept", "loan", "path", "place",
         "receive", "request_id", "route", "scope", "service", "session_id", "task", "tenant",
     )  # fmt: skip
 
@@ -106,25 +75,23 @@ class Call:
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         self._body: Buffer | None = None
         self._until: Deadline | None = None
-        self._late = self.gone = False
+        self.gone = False
         self._grace: asyncio.TimerHandle | None = None
-        self._due = _NEVER
         self.place: Place | None = None
         self.fingerprint = b""  # of the request, where it has a key
         self.kept = False  # its reply is in the store already
+        self.loan = Loan(service.everybody.host.ledger)  # until the request is answered
         self.belongs(service.everybody)
         self.task = cast("asyncio.Task[None]", asyncio.current_task())
-        self.lent = 0  # bytes of the ledger's, until the request is answered
 
     def belongs(self, tenant: Tenant) -> None:
         """From here on it is known whose it is."""
         self.tenant, self.host, self.executor = tenant, tenant.host, tenant.executor
+        self.loan.move(tenant.host.ledger)
 
     def lend(self, nbytes: int) -> None:
         """Bytes that are this request's until its answer; memory_limit if they don't fit."""
-        if not self.host.ledger.take(nbytes):
-            raise self.host.ledger.refusal(nbytes)
-        self.lent += nbytes
+        self.loan.take(nbytes)
 
     def begin(self, body: Buffer, headers: Mapping[bytes, bytes], query: bytes) -> None:
         """A message of a stream was read: its body, and what it says in the place of a head."""
@@ -276,98 +243,8 @@ class Call:
     async def body(self) -> Buffer:
         """The whole body, without its Content-Encoding; refused as soon as it passes the limit."""
         if self._body is None:
-            self._body = await self._whole()
+            self._body = await Body(self).whole()
         return self._body
-
-    async def leave_body(self) -> None:
-        """Read what little is left of a body that wasn't wanted; the connection ends at more.
-
-        A client that is still sending may lose the answer with the connection, so it is worth that.
-        """
-        little = (self._length() or SMALL + 1) <= SMALL and b"expect" not in self._headers
-        self.closing = self.closing or not little
-        began, more, position = time.monotonic(), True, 0
-        try:
-            while more and not self.closing:
-                piece, more = await self._piece(position, began)
-                position += len(piece)
-        except GradwireError:
-            self.closing = True
-
-    async def _whole(self) -> Buffer:
-        limit = self.host.limits.body_bytes
-        if (self._length() or 0) > limit:
-            raise self._too_large(limit)
-        data, more = await self._piece(0)
-        if len(data) > limit:
-            raise self._too_large(limit)
-        if more:
-            data = await self._rest(data, limit)
-        encoding = self._headers.get(b"content-encoding")
-        if encoding is None:
-            return data
-        name = encoding.decode("latin-1")
-        if len(data) <= _SMALL_PACKED:
-            return decompress(data, name, limit)
-        return await self.executor.apart(lambda: decompress(data, name, limit, self.lend))
-
-    async def _rest(self, first: Buffer, limit: int) -> Buffer:
-        """All pieces in one buffer, allocated once where the length is known."""
-        buffer = bytearray(self._length() or 0)
-        position = len(first)
-        buffer[:position] = first
-        more, began = True, time.monotonic()
-        self.lend(position)
-        while more:
-            piece, more = await self._piece(position, began)
-            end = position + len(piece)
-            if end > limit:
-                raise self._too_large(limit)
-            self.lend(len(piece))
-            buffer[position:end] = piece
-            position = end
-        return buffer
-
-    async def _piece(self, position: int, began: float | None = None) -> tuple[Buffer, bool]:
-        """The next piece of the body, and whether more will come.
-
-        Who sends nothing for long is cut off, and who sends too little: the average counts from
-        the first piece on.
-        """
-        limits, now = self.host.limits, time.monotonic()
-        self._due = now + limits.body_seconds
-        if began is not None:
-            slowest = began + limits.body_seconds + position / limits.body_rate
-            self._due = min(self._due, slowest)
-        self.service.patience.watch(self)
-        try:
-            message = await self.receive()
-        except asyncio.CancelledError:
-            raise self._cut_off() from None
-        finally:
-            self.service.patience.leave(self)
-        if message["type"] == "http.disconnect":
-            raise Hangup
-        return message.get("body", b""), message.get("more_body", False)
-
-    def _cut_off(self) -> BaseException:
-        if not self._late:
-            return asyncio.CancelledError()
-        self.task.uncancel()
-        self.closing = True
-        limits = self.host.limits
-        return error(
-            "request_timeout",
-            f"the body came too slowly: nothing for {limits.body_seconds:g} seconds, or less than "
-            f"{limits.body_rate} bytes a second",
-            "send the whole body at once",
-        )
-
-    def look(self, now: float) -> None:
-        """End the wait for the client if it has taken too long."""
-        if now > self._due:
-            self._late, self._due = True, _NEVER
-            self.task.cancel()
 
     def hang_up(self) -> None:
         """The client went away: end the work, unless it may come back for the reply."""
@@ -381,8 +258,7 @@ class Call:
         self._body = None
         if self._grace is not None:
             self._grace.cancel()
-        if self.lent:
-            self.host.ledger.add(-self.lent)
+        self.loan.end()
 
     def _give_up(self) -> None:
         if self.place is not None and self.tenant.replies.waiting.get(self.place):
@@ -391,17 +267,3 @@ class Call:
         if self._until is not None:
             self._until.give_up()
         self.task.cancel()
-
-    def _length(self) -> int | None:
-        text = self._headers.get(b"content-length", b"")
-        return int(text) if text.isdigit() else None
-
-    def _too_large(self, limit: int) -> GradwireError:
-        self.closing = True
-        length = self._length()
-        size = f"{length} bytes" if length else "more"
-        return error(
-            "payload_too_large",
-            f"the body has {size}, and the limit is {limit} bytes",
-            "send less in one request; GET /v1/info says the limits",
-        )

@@ -11,7 +11,9 @@ from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.protocol import SessionPatch
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.call import SMALL, Answer, Call, weight
+from gradwire_service.http.answer import Answer, weight
+from gradwire_service.http.body import SMALL
+from gradwire_service.http.call import Call
 from gradwire_service.http.codec import Buffer
 from gradwire_service.http.idempotency.once import told
 

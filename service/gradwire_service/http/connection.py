@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
-from gradwire_service.http.call import WHOLE
+from gradwire_service.http.body import WHOLE
 from gradwire_service.http.request_id import request_id
 from gradwire_service.http.service import Service
 

@@ -9,7 +9,8 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.call import Call
 from gradwire_service.http.openapi import Doc
 
 if TYPE_CHECKING:

@@ -22,7 +22,9 @@ from gradwire_service.host.executor import Executor
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
-from gradwire_service.http.call import WHOLE, Answer, Call, Hangup
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.body import WHOLE, Body, Hangup
+from gradwire_service.http.call import Call
 from gradwire_service.http.idempotency.once import HEADER, answered_once
 from gradwire_service.http.log import Log
 from gradwire_service.http.patience import Patience
@@ -100,7 +102,7 @@ class Service:
         try:
             found = await self.answer(call, began, lambda: self._found(call, send))
             if WHOLE not in scope:
-                await call.leave_body()
+                await Body(call).leave()
         except Hangup:
             return
         except asyncio.CancelledError:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.http import problem
-from gradwire_service.http.call import SMALL, Answer
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.body import SMALL
 from gradwire_service.http.idempotency.replies import (
     LONGEST_KEY,
     UNTOUCHED,

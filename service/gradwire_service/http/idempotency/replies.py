@@ -16,7 +16,7 @@ from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 
 if TYPE_CHECKING:
-    from gradwire_service.http.call import Answer
+    from gradwire_service.http.answer import Answer
 
 _ENTRY = 1024
 """Bytes that a kept reply takes beside its own."""

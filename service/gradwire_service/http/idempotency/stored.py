@@ -14,7 +14,8 @@ from gradwire_service.store import Damaged, Entry, Reply, Unavailable
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.replies import StoredReplies
-    from gradwire_service.http.call import Answer, Call
+    from gradwire_service.http.answer import Answer
+    from gradwire_service.http.call import Call
 
 
 def entry_of(call: Call, answer: Answer) -> Entry:

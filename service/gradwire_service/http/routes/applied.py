@@ -10,7 +10,9 @@ from gradwire_service.host.once import references
 from gradwire_service.host.programs import Program
 from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol.transforms import TRANSFORMS
-from gradwire_service.http.call import SMALL, Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.body import SMALL
+from gradwire_service.http.call import Call
 from gradwire_service.http.route import Handler
 from gradwire_service.http.routes.transforms import fetched
 

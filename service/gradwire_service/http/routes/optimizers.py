@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gradwire_service.host import optimizers
-from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.call import Call
 
 
 async def list_optimizers(call: Call) -> Answer:

@@ -8,7 +8,8 @@ from json import dumps  # orjson knows no 2**64, which is a seed's bound
 from fastapi import FastAPI
 
 from gradwire_engine.errors import CODES, error
-from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.call import Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.explanations import index, page
 from gradwire_service.http.openapi import document

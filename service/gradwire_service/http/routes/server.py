@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gradwire_engine.errors import error
 from gradwire_service.host import catalogue
-from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.call import Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.metrics import exposition
 from gradwire_service.version import VERSION

@@ -12,7 +12,8 @@ from gradwire_service.host.durable.refusals import not_kept
 from gradwire_service.host.protocol import SessionCreate, SessionPatch
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
-from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.call import Call
 from gradwire_service.http.changes import durable, keeper_of, patched, reply_entry
 from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
 from gradwire_service.http.paging import page

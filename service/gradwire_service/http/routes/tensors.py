@@ -9,7 +9,9 @@ from gradwire_service.host import tensors
 from gradwire_service.host.protocol import TensorBody, read
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.call import SMALL, Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.body import SMALL
+from gradwire_service.http.call import Call
 from gradwire_service.http.changes import changed, durable
 from gradwire_service.http.codec import JSON, Buffer, read_request, sent, weight_of
 

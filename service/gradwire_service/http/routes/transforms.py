@@ -10,7 +10,9 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.once import Reference, references
 from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Reply
-from gradwire_service.http.call import SMALL, Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.body import SMALL
+from gradwire_service.http.call import Call
 
 
 async def evaluate(call: Call) -> Answer:

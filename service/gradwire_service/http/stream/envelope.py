@@ -15,7 +15,8 @@ import orjson
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host import safetensors
 from gradwire_service.host.elements import shown
-from gradwire_service.http.call import DATA, SMALL
+from gradwire_service.http.body import SMALL
+from gradwire_service.http.call import DATA
 from gradwire_service.http.codec import SAFETENSORS, Buffer, opened, parsed, weight_of
 
 Id = int | str

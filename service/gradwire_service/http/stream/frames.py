@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from gradwire_service.host.safetensors import METADATA
-from gradwire_service.http.call import Answer
+from gradwire_service.http.answer import Answer
 from gradwire_service.http.codec import SAFETENSORS, Buffer
 from gradwire_service.http.stream.envelope import Id
 

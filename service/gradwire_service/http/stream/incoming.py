@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.http.call import SMALL
+from gradwire_service.http.body import SMALL
 from gradwire_service.http.codec import Buffer
 
 if TYPE_CHECKING:

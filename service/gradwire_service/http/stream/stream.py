@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.ledger import Loan
 from gradwire_service.http import problem
-from gradwire_service.http.call import Answer, Call
+from gradwire_service.http.answer import Answer
+from gradwire_service.http.call import Call
 from gradwire_service.http.codec import JSON, SAFETENSORS
+from gradwire_service.http.idempotency.once import HEADER
 from gradwire_service.http.request_id import request_id
 from gradwire_service.http.routes import steps
 from gradwire_service.http.stream.envelope import Id, Unfit, read
@@ -41,6 +44,7 @@ OF_ALL = (b"accept", b"authorization", b"gradwire-timeout")
 async def stream(service: Service, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer the handshake, and messages until either side closes."""
     began = time.monotonic()
+    scope["headers"] = [pair for pair in scope["headers"] if pair[0] != HEADER]  # it runs nothing
     call = Call(scope, receive, service, request_id(scope["headers"]))
     scope["method"], scope["gradwire.call"] = METHOD, call
     await receive()  # websocket.connect
@@ -56,9 +60,8 @@ async def stream(service: Service, scope: Scope, receive: Receive, send: Send) -
         await _refuse(found, named, send)
         return
     scope["gradwire.ledger"] = call.host.ledger
-    await send({"type": "websocket.accept", "headers": [named]})
-    call.tenant.streams += 1
     try:
+        await send({"type": "websocket.accept", "headers": [named]})
         await Stream(service, call, receive, send).serve()
     finally:
         call.tenant.streams -= 1
@@ -74,7 +77,20 @@ async def _opened(call: Call) -> Answer:
     call.session()
     call.form()
     call.until()
+    _count(call)
     return Answer(101)
+
+
+def _count(call: Call) -> None:
+    """One stream more of its tenant's; rate_limited where it has as many as it may."""
+    limit = call.host.limits.tenant_streams
+    if call.tenant.streams >= limit:
+        raise error(
+            "rate_limited",
+            f"{limit} streams opened with your keys are open, and that is the limit",
+            "close one of them first, or send more over each",
+        )
+    call.tenant.streams += 1
 
 
 def _check_origin(call: Call) -> None:
@@ -169,7 +185,7 @@ class Stream:
         }
         call = Call(cast(Any, scope), self._receive, self._service, request_id(()))
         call.path, call.session_id = {"id": self._session}, self._session
-        call.lent = event.get("gradwire.lent", 0)
+        call.loan = Loan(self._scope["gradwire.ledger"], event.get("gradwire.lent", 0))
         return call
 
     async def _begin(self, call: Call, event: Any) -> None:
