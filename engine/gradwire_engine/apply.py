@@ -215,7 +215,7 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         return None, ()
     if True not in needs and not any(map(_leads_nowhere, flat, ruled)):
         return None, ()
-    if all(map(_unknown_to_autograd, flat)):
+    if all(map(_unknown_to_autograd, flat)) and not _with_number(call, flat):
         return None, ()
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
@@ -235,6 +235,11 @@ def _leads_nowhere(operand: Any, wanted: bool) -> bool:
 def _unknown_to_autograd(operand: Any) -> bool:
     """Whether nothing is recorded for its sake, whatever it says to require."""
     return type(operand) is not Tensor or bool(operand.flags & INFERENCE)
+
+
+def _with_number(call: Call, flat: list[Any]) -> bool:
+    """Whether a number stands for a tensor, which autograd then knows."""
+    return any(type(flat[place]) in local.state.weak for place in call.counted)
 
 
 def _wrap(call: Call, flat: list[Any], result: Any, state: State) -> Any:

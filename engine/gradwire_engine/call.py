@@ -20,7 +20,7 @@ from gradwire_engine.promote import Weak
 from gradwire_engine.recipe import Recipe as Recipe
 from gradwire_engine.recipe import Span as Span
 from gradwire_engine.recipe import Step as Step
-from gradwire_engine.signature import axes, axis
+from gradwire_engine.signature import Unnamed, axes, axis
 from gradwire_engine.spec import Spec
 
 CACHE_SIZE = 4096
@@ -44,8 +44,10 @@ class Call:
 
     def __init__(self, op: Primitive, arguments: tuple[Any, ...], device: str) -> None:
         self.op, self.device = op, device
-        self.arguments = arguments = _normal_dims(op, arguments)
+        arguments = _normal_dims(op, arguments)
         named = dict(zip(op.signature.by_name, arguments, strict=True))
+        arguments = tuple([tuple(a) if type(a) is Unnamed else a for a in arguments])
+        self.arguments = arguments
         places = set(op.places)
         self.attributes = {
             p.name: arguments[i] for i, p in enumerate(op.signature.parameters) if i not in places

@@ -17,7 +17,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.mode import local
 from gradwire_engine.op import Composite, Inferred, Primitive
 from gradwire_engine.promote import Weak, broadcast_shapes, result_type
-from gradwire_engine.signature import axes, parameter_names
+from gradwire_engine.signature import Unnamed, axes, parameter_names
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, DType, Spec, bool_, dtype_of
 
 Rules = dict[str, Callable[..., Any]] | None
@@ -163,6 +163,7 @@ def reduction(
     results: tuple[Callable[[DType], DType], ...] | None = None,
     takes: tuple[int, ...] = ANY,
     nonempty: bool | Callable[[dict[str, Any]], bool] = False,
+    whole: type[Exception] = RuntimeError,
     of_nothing: bool = False,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
@@ -171,7 +172,8 @@ def reduction(
     A `dtype` attribute, where there is one, is the dtype it computes in and gives.
     results: where there are several outputs, for each what `result` is for one.
     takes: categories of dtypes it is defined for. nonempty: nothing can be said of no elements,
-    or whether of these attributes.
+    or whether of these attributes; whole: what is raised then where no axis was named, else it is
+    an IndexError.
     of_nothing: where there are no elements any dtype will do, as torch's kernels don't get to run.
     """
 
@@ -186,8 +188,8 @@ def reduction(
             if dims != ():  # of Ints nothing: of Dims this stands for all, and came as all
                 shape = reduced_shape(public, shape, dims, named.get("keepdim", False))
             if nonempty is True or (nonempty and nonempty(named)):
-                at_once = callable(nonempty) or dims is None or len(dims) == len(spec.shape) > 1
-                _check_nonempty(public, spec.shape, dims, RuntimeError if at_once else IndexError)
+                at_once = callable(nonempty) or dims is None or isinstance(dims, Unnamed)
+                _check_nonempty(public, spec.shape, dims, whole if at_once else IndexError)
             dtype = named.get("dtype") or compute(spec.dtype)
             if not (of_nothing and 0 in spec.shape):
                 _check_category(public, dtype, takes)

@@ -142,6 +142,7 @@ class Primitive(Overload):
         self.outputs = outputs
         self.rules = Rules(name, rules or {}, self.signature, outputs)
         self.formula = formula or getattr(rules, "formula", None)
+        self.refused: bool = getattr(rules, "refused", False)  # a walk that comes to it ends
         self.exact, self.view, self.fuses = exact, view, fuses
         self.random, self.data_dependent = random, data_dependent
         self.fallible = fallible

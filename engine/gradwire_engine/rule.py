@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gradwire_engine.errors import error
 from gradwire_engine.signature import Signature, parameter_names
 
 
@@ -103,6 +104,7 @@ class Derivative(dict[str, Callable[..., Any]]):
     """Rules by operand, and the formula that says them to people."""
 
     formula: str | None = None
+    refused = False
 
 
 def vjp(formula: str | None = None, /, **rules: Callable[..., Any]) -> Derivative:
@@ -112,3 +114,25 @@ def vjp(formula: str | None = None, /, **rules: Callable[..., Any]) -> Derivativ
     made = Derivative(rules)
     made.formula = formula
     return made
+
+
+def unknown(op: str, *operands: str) -> Derivative:
+    """Of an op that torch records, though it has no derivative of it: a walk that comes there ends.
+
+    NOT_IMPLEMENTED is what its node is called.
+    """
+
+    def refuse(g: Any) -> Any:
+        raise error(
+            "invalid_argument",
+            f"backward: the derivative of {op} is not implemented",
+            "detach() what it is taken of",
+        )
+
+    found = Derivative(dict.fromkeys(operands, refuse))
+    found.formula = "refused"
+    found.refused = True
+    return found
+
+
+NOT_IMPLEMENTED = "NotImplemented"

@@ -353,10 +353,16 @@ def axis(asked: str, dim: int, ndim: int) -> int:
     return dim % ndim if ndim else 0
 
 
+class Unnamed(tuple[int, ...]):
+    """All axes, because none was named: some ops say of no elements something else then."""
+
+    __slots__ = ()
+
+
 def axes(asked: str, dims: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     """Several dims as distinct non-negative ones, in the order given; None and () mean all."""
     if not dims:
-        return tuple(range(ndim))
+        return Unnamed(range(ndim))
     found = tuple(axis(asked, dim, ndim) for dim in dims)
     if len(set(found)) != len(found):
         raise error(

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.batches import SIZE, Batch, values_in
 from tests.engine.samples import samples_of
 from tests.engine.test_vmap_registry import BY_ELEMENTS, IN_FORM, IN_ROWS, plain
-from tests.engine.trial import Host, host, on
+from tests.engine.trial import REFUSED, Host, host, on
 
 from gradwire_engine.forward import push
 from gradwire_engine.mode import no_grad
@@ -17,7 +17,7 @@ from gradwire_engine.spec import DType, float32, float64
 from gradwire_engine.tensor import Tensor
 from gradwire_engine.vmap import vmap
 
-LEFT_OUT = BY_ELEMENTS | IN_FORM | IN_ROWS
+LEFT_OUT = BY_ELEMENTS | IN_FORM | IN_ROWS | REFUSED
 """Ops that look at elements or write to a leaf: what vmap says of them is tested there."""
 
 NARROW = {"float", "cfloat", "half", "bfloat16", "to"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.engine.batches import SIZE, Batch
 from tests.engine.samples import samples_of
-from tests.engine.trial import Host, Trial, cast, host, like, on
+from tests.engine.trial import REFUSED, Host, Trial, cast, host, like, on
 
 from gradwire_engine.backward import grad
 from gradwire_engine.batch.apply import rule_of
@@ -110,7 +110,7 @@ def floats(values: list[Tensor]) -> list[Tensor]:
     return found
 
 
-@every_op
+@pytest.mark.parametrize("name", [n for n in plain if samples_of(n) and n not in REFUSED])
 def test_gradients_go_through_vmap(name: str) -> None:
     rng = np.random.default_rng(11)
     for batch in batches(name):

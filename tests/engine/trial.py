@@ -19,6 +19,9 @@ from gradwire_engine.tensor import Tensor
 
 Host = np.ndarray
 
+REFUSED = {n for n, op in CATALOGUE.items() if any(getattr(o, "refused", 0) for o in op.overloads)}
+"""Ops that are recorded without a derivative: a walk that comes to them ends with an error."""
+
 
 class Trial:
     """One sample of one op. `points`: the arrays it is differentiated by, float or complex."""
@@ -49,8 +52,8 @@ class Trial:
     def tensors(
         self, points: Sequence[Host], device: str = "cpu", requires_grad: bool = True
     ) -> list[Tensor]:
-        """Points as leaves."""
-        return [on(device, p, requires_grad) for p in points]
+        """Points as leaves; none of them requires grad where every walk would be refused."""
+        return [on(device, p, requires_grad and self.name not in REFUSED) for p in points]
 
     def value_and_grads(
         self, points: Sequence[Host], device: str = "cpu", create_graph: bool = False

@@ -19,7 +19,7 @@ from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.exponential import exp2
 from gradwire_engine.promote import Weak
-from gradwire_engine.rule import vjp
+from gradwire_engine.rule import NOT_IMPLEMENTED, unknown, vjp
 from gradwire_engine.spec import FLOAT, Spec, int32
 
 
@@ -84,7 +84,9 @@ def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     return xp.frexp(input)
 
 
-@elementwise(takes=REAL, numbers=())
+@elementwise(
+    unknown("heaviside", "input", "values"), takes=REAL, numbers=(), grad_name=NOT_IMPLEMENTED
+)
 def heaviside(xp: Any, input: Array, values: Array) -> Array:
     """0 below zero, 1 above, and at zero the element of values."""
     step = xp.where(xp.equal(input, 0), values, xp.greater(input, 0))

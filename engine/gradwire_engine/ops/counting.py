@@ -12,7 +12,7 @@ from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import Weak
 from gradwire_engine.signature import Dim, axis
-from gradwire_engine.spec import COMPLEX, INTEGER, DType, Spec, float32, float64, int32, int64
+from gradwire_engine.spec import FLOAT, INTEGER, DType, Spec, float32, float64, int32, int64
 
 
 def _side(asked: str, right: bool, side: str | None) -> str:
@@ -199,7 +199,14 @@ def unique_consecutive(
 
 
 def _bincount_spec(input: Spec, weights: Spec | None, minlength: int) -> Spec:
-    if len(input.shape) != 1 or input.dtype.category > INTEGER or minlength < 0:
+    if input.dtype.category != INTEGER:
+        raise error(
+            "dtype_mismatch",
+            f"bincount: not defined for {input.dtype.name}",
+            "convert it to integers",
+            raised=NotImplementedError,
+        )
+    if len(input.shape) != 1 or minlength < 0:
         raise error(
             "invalid_argument",
             f"bincount: input is {input}, minlength is {minlength}",
@@ -233,8 +240,13 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
 
 
 def _histc_spec(input: Spec, bins: int, min: float, max: float) -> Spec:
-    if input.dtype.category == COMPLEX:
-        raise error("dtype_mismatch", f"histc: not defined for {input.dtype.name}", "histc of abs?")
+    if input.dtype.category != FLOAT:
+        raise error(
+            "dtype_mismatch",
+            f"histc: not defined for {input.dtype.name}",
+            "convert it to floats, or take histc of abs",
+            raised=NotImplementedError,
+        )
     if bins <= 0 or max < min:
         raise error(
             "invalid_argument",

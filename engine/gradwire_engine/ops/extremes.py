@@ -197,13 +197,13 @@ def aminmax(xp: Any, input: Array, *, dim: Dim | None = None, keepdim: bool = Fa
     )
 
 
-@reduction(takes=REAL, nonempty=True, result=to_index)
+@reduction(takes=REAL, nonempty=True, whole=IndexError, result=to_index)
 def argmax(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
     """The index of the largest element along an axis, or among all in row-major order."""
     return xp.argmax(input, axis=dim if input.ndim else None, keepdims=keepdim)
 
 
-@reduction(takes=REAL, nonempty=True, result=to_index)
+@reduction(takes=REAL, nonempty=True, whole=IndexError, result=to_index)
 def argmin(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
     """The index of the smallest element along an axis, or among all in row-major order."""
     return xp.argmin(input, axis=dim if input.ndim else None, keepdims=keepdim)

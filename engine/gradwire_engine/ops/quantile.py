@@ -86,15 +86,15 @@ def _quantile(
     asked: str, input: Any, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool
 ) -> Any:
     _checked(asked, input, q, how)
+    if 0 in input.shape:
+        raise error(
+            "invalid_argument",
+            f"{asked}: the input {list(input.shape)} is empty",
+            "take quantiles of elements that are there",
+        )
     several = not isinstance(q, (int, float)) and q.ndim == 1
     place = 0 if dim is None else axis(asked, dim, input.ndim)
     flat = reshape(input, (-1,)) if dim is None or not input.shape else input
-    if not flat.shape[place]:
-        raise error(
-            "invalid_argument",
-            f"{asked}: the input {list(input.shape)} is empty there",
-            "take quantiles along axes that have elements",
-        )
     ordered = sort(movedim(flat, (place,), (flat.ndim - 1,)))[0]
     ranks = _ranks(ordered, q, skip_nan)
     count = q.shape[0] if several else 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import in_rows, leading
+from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, primitive, reduction
 from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.expand import with_kept_dims
@@ -27,6 +28,13 @@ from gradwire_engine.spec import Spec, int64
 
 
 def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    if input.shape and not input.shape[dim]:
+        raise error(
+            "invalid_argument",
+            f"kthvalue: axis {dim} of {list(input.shape)} has no elements",
+            "take it along an axis that has some",
+            raised=IndexError,
+        )
     check_k("kthvalue", input, dim, k, 1)
     tail = input.shape[dim + 1 :]
     shape = (*input.shape[:dim], *((1,) if keepdim else ()), *tail) if input.shape else ()

@@ -10,7 +10,7 @@ from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elemen
 from gradwire_engine.ops.arithmetic import div
 from gradwire_engine.ops.choose import zero_of
 from gradwire_engine.promote import Weak
-from gradwire_engine.rule import vjp
+from gradwire_engine.rule import NOT_IMPLEMENTED, unknown, vjp
 
 
 def _whole(value: Any) -> bool:
@@ -111,7 +111,13 @@ def div_with_rounding(input: Array, other: Array, *, rounding_mode: str | None) 
     return rounded_div(input, other, rounding_mode)
 
 
-@elementwise(aliases=("__floordiv__",), takes=REAL_NUMERIC, alone=True)
+@elementwise(
+    unknown("floor_divide", "input", "other"),
+    aliases=("__floordiv__",),
+    takes=REAL_NUMERIC,
+    alone=True,
+    grad_name=NOT_IMPLEMENTED,
+)
 def floor_divide(xp: Any, input: Array, other: Array) -> Array:
     """The quotient rounded down; it has no derivative."""
     _refuse_zero(xp, "floor_divide", input, other)

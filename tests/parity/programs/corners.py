@@ -259,3 +259,39 @@ def axes_of_none_and_several(torch, see):
     y = x.amax(None) + torch.amin(x, dim=None, keepdim=True)
     see(extremes=y, vectors=torch.nn.functional.normalize(x, dim=(0, 1)))
     see.error(far=lambda: torch.nn.functional.normalize(x, dim=(0, 5)))
+
+
+def reductions_of_nothing(torch, see):
+    empty, ints = torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64)
+    for name in ("amax", "amin", "argmax", "argmin", "max", "min", "median", "aminmax"):
+        whole, along = getattr(torch, name), {"dim": 0}
+        see.error(
+            **{
+                name: lambda whole=whole: whole(empty),
+                f"{name} of ints": lambda whole=whole: whole(ints),
+                f"{name} along": lambda whole=whole, along=along: whole(empty, **along),
+            }
+        )
+    see.error(
+        both=lambda: empty.amax((0, 1)),
+        kth=lambda: empty.kthvalue(1, 0),
+        quantile=lambda: empty.quantile(0.5, 1),
+        unique=lambda: torch.unique(empty, dim=1),
+        histc=lambda: torch.histc(ints),
+        bincount=lambda: torch.bincount(torch.ones(2)),
+    )
+    see(unique=torch.unique(empty, dim=0), kth=empty.kthvalue(1, 1).values)
+
+
+def walks_that_come_to_what_has_no_derivative(torch, see):
+    x, y = torch.tensor([5.0, 7.0], requires_grad=True), torch.ones(2, requires_grad=True)
+    for name, whole in {
+        "floor": x // 2,
+        "of_number": 9 // x,
+        "in_place": (x * 1).floor_divide_(2),
+        "step": torch.heaviside(x, torch.ones(2)),
+    }.items():
+        loss = (whole + y).sum()
+        see(**{name: whole, "node": whole.grad_fn.name().rpartition(":")[2]})
+        see.error(walk=lambda loss=loss: loss.backward(retain_graph=True))
+        see(around=torch.autograd.grad(loss, y))

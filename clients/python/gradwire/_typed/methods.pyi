@@ -3553,6 +3553,9 @@ class Methods:
     def trunc_(self) -> Self:
         """Each element without its fraction."""
 
+    def type(self, dtype: DType | None=None) -> Any:
+        """The tensor in a dtype; without one the name that torch has for a tensor of its dtype."""
+
     def type_as(self, other: Tensor) -> Tensor:
         """Convert to the dtype of another tensor."""
 
