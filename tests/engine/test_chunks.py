@@ -12,6 +12,7 @@ from tests.engine.calls import leaf, op
 from gradwire_engine.backward import grad
 from gradwire_engine.control import chunked, scan
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import using
 from gradwire_engine.plan import lowered, simplified, trace
 from gradwire_engine.plan.parted import parted
 from gradwire_engine.spec import Spec, float64
@@ -193,6 +194,38 @@ def test_a_step_that_fails_says_so_as_ever() -> None:
     rows[100] = 0
     with pytest.raises(GradwireError, match="Singular"):
         scan(Program(body), [leaf(np.ones(2), False)], [leaf(rows, False)])
+
+
+class Clocked:
+    """A meter by which time is up after so many looks; it writes down what it is asked for."""
+
+    def __init__(self, looks: int) -> None:
+        self.left, self.asked = looks, list[int]()
+
+    def tick(self) -> None:
+        """One look at the clock."""
+        self.left -= 1
+        if not self.left:
+            raise TimeoutError
+
+    def charge(self, nbytes: int) -> None:
+        """Bytes that are to be had."""
+        self.asked.append(nbytes)
+
+
+def test_time_ends_between_chunks_and_their_bytes_are_asked_for() -> None:
+    case = CASES["lstm"]
+    given = arguments(case, requires_grad=False)
+    wanted = scanned(case, given, False)
+    meter = Clocked(6)
+    with using(meter=meter), pytest.raises(TimeoutError):
+        scanned(case, given, False)
+    steps = Clocked(10**6)
+    with using(meter=steps):
+        close(scanned(case, given, False), wanted)
+    waiting = [c for (known, _, _), c in chunked._idle.items() if known.body == Program(case.body)]
+    assert 0 < 10**6 - steps.left < STEPS / 2
+    assert any(chunk.nbytes in steps.asked for chunk in waiting)
 
 
 def test_chunks_that_wait_are_few(monkeypatch: pytest.MonkeyPatch) -> None:

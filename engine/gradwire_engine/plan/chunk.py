@@ -22,6 +22,8 @@ LONGEST = 16
 """Steps in a chunk at most."""
 LARGEST = 4 << 20
 """Bytes from which on a step is better done in regions, of blocks that fit the cache."""
+COPIED = 1 << 25
+"""Bytes that a chunk may take for what is the same in every step: weights, and their sums."""
 
 
 def longest(code: Code, carries: int, slices: int, reverse: bool, keeps: bool) -> int:
@@ -35,10 +37,10 @@ def longest(code: Code, carries: int, slices: int, reverse: bool, keeps: bool) -
         few = [Making(code, parts, carries, slices, n, reverse).nbytes for n in (1, 2, 3)]
     except (ValueError, TypeError, ArithmeticError, LookupError):
         return 0
-    if few[0] > LARGEST:
+    each = max(1, few[2] - few[1])
+    if each > LARGEST or few[1] - 2 * each > COPIED:
         return 0
-    more = few[2] - few[1]
-    return max(1, min(LONGEST, (CACHED - few[1]) // max(1, more) + 2)) if few[1] <= CACHED else 1
+    return max(1, min(LONGEST, CACHED // each))
 
 
 def chunk_of(
