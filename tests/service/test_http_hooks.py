@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.service.conftest import Running
+from tests.service.snapshots import FILE
 
 
 def program(server: Running, text: str, inputs: str = "g", outputs: str = "out") -> str:
@@ -67,6 +68,20 @@ def test_a_name_for_what_arrives(server: Running) -> None:
         BACK,
     ]
     assert talk.values(*steps, returns="before after x.grad") == [[3, 3], [30, 30], [60, 60]]
+
+
+def test_a_hook_takes_what_another_one_saw(server: Running) -> None:
+    talk, both = Talk(server), program(server, "out = g + seen * 10", inputs="g seen")
+    steps = [LEAF, DOUBLE, TOTAL[0], {"hook": "y", "out": "seen"}, TOTAL[1]]
+    later = {"hook": "h", "program": both, "args": ["seen"], "id": "later"}
+    assert talk.values(*steps, later, BACK, returns="x.grad seen") == [[26, 26], [1, 1]]
+    saved = talk.client.get(f"/v1/sessions/{talk.id}/snapshot")
+    copy = talk.client.post("/v1/sessions", content=saved.content, headers=FILE)
+    assert copy.status_code == 201, copy.text
+    talk.id = copy.json()["id"]
+    free = {"free": ["seen"]}
+    assert talk.values({"zero_grad": "all"}, free, BACK, returns="x.grad") == [[26, 26]]
+    assert "'nobody'" in talk.refused("tensor_not_found", {**later, "args": ["nobody"], "id": "x"})
 
 
 def test_what_arrives_in_a_batched_walk_has_no_name(server: Running) -> None:

@@ -23,7 +23,8 @@ class Hook(NamedTuple):
     """What hangs in the graph. A fork has it too: the session that runs is asked for when it does.
 
     takes: which of the values that come the name `out` is for. keep: names of the program, and what
-    they are called in the session.
+    they are called in the session. late: places of the program's inputs, each with the name of what
+    a hook that runs before this one sees or keeps.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Hook(NamedTuple):
     out: str | None
     takes: int
     keep: tuple[tuple[str, str], ...] = ()
+    late: tuple[tuple[int, str], ...] = ()
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         if self.takes == LEAF:  # a leaf, which had to wait for its gradient
@@ -41,7 +43,10 @@ class Hook(NamedTuple):
         absent = values[0] is None if self.takes == 0 else self.takes == LEAF and values[1] is None
         if self.program is None or absent:
             return ()
-        found = Inside(self.program.also([name for name, _ in self.keep]))(*values)
+        given = list(values)
+        for place, name in self.late:
+            given.insert(place, session_of_this_thread().find(name))
+        found = Inside(self.program.also([name for name, _ in self.keep]))(*given)
         count = len(self.program.outputs)
         for (_, name), value in zip(self.keep, found[count:], strict=True):
             _bind(name, value)
@@ -94,7 +99,8 @@ def hook(steps: Steps, step: HookStep) -> None:
     takes = _takes(step, tensor)
     if program is not None:
         _check_inputs(step, program, tensor)
-    own = tuple([steps.reader.operand(value) for value in step.args])
+    late = _late(session, step, program)
+    own = tuple([steps.reader.operand(v) for i, v in enumerate(step.args) if i not in late])
     made: Program = Hook(
         step.id or step.program or step.out or "",
         program,
@@ -102,6 +108,7 @@ def hook(steps: Steps, step: HookStep) -> None:
         step.out,
         takes,
         tuple(step.keep.items()),
+        tuple(late.values()),
     )
     if own:
         made = Bound(made, own)
@@ -110,6 +117,29 @@ def hook(steps: Steps, step: HookStep) -> None:
     while key in session.hooks:
         key += "#"
     put(session.hooks, key, _REGISTER[step.kind](tensor, made))
+
+
+def _late(session: Any, step: HookStep, program: Callee | None) -> dict[int, tuple[int, str]]:
+    """Which arguments are what another hook will see: each with its place in the program."""
+    if program is None:
+        return {}
+    seen = {name for handle in session.hooks.values() for name in _names_of(handle)}
+    first = len(program.inputs) - len(step.args)
+    return {
+        place: (first + place, value)
+        for place, value in enumerate(step.args)
+        if type(value) is str and value in seen and value not in session.tensors
+    }
+
+
+def _names_of(handle: Handle) -> Iterator[str]:
+    """The names that a hook gives in a walk."""
+    what: Any = handle.attachment.what
+    found = what.program if type(what) is Bound else what
+    if type(found) is Hook:
+        yield from [name for _, name in found.keep]
+        if found.out is not None:
+            yield found.out
 
 
 def _takes(step: HookStep, tensor: Tensor) -> int:

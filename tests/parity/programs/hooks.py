@@ -600,3 +600,24 @@ def recorded_gradients_of_strided_views_are_freed(torch, see):
     s = g.sum()
     see(g=g, first=torch.autograd.grad(s, w))
     see.error(again=lambda: torch.autograd.grad(s, w))
+
+
+def what_another_hook_kept_in_the_same_walk(torch, see):
+    x, kept = draw(torch, 3, requires_grad=True), {}
+    h = x * 2
+    y = h**2
+    y.register_hook(lambda g: kept.__setitem__("y", g))
+    h.register_hook(lambda g: g + kept["y"] * 10)
+    for _ in range(2):
+        y.sum().backward(retain_graph=True)
+        see(x=x, kept=kept["y"])
+
+
+def what_another_nodes_hook_kept_recorded(torch, see):
+    x, kept = draw(torch, 3, requires_grad=True), []
+    h = x * 2
+    y = h * h
+    y.grad_fn.register_prehook(lambda gradients: kept.append(gradients[0]))
+    h.grad_fn.register_hook(lambda operands, _: (operands[0] * kept[0], *operands[1:]))
+    (g,) = torch.autograd.grad((y**2).sum(), x, create_graph=True)
+    see(g=g.detach(), second=torch.autograd.grad(g.sum(), x))

@@ -135,6 +135,7 @@ class Walk:
         """Values that a hook under way looks at: seen in a walk of a copy of the session."""
         if self._batched:
             raise _differs(run.trace.called)
+        self._adopt()
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
         *before, walk = [run.step(self._kept.get(run.id, {})) for run in self._runs] + [self.step]
         outputs, run.outputs, run.looked = run.outputs, None, True

@@ -1,10 +1,12 @@
-"""Hooks around a module's forward, and the handles that remove them."""
+"""Hooks around a module's forward and its way back, and the handles that remove them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradwire.nn.backward_hooks import Around
 
 if TYPE_CHECKING:
     from gradwire.nn.module import Module
@@ -68,6 +70,14 @@ class Hooks:
                 if found is not None:
                     args = found if isinstance(found, tuple) else (found,)
         return args, kwargs
+
+    def around(self, module: Module) -> Around | None:
+        """What takes the hooks on the way back along with a call; None if there are none."""
+        on_way_back = [h for h in self.found.values() if h.when.startswith("backward")]
+        if not on_way_back:
+            return None
+        before = [h.call for h in on_way_back if h.when == "backward_before"]
+        return Around(module, before, [h.call for h in on_way_back if h.when == "backward"])
 
     def after(self, module: Module, args: Args, kwargs: Kwargs, output: Any) -> Any:
         """The output as the hooks after forward leave it."""

@@ -45,7 +45,11 @@ class Module(Tree):
         if not hooks:
             return self.forward(*args, **kwargs)
         args, kwargs = hooks.before(self, args, kwargs)
-        return hooks.after(self, args, kwargs, self.forward(*args, **kwargs))
+        around = hooks.around(self)
+        if around is None:
+            return hooks.after(self, args, kwargs, self.forward(*args, **kwargs))
+        args = around.inputs(args)
+        return around.outputs(hooks.after(self, args, kwargs, self.forward(*args, **kwargs)))
 
     # attributes that are parts
 
@@ -283,6 +287,18 @@ class Module(Tree):
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
         return self._hooks.add("after", hook, prepend, with_kwargs)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the way back; what it returns replaces them."""
+        return self._hooks.add("backward_before", hook, prepend, False)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` after it; it may replace the former."""
+        return self._hooks.add("backward", hook, prepend, False)
 
     # looks
 

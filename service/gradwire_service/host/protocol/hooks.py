@@ -35,7 +35,8 @@ class HookStep(StepPart):
     args: list[LiteralOrName] = Field(
         default_factory=list,
         description="Further inputs of the program, after the gradients: names of tensors, or "
-        "literals. They are the tensors of now, held as long as the hook.",
+        "literals. They are the tensors of now, held as long as the hook; a name that is free but "
+        "for a hook's `out` or `keep` stands for what that hook saw in the same walk.",
         examples=[["w"]],
     )
     observes: bool = Field(

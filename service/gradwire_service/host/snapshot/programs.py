@@ -76,7 +76,8 @@ def program_row(program: Program) -> dict[str, Any]:
 
 def _hook(rows: Written, hook: Hook) -> dict[str, Any]:
     program = None if hook.program is None else rows.program(hook.program)
-    return {"hook": [hook.id, program, hook.observes, hook.out, hook.takes, dict(hook.keep)]}
+    row = [hook.id, program, hook.observes, hook.out, hook.takes, dict(hook.keep)]
+    return {"hook": [*row, [list(pair) for pair in hook.late]] if hook.late else row}
 
 
 def _backward(rows: Written, backward: Backward) -> dict[str, Any]:
@@ -131,7 +132,9 @@ class Restored:
 
 
 def _read_hook(programs: Restored, data: Any) -> Hook:
-    key, program, observes, out, takes, keep = listed(data, "a hook", 6)
+    fields = listed(data, "a hook")
+    need(len(fields) in (6, 7), "a hook has other fields")
+    key, program, observes, out, takes, keep = fields[:6]
     named_well = out is None or (type(out) is str and may_be_written(out))
     need(named_well, "a hook's out is no name")
     return Hook(
@@ -141,7 +144,13 @@ def _read_hook(programs: Restored, data: Any) -> Hook:
         out,
         whole(takes, "what a hook takes", BEFORE),
         _kept(keep),
+        tuple([_late(pair) for pair in listed((*fields, [])[6], "what a hook waits for")]),
     )
+
+
+def _late(data: Any) -> tuple[int, str]:
+    place, name = listed(data, "what a hook waits for", 2)
+    return whole(place, "a place of an input", 0), text(name, "what a hook waits for", 256)
 
 
 def _kept(data: Any) -> tuple[tuple[str, str], ...]:
