@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="make parity installs torch")
 
 import torch
-from tests.parity.opinfo.deviations import WRONG_IN_TORCH
+from tests.parity.opinfo.deviations import WRONG_AT_EDGES, WRONG_FAR_OUT, WRONG_IN_TORCH
 from tests.parity.opinfo.run import WAYS, entries, left_out, told
 
 import gradwire
@@ -47,6 +47,16 @@ def test_torch_is_still_wrong_where_it_is_excused(name: str) -> None:
     gradwire.connect()
     with patch.dict(WRONG_IN_TORCH, clear=True):
         assert told(name, "complex128")
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [(n, "edges") for n in sorted(WRONG_AT_EDGES)] + [(n, "extremes") for n in WRONG_FAR_OUT],
+)
+def test_torch_still_has_other_derivatives_where_they_are_not_held(name: str, way: str) -> None:
+    gradwire.connect()
+    with patch.dict(WRONG_AT_EDGES, clear=True), patch.dict(WRONG_FAR_OUT, clear=True):
+        assert told(name, way)
 
 
 def test_polar_of_a_negative_length_is_right_here_and_wrong_in_torch() -> None:

@@ -23,7 +23,11 @@ WRONG_AT_EDGES = {
     "cdist": "where p is inf NaN counts as 0, which it does in no other norm",
     "polar": "by abs, where that is not above 0: it goes by the direction of the result",
 }
-"""The same, for what none of the table's samples show."""
+WRONG_FAR_OUT = {
+    "polar": WRONG_AT_EDGES["polar"],
+    "special.log_ndtr": "at -1e20 it is what cancelling leaves, and not 1e20",
+}
+"""The same, for what the table's samples do not show: at zeros, infinities and large numbers."""
 
 DERIVED = ("gradient", "second")
 """How lines begin that tell of derivatives."""

@@ -48,10 +48,15 @@ def _held(op: Any, sample: Any, dtype: torch.dtype) -> Found:
     if not one_by_one(call, dtype):
         return
     r = rows(call, dtype)
-    if undefined(op, call.leaves(r, dtype, False)[1]):
-        return
+    if not undefined(op, call.leaves(r, dtype, False)[1]):
+        yield from held(call, r, dtype, 2)
+
+
+def held(call: Columns, r: Rows, dtype: torch.dtype, most: int) -> Found:
+    """What differs on these rows, in results and derivatives up to an order."""
+    op = call.op
     smooth = bool(op.supports_autograd and dtype in op.supported_backward_dtypes("cpu"))
-    orders = smooth + bool(smooth and op.supports_gradgrad)
+    orders = min(most, smooth + bool(smooth and op.supports_gradgrad))
     try:
         wanted = on_torch(call, r, dtype, orders)
     except (RuntimeError, ValueError) as problem:
@@ -104,10 +109,6 @@ def _as_beside(a: np.ndarray, b: np.ndarray, nearby: np.ndarray) -> np.ndarray:
         same |= np.isinf(a) & (np.sign(a) == np.sign(nearby)) & (np.abs(nearby) >= GROWN)
         same &= np.isnan(b)
     return same
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}"
 
 
 def on_torch(call: Columns, r: Rows, dtype: torch.dtype, orders: int) -> Derived:

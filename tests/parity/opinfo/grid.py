@@ -123,17 +123,22 @@ class Rows(NamedTuple):
 
 
 def rows(call: Columns, dtype: torch.dtype) -> Rows:
-    """Every combination of the values, with cotangents drawn for them."""
+    """Every combination of the values."""
     kind = np.complex128 if dtype.is_complex else np.float64
     grid = np.array(list(product(values(dtype, len(call.at)), repeat=len(call.at))), kind)
-    rng = np.random.default_rng(5)
+    return in_rows([c.copy() for c in grid.T], call.beside, dtype)
+
+
+def in_rows(xs: list[np.ndarray], beside: list[torch.Tensor], dtype: torch.dtype) -> Rows:
+    """These columns, with cotangents drawn for them."""
+    rng, count = np.random.default_rng(5), len(xs[0])
 
     def drawn() -> np.ndarray:
-        parts = rng.standard_normal((2, len(grid)))
+        parts = rng.standard_normal((2, count))
         return np.asarray(parts[0] + 1j * parts[1] if dtype.is_complex else parts[0])
 
-    beside = [_mixed(x, len(grid), rng) for x in call.beside]
-    return Rows([c.copy() for c in grid.T], beside, drawn(), [drawn() for _ in call.at])
+    mixed = [_mixed(x, count, rng) for x in beside]
+    return Rows(xs, mixed, drawn(), [drawn() for _ in xs])
 
 
 def _moved(x: np.ndarray) -> np.ndarray:
@@ -141,7 +146,7 @@ def _moved(x: np.ndarray) -> np.ndarray:
         found = np.empty_like(x)
         found.real, found.imag = _moved(x.real), _moved(x.imag)
         return found
-    return np.where(x == 0, np.copysign(NEAR, x), np.clip(x, -FAR, FAR))
+    return np.asarray(np.where(x == 0, np.copysign(NEAR, x), np.clip(x, -FAR, FAR)))
 
 
 def _mixed(tensor: torch.Tensor, count: int, rng: np.random.Generator) -> torch.Tensor:

@@ -20,6 +20,7 @@ from tests.parity.opinfo.loose import calls, loosely
 from tests.parity.opinfo.lying import lain
 from tests.parity.opinfo.numbers import distinct
 from tests.parity.opinfo.precision import imprecise
+from tests.parity.opinfo.referenced import referenced
 from tests.parity.opinfo.refusals import refused
 from tests.parity.opinfo.stand import Unlike
 from tests.parity.opinfo.variants import Variant, variants, varied
@@ -107,10 +108,7 @@ def _checks(op: Any, way: str) -> Iterator[Callable[[], Found]]:
     if way in ROUNDED:
         return (partial(imprecise, op, s, ROUNDED[way]) for s in _samples(op, ROUNDED[way]))
     if way == "extremes":
-        if op.reference_inputs_func is None or torch.float64 not in op.dtypes:
-            return iter(())
-        drawn = op.reference_inputs("cpu", torch.float64, requires_grad=False)
-        return (partial(differs, op, s, orders=0) for s in drawn)
+        return referenced(op, torch.float64)
     if way == "edges":
         return chain(*(edged(op, dtype) for dtype in EXACT.values()))
     if way == "numbers":
