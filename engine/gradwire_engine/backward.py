@@ -216,6 +216,14 @@ def _rows(outputs: Sequence[Place], cotangents: Cotangents) -> int:
                 f"grad: with is_grads_batched the cotangent of output {index} is a batch of "
                 f"cotangents; it has shape {list(g.shape)}, the output {list(output.spec.shape)}",
                 "its axes after the first must be the output's",
+                raised=RuntimeError if g.shape else IndexError,
+            )
+        elif not g.shape[0]:
+            raise error(
+                "shape_mismatch",
+                f"grad: the batch of cotangents of output {index} has no rows",
+                "give at least one",
+                raised=IndexError,
             )
     return rows_of(given)
 

@@ -187,12 +187,12 @@ def reduction(
             shape = spec.shape
             if dims != ():  # of Ints nothing: of Dims this stands for all, and came as all
                 shape = reduced_shape(public, shape, dims, named.get("keepdim", False))
-            if nonempty is True or (nonempty and nonempty(named)):
-                at_once = callable(nonempty) or dims is None or isinstance(dims, Unnamed)
-                _check_nonempty(public, spec.shape, dims, whole if at_once else IndexError)
             dtype = named.get("dtype") or compute(spec.dtype)
             if not (of_nothing and 0 in spec.shape):
                 _check_category(public, dtype, takes)
+            if nonempty is True or (nonempty and nonempty(named)):
+                at_once = callable(nonempty) or dims is None or isinstance(dims, Unnamed)
+                _check_nonempty(public, spec.shape, dims, whole if at_once else IndexError)
             if results is None:
                 return Inferred(Spec(shape, result(dtype), ""), dtype)
             return Inferred(tuple(Spec(shape, to(dtype), "") for to in results), dtype)

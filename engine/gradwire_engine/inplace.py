@@ -192,9 +192,12 @@ def _bare_way(edge: Edge | None, view: View) -> Edge | None:
     """A view's history without the hooks of the views that lead to it from the base.
 
     A write through a view leaves them behind: its gradient goes to the base's history at once. They
-    may hang in another graph, which mirrors this one, so that there always are nodes apart.
+    may hang in another graph, which mirrors this one, so that there always are nodes apart. What
+    is a base itself, and was given another form in place, keeps them: they are its own.
     """
-    base = None if view.base is None else view.base.edge
+    if view.base is None:
+        return edge
+    base = view.base.edge
     way: list[Node | Output] = []
     below = edge
     while below is not None and below is not base and len(way) < len(view.chain) - view.depth:

@@ -103,6 +103,7 @@ class Primitive(Overload):
     keeps_result: on which operands the result is saved though only another operand's rule has it.
     apart: operands of which torch records other ops, and how that is done here.
     lies: how results lie in memory where not row-major: see laid.py.
+    fills_in: rules get zeros for a result to which no gradient came; else None.
     """
 
     def __init__(
@@ -134,8 +135,10 @@ class Primitive(Overload):
         looks_back: bool = False,
         apart: tuple[Callable[..., bool], Callable[..., Any]] | None = None,
         lies: Lies | None = None,
+        fills_in: bool = True,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
+        self.fills_in = fills_in
         self.kernel = kernel
         self.infer = infer
         self.family = family

@@ -277,7 +277,9 @@ def _cotangents(call: Call, wanted: tuple[int, ...], g: Any, ways: _Ways) -> lis
 
 def _absent(call: Call, index: int, ways: _Ways) -> Any:
     """What a rule gets for an output that no gradient came to."""
-    return ways.cotangent(zeros(call.outputs[index])) if call.fills_in else None
+    if not (call.fills_in and call.op.fills_in):
+        return None
+    return ways.cotangent(zeros(call.outputs[index]))
 
 
 def _widened(value: Any) -> Any:

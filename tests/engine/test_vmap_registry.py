@@ -21,8 +21,8 @@ from gradwire_engine.tensor import Tensor
 from gradwire_engine.vmap import vmap
 
 BY_ELEMENTS = {
-    "__getitem__", "bincount", "index_put", "linspace", "logspace", "masked_select", "narrow",
-    "nn.functional.one_hot", "nonzero", "repeat_interleave", "tensor_split", "unique",
+    "__getitem__", "argwhere", "bincount", "index_put", "linspace", "logspace", "masked_select",
+    "narrow", "nn.functional.one_hot", "nonzero", "repeat_interleave", "tensor_split", "unique",
     "unique_consecutive",
 }  # fmt: skip
 """Ops that for some operands look at elements, which vmap refuses by name as torch does."""

@@ -12,10 +12,11 @@ from gradwire_engine.arrays import backend, phantom_of
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
+from gradwire_engine.mode import local
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.reading import Reading, recorded
 from gradwire_engine.spec import Spec
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.tensor import INFERENCE, Tensor
 
 
 def batched_reading(level: int, size: int, create_graph: bool) -> Reading:
@@ -36,7 +37,13 @@ def batched_reading(level: int, size: int, create_graph: bool) -> Reading:
 def _alone(rows: Tensor) -> Tensor:
     """A gradient as the tensor that is handed out, row-major, a view of nothing."""
     xp = backend(rows.device).xp
-    return Tensor(xp.ascontiguousarray(rows.array), rows.spec, None)
+    return _in_mode(Tensor(xp.ascontiguousarray(rows.array), rows.spec, None))
+
+
+def _in_mode(made: Tensor) -> Tensor:
+    if local.state.inference:
+        made.flags = INFERENCE
+    return made
 
 
 def batched_dry(size: int) -> Reading:
@@ -44,7 +51,7 @@ def batched_dry(size: int) -> Reading:
 
     def tensor(g: Any, spec: Spec) -> Tensor:
         rows = spec.with_(shape=(size, *spec.shape))
-        return Tensor(phantom_of(rows), rows, None)
+        return _in_mode(Tensor(phantom_of(rows), rows, None))
 
     return dry._replace(tensor=tensor, shown=dry.tensor)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.indices import index_added, index_written, indexed
 from gradwire_engine.errors import error
-from gradwire_engine.families import primitive
+from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import COLUMNS, LIKE_FIRST, Given, Lies
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed_rows
 from gradwire_engine.ops.views import zeros_of
@@ -38,6 +38,12 @@ def nonzero(xp: Any, input: Array, as_tuple: bool = False) -> Array | tuple[Arra
     if as_tuple:
         return found
     return xp.stack(found, axis=1) if input.ndim else xp.zeros((found[0].size, 0), xp.int64)
+
+
+@composite()
+def argwhere(input: Array) -> Array:
+    """The indices of the elements that are not zero, a row each."""
+    return nonzero(input)
 
 
 def _places(indices: tuple[Any, ...]) -> list[int]:

@@ -90,7 +90,7 @@ def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
     if reduction == "none":
         return out.reshape(input.shape)
     total = out.sum()
-    return total / max(1, out.size) if reduction == "mean" else total
+    return total / (out.size or xp.nan) if reduction == "mean" else total
 
 
 def _floats(asked: str, input: Spec, target: Spec) -> Inferred:

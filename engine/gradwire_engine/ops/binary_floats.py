@@ -84,8 +84,22 @@ def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     return xp.frexp(input)
 
 
+def _of_one_dtype(named: dict[str, Any]) -> None:
+    """Nothing is converted here, as in torch."""
+    if named["input"].dtype is not named["values"].dtype:
+        raise error(
+            "dtype_mismatch",
+            f"heaviside: input is {named['input'].dtype.name}, values {named['values'].dtype.name}",
+            "convert one of them",
+        )
+
+
 @elementwise(
-    unknown("heaviside", "input", "values"), takes=REAL, numbers=(), grad_name=NOT_IMPLEMENTED
+    unknown("heaviside", "input", "values"),
+    takes=REAL,
+    numbers=(),
+    check=_of_one_dtype,
+    grad_name=NOT_IMPLEMENTED,
 )
 def heaviside(xp: Any, input: Array, values: Array) -> Array:
     """0 below zero, 1 above, and at zero the element of values."""

@@ -7,6 +7,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.axes import broadcast_to, unsqueeze
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.gather import index_select
@@ -14,8 +15,9 @@ from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.norms import vector_norm
 from gradwire_engine.ops.sequences import triu_indices
 from gradwire_engine.ops.views import select
-from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.promote import broadcast_shapes, result_type
 from gradwire_engine.signature import Dims, axis
+from gradwire_engine.spec import FLOAT
 
 F = "nn.functional."
 
@@ -40,7 +42,14 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
     """The cosine of the angle between vectors along an axis."""
     shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
     dims = (axis("cosine_similarity", dim, len(shape)) - len(shape),)
-    found = [x if x.shape == shape else broadcast_to(x, shape) for x in (x1, x2)]
+    dtype = result_type([x1.spec, x2.spec])
+    if dtype.category != FLOAT:
+        raise error(
+            "dtype_mismatch",
+            f"cosine_similarity: takes floating tensors, these make {dtype.name}",
+            "convert them first",
+        )
+    found = [to_dtype(x if x.shape == shape else broadcast_to(x, shape), dtype) for x in (x1, x2)]
     one, two = (div(x, clamp_min(vector_norm(x, 2, dims, True), eps)) for x in found)
     return sum(mul(one, two), dims)
 
@@ -77,6 +86,13 @@ def cdist(
             f"cdist: x1 is {list(x1.shape)}, x2 is {list(x2.shape)}",
             "both are (..., points, coordinates) with equally many coordinates",
         )
+    for x in (x1, x2):
+        if x.dtype.kind not in "fV":
+            raise error(
+                "dtype_mismatch",
+                f"cdist: takes floating tensors, got {x.dtype.name}",
+                "convert it first",
+            )
     if p < 0:
         raise error(
             "invalid_argument",

@@ -221,4 +221,8 @@ def sum_to_shape(g: Any, shape: Shape) -> Any:
     gone = tuple(range(lead)) + tuple(
         i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
     )
-    return reshape(sum(g, gone), shape) if gone else reshape(g, shape)
+    if not gone:
+        return reshape(g, shape)
+    if not lead:
+        return sum(g, gone, True)
+    return reshape(sum(g, gone), shape) if shape else sum(g)

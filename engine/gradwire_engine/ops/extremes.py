@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows
 from gradwire_engine.errors import error
-from gradwire_engine.families import REAL, composite, primitive, reduction
+from gradwire_engine.families import REAL, REAL_NUMERIC, composite, primitive, reduction
 from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
@@ -197,13 +197,13 @@ def aminmax(xp: Any, input: Array, *, dim: Dim | None = None, keepdim: bool = Fa
     )
 
 
-@reduction(takes=REAL, nonempty=True, whole=IndexError, result=to_index)
+@reduction(takes=REAL_NUMERIC, nonempty=True, whole=IndexError, result=to_index)
 def argmax(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
     """The index of the largest element along an axis, or among all in row-major order."""
     return xp.argmax(input, axis=dim if input.ndim else None, keepdims=keepdim)
 
 
-@reduction(takes=REAL, nonempty=True, whole=IndexError, result=to_index)
+@reduction(takes=REAL_NUMERIC, nonempty=True, whole=IndexError, result=to_index)
 def argmin(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
     """The index of the smallest element along an axis, or among all in row-major order."""
     return xp.argmin(input, axis=dim if input.ndim else None, keepdims=keepdim)

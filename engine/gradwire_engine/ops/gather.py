@@ -13,6 +13,7 @@ from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summe
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.advanced import nonzero
 from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.rounding import remainder
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axis
@@ -253,6 +254,11 @@ def front_places(xp: Any, index: Array, size: int) -> Array:
     return from_front(index, size)
 
 
+def _wrapped(indices: Any, size: int) -> Any:
+    """Indices that go round and round the axis, as torch reads them here."""
+    return remainder(indices, size) if size else indices
+
+
 @composite()
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
@@ -272,8 +278,8 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
     both = list(broadcast_shapes("take_along_dim", tuple(have), tuple(wanted)))
     sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices) if both]
     if not sizes:
-        return gather(input, 0, front_places(indices, 1))
-    places = front_places(expand(indices, sizes[1]), input.shape[place])
+        return gather(input, 0, _wrapped(indices, 1))
+    places = _wrapped(expand(indices, sizes[1]), input.shape[place])
     return gather(expand(input, sizes[0]), place, places)
 
 

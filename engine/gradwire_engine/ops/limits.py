@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import REAL, elementwise
+from gradwire_engine.families import REAL, REAL_NUMERIC, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.choose import where
@@ -78,7 +78,7 @@ def _limit(limit: Any, input: Array) -> Any:
         max=lambda g, input, min, max: where(_takes_max(input, min, max), g, 0),
     ),
     aliases=("clip",),
-    takes=REAL,
+    takes=REAL_NUMERIC,
     check=_needs_limit,
     grad_name=_limit_name("Clamp"),
     numbers=("min", "max"),

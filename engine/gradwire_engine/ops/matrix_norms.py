@@ -53,18 +53,15 @@ def _singular_norm(A: Any, ord: Any, pair: Ints, keepdim: bool) -> Any:
 def _sum_norm(A: Any, ord: float, pair: Ints, keepdim: bool) -> Any:
     """The largest (smallest) of the sums of sizes down columns (1) or along rows (inf)."""
     folded, left = pair if ord in (1, -1) else (pair[1], pair[0])
-    sums = sum(abs(A), (folded,), True)
-    found = _extreme(sums, ord, (left,), True)
-    if keepdim:
-        return found
-    return reshape(found, tuple(n for i, n in enumerate(A.shape) if i not in pair))
+    sums = sum(abs(A), (folded,), keepdim)
+    return _extreme(sums, ord, (left - (folded < left and not keepdim),), keepdim)
 
 
 def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None:
         A = to_dtype(A, dtype)
-    pair = tuple(axis(asked, d, A.ndim) for d in dim)
-    if A.ndim < 2 or len(set(pair)) != 2:
+    pair = tuple(axis(asked, d, A.ndim) for d in dim) if A.ndim > 1 else ()
+    if len(set(pair)) != 2:
         raise error(
             "shape_mismatch",
             f"{asked}: dims {list(dim)} of {list(A.shape)} are no matrix",
@@ -149,6 +146,12 @@ def norm(
         return _matrix_norm("norm", input, "nuc", pair, keepdim, dtype)
     if isinstance(p, str) and p != "fro":
         raise _bad_order("norm", p)
+    if p == "fro" and dim is not None and len(dim) > 2:
+        raise error(
+            "invalid_argument",
+            f"norm: 'fro' is of vectors and matrices, dim names {len(dim)} axes",
+            "p=2 goes over any number of axes",
+        )
     order = 2 if p in ("fro", None) else _number("norm", p)
     return vector_norm(input, order, dim, keepdim, dtype=dtype)
 

@@ -13,7 +13,7 @@ from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.axes import broadcast_to
 from gradwire_engine.ops.einsum import einsum
 from gradwire_engine.ops.expand import contiguous, reshape, sum, unsafe_view
-from gradwire_engine.ops.matmul import matmul
+from gradwire_engine.ops.matmul import matmul, vdot
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.signature import Arrays, axis
@@ -39,7 +39,7 @@ def kron(input: Array, other: Array) -> Array:
     b = (*[1] * (ndim - other.ndim), *other.shape)
     left = unsafe_view(contiguous(input), tuple(n for size in a for n in (size, 1)))
     right = unsafe_view(contiguous(other), tuple(n for size in b for n in (1, size)))
-    return reshape(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
+    return unsafe_view(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
 
 
 @composite(name="nn.functional.bilinear", aliases=("bilinear",), numbers=())
@@ -62,7 +62,20 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
 @composite(name="linalg.vecdot", aliases=("vecdot",))
 def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
     """Inner products of vectors along an axis, the first conjugated."""
-    if x.shape[dim] != y.shape[dim] and 1 not in (x.shape[dim], y.shape[dim]):
+    if x.dtype.kind not in "fcV" or y.dtype.kind not in "fcV":
+        raise error(
+            "dtype_mismatch",
+            f"linalg.vecdot: takes floating or complex, got {x.dtype.name} and {y.dtype.name}",
+            "convert them first",
+        )
+    if x.ndim == y.ndim == 1:
+        return vdot(x, y)
+    if (
+        x.shape
+        and y.shape
+        and x.shape[dim] != y.shape[dim]
+        and 1 not in (x.shape[dim], y.shape[dim])
+    ):
         raise error(
             "shape_mismatch",
             f"linalg.vecdot: x is {list(x.shape)}, y is {list(y.shape)}",
@@ -126,7 +139,8 @@ def _cost(shapes: list[tuple[int, int]]) -> list[list[int]]:
 @composite(name="linalg.multi_dot", aliases=("chain_matmul",))
 def multi_dot(tensors: Arrays) -> Array:
     """Product of several matrices in the cheapest order; first and last may be vectors."""
-    if len(tensors) < 2 or any(x.ndim != 2 for x in tensors[1:-1]):
+    ends = (x.ndim for x in (tensors[0], tensors[-1]) if x.ndim not in (1, 2))
+    if len(tensors) < 2 or any(ends) or any(x.ndim != 2 for x in tensors[1:-1]):
         raise error(
             "invalid_argument",
             f"linalg.multi_dot: got {[list(x.shape) for x in tensors]}",
@@ -143,4 +157,4 @@ def multi_dot(tensors: Arrays) -> Array:
 
     shape = (*first.shape[: first.ndim - 1], *last.shape[1:])
     found = run(0, len(chain) - 1)
-    return found if found.shape == shape else reshape(found, shape)
+    return reshape(found, shape)

@@ -9,11 +9,11 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import lerp, lerp_by_tensor, mul, sub
 from gradwire_engine.ops.axes import movedim
-from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.creation import full
-from gradwire_engine.ops.expand import expand, reshape, sum
+from gradwire_engine.ops.expand import contiguous, expand, reshape, sum, unsafe_view
 from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
@@ -102,8 +102,8 @@ def _quantile(
     found = movedim(found, (found.ndim - 1,), (0,))
     if keepdim:
         kept = (1,) * input.ndim if dim is None else _kept(input.shape, place)
-        return reshape(found, (count, *kept) if several else kept)
-    return found if several else reshape(found, found.shape[1:])
+        return clone(reshape(found, (count, *kept))) if several else unsafe_view(found, kept)
+    return clone(found) if several else unsafe_view(contiguous(found), found.shape[1:])
 
 
 def _kept(shape: tuple[int, ...], place: int) -> tuple[int, ...]:

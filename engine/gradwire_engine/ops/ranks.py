@@ -10,7 +10,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import in_rows, leading
 from gradwire_engine.errors import error
-from gradwire_engine.families import REAL, primitive, reduction
+from gradwire_engine.families import REAL_NUMERIC, primitive, reduction
 from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import (
@@ -24,10 +24,12 @@ from gradwire_engine.ops.extremes import (
 from gradwire_engine.ops.sorting import check_k, order_along
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
-from gradwire_engine.spec import Spec, int64
+from gradwire_engine.spec import Spec, bool_, int64
 
 
 def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    if input.dtype is bool_:
+        raise error("dtype_mismatch", "kthvalue: bools have no ranks", "convert them to integers")
     if input.shape and not input.shape[dim]:
         raise error(
             "invalid_argument",
@@ -103,7 +105,7 @@ def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
 
 @reduction(
     vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
-    takes=REAL,
+    takes=REAL_NUMERIC,
     batch=in_rows(lambda rows: row_medians(rows, False)),
 )
 def median(xp: Any, input: Array) -> Array:
@@ -119,7 +121,7 @@ def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Foun
 
 @reduction(
     vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
-    takes=REAL,
+    takes=REAL_NUMERIC,
     batch=in_rows(lambda rows: row_medians(rows, True)),
 )
 def nanmedian(xp: Any, input: Array) -> Array:

@@ -76,7 +76,7 @@ def nanmean(
     input: Array, dim: Dims | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:
     """Mean over some axes, or over all, of what is not NaN."""
-    if input.dtype.kind not in "fcV":
+    if input.dtype.kind not in "fV":
         raise error(
             "dtype_mismatch",
             f"nanmean: takes floating tensors, this one is {input.dtype.name}",

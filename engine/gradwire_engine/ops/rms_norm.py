@@ -22,9 +22,14 @@ from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec
 
 EPSILON = {
-    name: float(ml_dtypes.finfo(name).eps) for name in ("float16", "bfloat16", "float32", "float64")
-}
-"""What rms_norm adds where no eps is given: the distance from 1 to the next number."""
+    name: float(ml_dtypes.finfo(computed).eps)
+    for name, computed in {
+        "float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64",
+    }.items()
+}  # fmt: skip
+"""What rms_norm adds where no eps is given: the distance from 1 to the next number that there is
+in the dtype that it computes in.
+"""
 
 
 def _rms_spec(input: Spec, normalized_shape: Ints, weight: Spec | None) -> tuple[Spec, Spec]:
@@ -88,7 +93,9 @@ def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tu
     spec=_rms_spec,
     public=False,
     outputs=("out", "scale"),
-    grad_name="MulBackward0",
+    grad_name=lambda named: (
+        "MulBackward0" if named["input"].dtype.itemsize > 2 else "ToCopyBackward0"
+    ),
     batch=by_vector(leading_of("input"), parts(_weighted), "weight"),
 )
 def native_rms_norm(

@@ -129,16 +129,28 @@ def _by_kind(name: str) -> Any:
     return lambda named: f"{name}Backward{int(not isinstance(named['other'], Weak))}"
 
 
+_REFUSED = unknown("remainder", "other")["other"]
+
+
+def _by_divisor(g: Any, input: Any, other: Any) -> Any:
+    """A number divided by a tensor is another op of torch's, which has no derivative."""
+    if isinstance(input, int | float):
+        return _REFUSED(g)
+    return -g * rounded_div(input, other, "floor")
+
+
 @elementwise(
     vjp(
         "input: g; other: -g floor(input / other)",
         input=lambda g: g,
-        other=lambda g, input, other: -g * rounded_div(input, other, "floor"),
+        other=_by_divisor,
     ),
     aliases=("__mod__",),
     takes=REAL_NUMERIC,
     domain=(0.7, 3.0),
-    grad_name=_by_kind("Remainder"),
+    grad_name=lambda named: (
+        NOT_IMPLEMENTED if isinstance(named["input"], Weak) else _by_kind("Remainder")(named)
+    ),
 )
 def remainder(xp: Any, input: Array, other: Array) -> Array:
     """The rest of a division, with the sign of the divisor."""

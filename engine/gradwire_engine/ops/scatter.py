@@ -12,6 +12,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.advanced import index as index_at
+from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.expand import expand, reshape
@@ -197,4 +198,4 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     held = mask if tuple(mask.shape) == shape else expand(mask, shape)
     flat = reshape(source, (-1,))
     ranks = true_ranks(held, flat.shape[0])
-    return seen if not flat.shape[0] else where(held, index_at(flat, (ranks,)), seen)
+    return clone(seen) if not flat.shape[0] else where(held, index_at(flat, (ranks,)), seen)

@@ -7,13 +7,14 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
-from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.mode import local
+from gradwire_engine.ops.arithmetic import mul, scaled, shared_out, sub
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.cumulative import cumsum
 from gradwire_engine.ops.expand import called, reshape, sum, sum_to_shape
 from gradwire_engine.ops.join import cat
 from gradwire_engine.ops.logical import logical_xor
-from gradwire_engine.ops.views import narrow
+from gradwire_engine.ops.views import detach, narrow, select
 from gradwire_engine.signature import Ints, axis
 from gradwire_engine.spec import int64
 
@@ -57,8 +58,8 @@ def _gaps(x: Any, y: Any, dim: int) -> Any:
     return _steps(x, dim - y.ndim + x.ndim)
 
 
-def _strips(asked: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """The areas between neighbours, and the axis."""
+def _strips(asked: str, y: Any, x: Any, dim: int) -> tuple[Any, int]:
+    """Twice the areas between neighbours, of neighbours one apart if no x is given; the axis."""
     place = axis(asked, dim, y.ndim)
     size = y.shape[place]
     if x is not None and (not x.ndim or (x.ndim == 1 and x.shape[0] != size)):
@@ -70,15 +71,26 @@ def _strips(asked: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     if not size:
         return mul(y, 0), place
     pairs = narrow(y, place, 1, size - 1) + narrow(y, place, 0, size - 1)
-    widths = dx if x is None else _gaps(x, y, place)
-    return mul(mul(pairs, widths), 0.5) if x is not None else mul(pairs, 0.5 * dx), place
+    if y.dtype.kind == "b":
+        raise error("dtype_mismatch", f"{asked}: y is bool", "convert it first")
+    return pairs if x is None else mul(_gaps(x, y, place), pairs), place
+
+
+def _in_floats(x: Any) -> Any:
+    """What a fraction multiplies: whole numbers become floats."""
+    return x if x.dtype.kind in "fcV" else to_dtype(x, local.state.default_dtype)
 
 
 @composite(aliases=("trapz",))
 def trapezoid(y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1) -> Array:
     """The integral along an axis by the trapezoidal rule, over sample points x or steps dx."""
-    areas, place = _strips("trapezoid", y, x, dx, dim)
-    return sum(areas, (place - y.ndim,))
+    areas, place = _strips("trapezoid", y, x, dim)
+    if x is not None:
+        return shared_out(sum(areas, (place - y.ndim,)), 2)
+    if not y.shape[place]:
+        return detach(sum(areas, (place,)))
+    ends = select(y, place, 0) + select(y, place, -1)
+    return scaled(sub(sum(y, (place,)), scaled(_in_floats(ends), 0.5)), dx)
 
 
 @composite()
@@ -86,8 +98,10 @@ def cumulative_trapezoid(
     y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1
 ) -> Array:
     """The integral up to each sample along an axis, by the trapezoidal rule."""
-    areas, place = _strips("cumulative_trapezoid", y, x, dx, dim)
-    return cumsum(areas, place - y.ndim)
+    areas, place = _strips("cumulative_trapezoid", y, x, dim)
+    if x is None:
+        return cumsum(scaled(_in_floats(areas), dx / 2), place - y.ndim)
+    return shared_out(cumsum(areas, place - y.ndim), 2)
 
 
 @composite()

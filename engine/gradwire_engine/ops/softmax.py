@@ -163,8 +163,10 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
 
 
 @composite(name="nn.functional.softmin")
-def softmin(input: Array, dim: Dim, dtype: DType | None = None) -> Array:
-    """softmax of the negated tensor."""
+def softmin(input: Array, dim: Dim | None = None, dtype: DType | None = None) -> Array:
+    """softmax of the negated tensor; along the first axis, of 2 and of 4 or more the second."""
+    if dim is None:
+        dim = 0 if input.ndim in (0, 1, 3) else 1
     return softmax(neg(input), dim, dtype)
 
 

@@ -12,7 +12,7 @@ from gradwire_engine.families import in_real_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.exponential import exp, log, log1p
+from gradwire_engine.ops.exponential import exp, log
 from gradwire_engine.ops.power import pow
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -143,7 +143,7 @@ def _xlog1py_name(named: dict[str, Any]) -> str:
 @in_real_floats(
     vjp(
         "input: g log1p(other); other: g input / (other + 1)",
-        input=lambda g, input, other: g * where((input == 0) & (other <= -1), 0, log1p(other)),
+        input=lambda g, input, other: xlog1py(g, where((input == 0) & (other <= -1), 0, other)),
         other=lambda g, input, other: g * (input / (other + 1)),
     ),
     space=SPECIAL,

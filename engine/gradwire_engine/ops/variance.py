@@ -67,6 +67,13 @@ def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
     return spread(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec)
 
 
+def _both(by_spread: Any, by_mean: Any) -> Any:
+    """The sum of what came by either result: at one that nobody used a derivative may be NaN."""
+    if by_spread is None or by_mean is None:
+        return by_mean if by_spread is None else by_spread
+    return by_spread + by_mean
+
+
 @reduction(
     vjp("2 g (input - mean) / (n - correction)", input=_var_gradient), takes=INEXACT, result=real_of
 )
@@ -101,11 +108,14 @@ def std(
 
 @reduction(
     vjp(
-        input=lambda g_out0, g_out1, input, dim, correction, input_spec, out0_spec: (
-            _var_gradient(g_out0, input, dim, correction, input_spec, out0_spec)
-            + _mean_gradient(g_out1, dim, input_spec, out0_spec)
+        input=lambda g_out0, g_out1, input, dim, correction, input_spec, out0_spec: _both(
+            g_out0
+            if g_out0 is None
+            else _var_gradient(g_out0, input, dim, correction, input_spec, out0_spec),
+            g_out1 if g_out1 is None else _mean_gradient(g_out1, dim, input_spec, out0_spec),
         )
     ),
+    fills_in=False,
     takes=INEXACT,
     outputs=("out0", "out1"),
     results=(real_of, _same),
@@ -125,11 +135,14 @@ def var_mean(
 
 @reduction(
     vjp(
-        input=lambda g_out0, g_out1, input, out0, dim, correction, input_spec, out0_spec: (
-            _std_gradient(g_out0, input, out0, dim, correction, input_spec, out0_spec)
-            + _mean_gradient(g_out1, dim, input_spec, out0_spec)
+        input=lambda g_out0, g_out1, input, out0, dim, correction, input_spec, out0_spec: _both(
+            g_out0
+            if g_out0 is None
+            else _std_gradient(g_out0, input, out0, dim, correction, input_spec, out0_spec),
+            g_out1 if g_out1 is None else _mean_gradient(g_out1, dim, input_spec, out0_spec),
         )
     ),
+    fills_in=False,
     takes=INEXACT,
     outputs=("out0", "out1"),
     results=(real_of, _same),

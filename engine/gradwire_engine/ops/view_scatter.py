@@ -16,6 +16,9 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
 from gradwire_engine.spec import Spec, bool_
 
+_BY_STRIDES = ("as_strided", "view_as_complex")
+"""Views that ask how the elements lie: a gradient lies as its hooks please, not as the base did."""
+
 
 def seen_through(g: Any, chain: Any) -> Any:
     """The part of a gradient that the views of a chain show, reshaping with a copy if need be."""
@@ -24,7 +27,7 @@ def seen_through(g: Any, chain: Any) -> Any:
         if call.op is view:
             g = reshape(g, call.outputs[0].shape)
             continue
-        arguments[call.op.places[0]] = contiguous(g) if call.op.name == "as_strided" else g
+        arguments[call.op.places[0]] = contiguous(g) if call.op.name in _BY_STRIDES else g
         g = call.op(*arguments)
         g = g if call.single else g[index]
     return g

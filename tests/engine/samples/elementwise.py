@@ -102,7 +102,7 @@ SAMPLES: dict[str, Draw] = {
     "__rmatmul__": lambda rng: [((drawn(rng, shape=(3,)), drawn(rng)), {})],
     "__rpow__": pair(0.5, 2),
     "__rmod__": pair(0.7, 3),
-    "__rfloordiv__": pair(0.7, 3),
+    "__rfloordiv__": lambda rng: [((rng.integers(1, 7, (2, 3)), rng.integers(1, 7, (3,))), {})],
     "__rlshift__": _shifts,
     "__rrshift__": _shifts,
     "allclose": pair(rtol=0.1),

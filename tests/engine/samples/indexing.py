@@ -165,6 +165,7 @@ SAMPLES: dict[str, Draw] = {
         for shape in ((3, 4), (3,), ())
         for flag in (False, True)
     ],
+    "argwhere": lambda rng: [((rng.integers(0, 2, shape),), {}) for shape in ((3, 4), (3,), ())],
     "nn.functional.embedding": _embedding,
     "nn.functional.one_hot": lambda rng: [((PLACES,), {}), ((PLACES, 5), {})],
     "fill": lambda rng: [

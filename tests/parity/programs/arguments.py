@@ -59,3 +59,11 @@ def nodes_and_what_they_lead_to(torch, see):
     node = z.grad_fn
     see(name=node.name(), before=[n.name() for n, _ in node.next_functions])
     see(leaf=[n.name().rpartition("::")[2] for n, _ in y.grad_fn.next_functions])
+
+
+def inputs_by_name(torch, see):
+    x, y = draw(torch, 2, requires_grad=True), draw(torch, 2, requires_grad=True)
+    z = (x * y).sum()
+    see(found=torch.autograd.grad(z, {"x": x, "y": y}, retain_graph=True))
+    torch.autograd.backward(z, inputs={"x": x})
+    see(x=x, y=y)

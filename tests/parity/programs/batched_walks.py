@@ -1,5 +1,7 @@
 """Walks for a batch of cotangents (`is_grads_batched`), with hooks on their way."""
 
+from tests.parity.data import draw
+
 
 def hooks_see_one_row(torch, see):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -52,3 +54,11 @@ def hooks_see_no_values(torch, see):
     y.register_hook(kept.append)
     see(g=walk(False))
     see.error(kept=lambda: kept[0].tolist())
+
+
+def done_in_inference_mode(torch, see):
+    x = draw(torch, 2, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        (g,) = torch.autograd.grad(y, x, torch.ones(3, 2, dtype=x.dtype), is_grads_batched=True)
+        see(g=g, inference=g.is_inference())

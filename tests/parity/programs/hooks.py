@@ -556,6 +556,34 @@ def a_hook_of_a_node_that_looks_up(torch, see):
     see(x=x)
 
 
+def of_a_leaf_whose_name_is_gone(torch, see):
+    x, seen = draw(torch, 3, requires_grad=True), []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    y = x * 2
+    del x
+    y.sum().backward()
+    see(seen=seen)
+
+
+def of_what_was_given_another_form_and_written(torch, see):
+    x, seen = draw(torch, 2, 3, requires_grad=True), []
+    y = x * 2
+    y.t_()
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs[0], outputs[0])))
+    y.exp_()
+    y.sum().backward()
+    see(seen=seen, x=x)
+
+
+def expanded_on_the_way_of_a_written_complex_view(torch, see):
+    x = draw(torch, 2, 2, requires_grad=True) * 1
+    z = torch.view_as_complex(x)
+    z.sub_(draw(torch, requires_grad=True))
+    x.register_hook(lambda g: g.sum().expand(g.shape))
+    z.backward(z.detach().clone())
+    see(z=z)
+
+
 def hooks_stay_with_what_is_detached_in_place(torch, see):
     def made():
         x, seen = draw(torch, 3, requires_grad=True), []

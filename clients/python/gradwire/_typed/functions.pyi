@@ -208,6 +208,9 @@ def argsort(
 ) -> Tensor:
     """The indices that sort an axis."""
 
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, a row each."""
+
 def as_strided(
     input: Tensor,
     size: Ints,

@@ -517,6 +517,9 @@ class Methods:
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """The indices that sort an axis."""
 
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not zero, a row each."""
+
     def as_strided(self, size: Ints, stride: Ints, storage_offset: builtins.int | None = None) -> Tensor:
         """See a tensor's memory by size and stride; offsets count from where its storage begins."""
 
@@ -3212,8 +3215,8 @@ class Methods:
     def softmax(self, dim: builtins.int, dtype: DType | None = None) -> Tensor:
         """Exponentials along an axis, divided by their sum."""
 
-    def softmin(self, dim: builtins.int, dtype: DType | None = None) -> Tensor:
-        """softmax of the negated tensor."""
+    def softmin(self, dim: builtins.int | None = None, dtype: DType | None = None) -> Tensor:
+        """softmax of the negated tensor; along the first axis, of 2 and of 4 or more the second."""
 
     def softplus(self, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
         """log(1 + exp(beta x)) / beta; x itself where beta x is above a threshold."""

@@ -52,7 +52,7 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
-    made = Registered("post_accumulate", hook, ref(self))
+    made = Registered("post_accumulate", hook, lambda: self)  # runs when the name is gone too
     return RemovableHandle(engine.register_post_accumulate_grad_hook(self._meta, made))
 
 

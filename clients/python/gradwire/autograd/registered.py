@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from threading import local as thread_local
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from gradwire.tensor import Tensor
 from gradwire_engine.errors import error
@@ -21,7 +20,11 @@ class Registered:
     """
 
     def __init__(
-        self, kind: str, function: Callable[..., Any], owner: ref[Tensor], edges: int = 0
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        owner: Callable[[], Tensor | None],
+        edges: int = 0,
     ) -> None:
         self.id = getattr(function, "__name__", type(function).__name__)
         self.kind, self.function, self.owner, self.edges = kind, function, owner, edges

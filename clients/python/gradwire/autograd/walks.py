@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,9 +18,11 @@ from gradwire.trace import innermost
 from gradwire.transport import Step
 from gradwire.wire import mirrored
 from gradwire_engine import backward as engine
+from gradwire_engine.errors import error
 
 Place = Tensor | GradientEdge
 Tensors = Place | Sequence[Place]
+Inputs = Tensors | dict[str, Tensor]
 Cotangents = Tensor | Sequence[Tensor | None] | None
 
 
@@ -30,15 +32,16 @@ def backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Cotangents = None,
-    inputs: Tensors | None = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only.
 
     Sent at once. The value of a single element that is walked from comes back with the reply.
+    grad_variables: what grad_tensors was called once; it is warned about.
     """
     roots = _listed(tensors)
-    given = _cotangents(grad_tensors if grad_tensors is not None else grad_variables, roots)
-    wanted = None if inputs is None else _listed(inputs)
+    given = _cotangents(_renamed(grad_tensors, grad_variables), roots)
+    wanted = None if inputs is None else _listed(_values(inputs))
     fields = _fields(
         tensors=_names(roots),
         grad_tensors=None if given is None else _names(given),
@@ -64,7 +67,7 @@ def backward(
 
 def grad(
     outputs: Tensors,
-    inputs: Tensors,
+    inputs: Inputs,
     grad_outputs: Cotangents = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -72,16 +75,17 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> Any:
     """The gradients of outputs · grad_outputs by each input; touches no `.grad`. Sent at once.
 
+    They come as a tuple; if inputs is a dict, as a dict with its keys.
     is_grads_batched: the first axis of each of grad_outputs is a batch, for which one walk is done.
     only_inputs: ignored, as in torch; False is warned about.
     """
     if not only_inputs:
         said = "only_inputs is deprecated and ignored; backward adds into the leaves of a graph"
         warnings.warn(said, FutureWarning, stacklevel=2)
-    roots, wanted = _listed(outputs), _listed(inputs)
+    roots, wanted = _listed(outputs), _listed(_values(inputs))
     given = _cotangents(grad_outputs, roots)
     fields = _fields(
         outputs=_names(roots),
@@ -114,7 +118,32 @@ def grad(
         walk.register(recording.mark)
         session.record({"grad": fields, "out": _names(found)}, found, mark=recording.mark)
         _send(session, roots, walk, recording.mark)
-    return found
+    return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+def _values(inputs: Inputs) -> Tensors:
+    """The tensors of a dict of them, which is what named parameters come as."""
+    if type(inputs) is dict:
+        return list(inputs.values())
+    if isinstance(inputs, Mapping):
+        raise TypeError(f"inputs must be a dict, or a sequence; got {type(inputs).__name__}")
+    return inputs
+
+
+def _renamed(grad_tensors: Cotangents, grad_variables: Cotangents) -> Cotangents:
+    """What was given by either name."""
+    if grad_variables is None:
+        return grad_tensors
+    said = "grad_variables is deprecated; it is called grad_tensors now"
+    warnings.warn(said, FutureWarning, stacklevel=3)
+    if grad_tensors is not None:
+        raise error(
+            "invalid_argument",
+            "backward: grad_tensors and grad_variables were both given",
+            "give grad_tensors alone",
+            raised=RuntimeError,
+        )
+    return grad_variables
 
 
 @contextmanager

@@ -75,9 +75,7 @@ class Around:
         _node(_first(found)).register_prehook(entered)
         return found[0] if single else found
 
-    def _entered(
-        self, gradients: Gradients, places: Sequence[int], count: int
-    ) -> Gradients | None:
+    def _entered(self, gradients: Gradients, places: Sequence[int], count: int) -> Gradients | None:
         arrived, changed = _spread(gradients, places, count), False
         for hook in self._before:
             found = hook(self._module, arrived)

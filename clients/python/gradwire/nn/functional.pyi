@@ -1050,8 +1050,8 @@ def soft_margin_loss(
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Exponentials along an axis, divided by their sum."""
 
-def softmin(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """softmax of the negated tensor."""
+def softmin(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
+    """softmax of the negated tensor; along the first axis, of 2 and of 4 or more the second."""
 
 def softplus(
     input: Tensor,
