@@ -15,7 +15,7 @@ from tests.parity.differential.report import script
 from tests.parity.differential.rounding import explained
 from tests.parity.differential.run import Found, compare
 from tests.parity.differential.shrink import shrunk
-from tests.parity.differential.step import WALKS, Program
+from tests.parity.differential.step import WALKS, Edge, Program, Step, operands
 
 import gradwire
 
@@ -26,8 +26,11 @@ MANY = 100
 MODES = ("in no_grad", "in enable_grad", "in set_grad_enabled", "in inference_mode")
 OPTIONS = tuple(
     f"a walk with {name}"
-    for name in ("retain_graph", "create_graph", "inputs", "allow_unused", "materialize_grads")
-)
+    for name in (
+        "retain_graph", "create_graph", "inputs", "allow_unused", "materialize_grads",
+        "only_inputs", "is_grads_batched", "grad_outputs", "gradient edges",
+    )
+)  # fmt: skip
 """What steps are done in, and walks with: counted as kinds of steps are."""
 
 
@@ -94,11 +97,18 @@ def one(seed: int, url: str | None, length: int = LENGTH) -> Tally:
     done = made[: len(found.steps)]
     tally.kinds.update({f"in {mode}" for step in done for mode in step.modes})
     walks = [step for step in done if step.kind in WALKS]
-    tally.kinds.update({f"a walk with {name}" for step in walks for name, _ in step.kwargs})
+    tally.kinds.update({f"a walk with {name}" for step in walks for name in _options(step)})
     tally.ends[found.ended] += 1
     if found.at is not None:
         tally.failures.append(described(seed, made, found, url))
     return tally
+
+
+def _options(step: Step) -> set[str]:
+    """What a walk was asked besides roots and inputs; an option that is off is not counted."""
+    edges = any(isinstance(value, Edge) for value in operands(step))
+    asked = {name for name, value in step.kwargs if value is not False or name == "retain_graph"}
+    return asked | ({"gradient edges"} if edges else set())
 
 
 def _run(made: Program, url: str | None) -> Found:

@@ -77,8 +77,9 @@ def _proposed(world: World, kind: str | None) -> Step | None:
 
 
 def _foreign(world: World, step: Step) -> bool:
-    """Forget what no program contains: complex numbers of two halves, ints that require grad, and
-    gradients that are views which may not be used any more.
+    """Forget what no program contains: complex numbers of two halves, ints that require grad,
+    gradients that are views which may not be used any more, and those that a batched walk left at
+    a tensor that retains them: torch leaves its wrapper there, of which nothing can be asked.
     """
     made = [n for n in world.tensors() if _left_out(world.variables[n])]
     for name in made:
@@ -87,6 +88,8 @@ def _foreign(world: World, step: Step) -> bool:
 
 
 def _left_out(x: torch.Tensor) -> bool:
+    if _wrapped(x):
+        return True
     if x.grad is not None:
         try:
             x.grad.is_leaf  # noqa: B018 (torch says so when it is asked)
@@ -94,6 +97,11 @@ def _left_out(x: torch.Tensor) -> bool:
             return True
     whole = not x.is_floating_point() and not x.is_complex()
     return x.dtype == torch.complex32 or (whole and x.requires_grad)
+
+
+def _wrapped(x: torch.Tensor) -> bool:
+    keep = [x] if x.grad is None else [x, x.grad]
+    return any("Batched" in str(torch._C._dispatch_keys(y)) for y in keep)
 
 
 def _modes(world: World, kind: str) -> tuple[str, ...]:

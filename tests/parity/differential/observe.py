@@ -107,7 +107,12 @@ def _parts(numbers: np.ndarray) -> tuple[np.ndarray, ...]:
 UNUSABLE = "a view that may not be used any more"
 """In the place of a tensor whose base was written to, which torch refuses to show."""
 
-TORCHS_WORDS = ("INTERNAL ASSERT", "ZeroTensors are immutable", "isFloatingType(grad")
+TORCHS_WORDS = (
+    "INTERNAL ASSERT",
+    "ZeroTensors are immutable",
+    "isFloatingType(grad",
+    "Expected gradient function to be set",
+)
 """What torch says where it is at fault.
 
 The second where a walk gave zeros in a form of torch's own, which holds no elements: it is handed

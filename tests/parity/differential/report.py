@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.parity.differential.step import HOOKS, Dtype, Fresh, Hook, Program, Ref, Step
+from tests.parity.differential.step import (
+    HOOKS,
+    Dtype,
+    Edge,
+    Fresh,
+    Given,
+    Hook,
+    Program,
+    Ref,
+    Step,
+)
 
 _OPERATORS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@",
+    "mod": "%", "floordiv": "//", "and_": "&", "or_": "|", "xor": "^",
     "iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=", "ipow": "**=",
+    "imod": "%=", "ifloordiv": "//=", "iand": "&=", "ior": "|=", "ixor": "^=",
 }  # fmt: skip
 
 
@@ -49,12 +61,16 @@ def _index(step: Step) -> str:
     return text(where)
 
 
-def text(value: Any) -> str:
+def text(value: Any) -> str:  # noqa: C901 (a line for each type)
     """An operand as Python source."""
     if isinstance(value, Ref):
         return value.name
     if isinstance(value, Fresh):
         return f"{value.name}{'.detach()' if value.detached else ''}.clone()"
+    if isinstance(value, Given):
+        return f"torch.tensor({value.values!r}, dtype=torch.{value.dtype})"
+    if isinstance(value, Edge):
+        return f"torch.autograd.graph.get_gradient_edge({value.name})"
     if isinstance(value, Dtype):
         return f"torch.{value.name}"
     if isinstance(value, Hook):
@@ -63,6 +79,8 @@ def text(value: Any) -> str:
         step = "" if value.step is None else f":{value.step}"
         ends = ["" if v is None else str(v) for v in (value.start, value.stop)]
         return f"{ends[0]}:{ends[1]}{step}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {text(v)}' for name, v in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(text, value))}]"
     if isinstance(value, tuple):

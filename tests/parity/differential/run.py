@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,8 @@ from tests.parity.differential.observe import (
     observed,
     told,
 )
-from tests.parity.differential.step import (
-    HOOKS,
-    WALKS,
-    Dtype,
-    Fresh,
-    Hook,
-    Program,
-    Ref,
-    Step,
-    references,
-    replaced,
-)
+from tests.parity.differential.operands import concrete
+from tests.parity.differential.step import WALKS, Program, Step, references, replaced
 from tests.parity.differential.undefined import arbitrary, undefined, without_memory
 from tests.parity.differential.versions import Starts
 from tests.parity.observe import kind_of
@@ -105,32 +95,26 @@ def _mode(lib: Any, mode: str) -> Any:
 
 
 def _done(lib: Any, variables: Variables, step: Step) -> Any:
-    def concrete(value: Any) -> Any:
-        if isinstance(value, Ref):
-            return variables[value.name]
-        if isinstance(value, Fresh):
-            x = variables[value.name]
-            return (x.detach() if value.detached else x).clone()
-        if isinstance(value, Dtype):
-            return getattr(lib, value.name)
-        return HOOKS[value.name][1] if isinstance(value, Hook) else value
-
     if step.form == "delete":
         return None
-    args = replaced(step.args, concrete)
-    kwargs = {name: replaced(value, concrete) for name, value in step.kwargs}
+    made = partial(concrete, lib, variables)
+    args = replaced(step.args, made)
+    kwargs = {name: replaced(value, made) for name, value in step.kwargs}
     return FORMS[step.form](lib, step.name, *args, **kwargs)
 
 
 def _bound(variables: Variables, step: Step, made: Any) -> Any:
     """Give results their names; what is a plain value is compared as it is."""
+    keys = None
+    if isinstance(made, dict):
+        keys, made = [*made], (*made.values(),)
     several = isinstance(made, tuple | list) and any(is_tensor(m) for m in made)
     results = list(made) if several else [made]
     for name, value in zip(step.out, results, strict=False):
         if value is not None and not (step.kind in WALKS and _lent(value, variables)):
             variables[name] = value
     if several:
-        return [None if m is None else "tensor" for m in results]
+        return [keys, *(None if m is None else "tensor" for m in results)]
     if is_tensor(made):
         return "tensor"
     return made if isinstance(made, bool | int | float | complex | list) else None

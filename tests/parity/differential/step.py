@@ -23,6 +23,21 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A new tensor made of nested lists, for one use: an index, a mask, a batch of cotangents."""
+
+    values: Any
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The gradient edge of a tensor, in the tensor's place: where walks begin or end."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Dtype:
     """A dtype, by its name in both libraries."""
 
@@ -94,26 +109,36 @@ HOOKS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 """What hooks do, as text for reports and as a function."""
 
-WALKS = ("backward", "grad", "backward of several", "grad of several")
+WALKS = ("backward", "grad", "backward of several", "grad of several", "grad of a batch")
 """Kinds of steps that walk the graph: a program ends at the first of them that fails."""
 
 
 def references(step: Step) -> Iterator[str]:
     """The names that a step reads."""
-    for value in (*step.args, *(v for _, v in step.kwargs)):
-        yield from _names(value)
+    for value in operands(step):
+        if isinstance(value, Ref | Fresh | Edge):
+            yield value.name
 
 
-def _names(value: Any) -> Iterator[str]:
-    if isinstance(value, Ref | Fresh):
-        yield value.name
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _names(item)
+def operands(step: Step) -> Iterator[Any]:
+    """All that a step is called with, those that stand in lists each by itself."""
+    yield from _each((*step.args, *(value for _, value in step.kwargs)))
+
+
+def _each(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = (*value.values(),)
+    if not isinstance(value, tuple | list):
+        yield value
+        return
+    for item in value:
+        yield from _each(item)
 
 
 def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
     """A value with each item of it, at any depth, changed by a function."""
+    if isinstance(value, dict):
+        return {name: replaced(item, change) for name, item in value.items()}
     if isinstance(value, tuple | list):
         return type(value)([replaced(item, change) for item in value])
     if isinstance(value, slice):

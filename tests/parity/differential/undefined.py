@@ -38,20 +38,32 @@ def undefined(variables: Mapping[str, Any], step: Step) -> bool:
     return any(_shifted(target, other) for other in others)
 
 
+_PLACES_OF_EQUALS = (
+    "topk",
+    "sort",
+    "argsort",
+    "median",
+    "nanmedian",
+    "kthvalue",
+    "quantile",
+    "nanquantile",
+)
+
+
 def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     """Whether torch allows or refuses a step by what means nothing.
 
     An operand that is one element of the target, or the target with other strides of axes of size
-    1, which lead nowhere: torch compares them too, and they depend on how a view was written.
-    zero_ of an inference tensor: by whether a view of it was taken. Which of equal elements, NaN
-    among them, topk, median and a sort that is not asked to be stable find: torch's page on each
-    leaves that open. index_fill_ and index_copy_ of nothing:
-    by how much memory lies behind the tensor. Writes by places to a tensor that shows one place
-    twice: torch warns that it will refuse them. A hook of a view that may not be used any more: by
-    whether there was another one before. A form in place, in no_grad, of a leaf that requires
-    grad: gradients keep the old form while a graph that leads there is still in memory, which a
-    server learns later, and are then kept in either form by their own strides, which no page
-    tells. gelu of inf, but in float64: inf of a scalar, NaN of a vector's element.
+    1, which lead nowhere: torch compares them too, and they depend on how a view was written. zero_
+    of an inference tensor: by whether a view of it was taken. Which of equal elements, NaN among
+    them, topk, kthvalue, medians, quantiles and a sort that is not asked to be stable find: torch's
+    page on each leaves that open. index_fill_, index_copy_ and index_add_ of nothing: by how much
+    memory lies behind the tensor. Writes by places to a tensor that shows one place twice: torch
+    warns that it will refuse them. A hook of a view that may not be used any more: by whether there
+    was another one before. A form in place, in no_grad, of a leaf that requires grad: gradients
+    keep the old form while a graph that leads there is still in memory, which a server learns
+    later, and are then kept in either form by their own strides, which no page tells. gelu of inf,
+    but in float64: inf of a scalar, NaN of a vector's element.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
@@ -63,12 +75,12 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
         return True
     if "hook" in step.kind and step.form == "method" and _unusable(target):
         return True
-    if step.name in ("index_fill_", "index_copy_") and not target.numel():
+    if step.name.rstrip("_") in ("index_fill", "index_copy", "index_add") and not target.numel():
         return True
     if "advanced" in step.kind and step.form == "set" and _repeats(target):
         return True
     stable = dict(step.kwargs).get("stable", False)
-    if step.name in ("topk", "sort", "median") and not stable and _has_equals(target):
+    if step.name in _PLACES_OF_EQUALS and not stable and _has_equals(target):
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True
@@ -84,6 +96,8 @@ def _recording_leaf(x: Any) -> bool:
 
 def _has_equals(x: Any) -> bool:
     """Whether elements are equal, as NaN are among each other where they are put in order."""
+    if x.is_complex():
+        return False
     return bool(x.detach().unique().numel() < x.numel() or x.isnan().sum() > 1)
 
 

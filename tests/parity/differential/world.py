@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from tests.parity.differential.step import Dtype, Ref, Step
+from tests.parity.differential.step import Dtype, Given, Ref, Step
 
 FLOATS = ("float64", "float32", "float16", "bfloat16", "complex128", "complex64")
 _DTYPES = dict(
@@ -75,6 +75,30 @@ class World:
         elif "int" in dtype:
             values = self.rng.integers(0 if dtype == "uint8" else -3, 4, shape)
         return np.asarray(values).tolist()
+
+    def given(self, shape: tuple[int, ...], dtype: str) -> Given:
+        """A new tensor of a shape and dtype, made for one use."""
+        return Given(self.literal(shape, dtype), dtype)
+
+    def beside(self, x: Ref, shape: Sequence[int]) -> Any:
+        """A tensor of a shape, of the dtype of x; a new one if there is none, and at times."""
+        like = self.get(x).dtype
+        found = self.strictly(lambda y: y.shape == tuple(shape) and y.dtype == like)
+        if found is not None and self.chance(0.8):
+            return found
+        return self.given(tuple(shape), str(like).rpartition(".")[2])
+
+    def mask(self, shape: Sequence[int]) -> Any:
+        """A mask of a shape: one of the program's, or a new one; seldom of another shape."""
+        found = self.any(lambda y: y.dtype == torch.bool and y.shape == tuple(shape))
+        if found is not None and self.chance(0.5):
+            return found
+        return self.given(tuple(shape) if self.chance(0.9) else (2,), "bool")
+
+    def places(self, shape: tuple[int, ...], size: int) -> Given:
+        """Indices into an axis of a size, seldom one beyond it; not negative."""
+        top = size if size and not self.chance(0.04) else size + 1
+        return Given(self.rng.integers(0, top, shape).tolist(), "int64")
 
     # picking tensors
 

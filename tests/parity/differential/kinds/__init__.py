@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tests.parity.differential.kinds import graph, hooks, values, views, walks, writes
+from tests.parity.differential.kinds import (
+    graph,
+    hooks,
+    layers,
+    math,
+    places,
+    products,
+    reductions,
+    values,
+    views,
+    walks,
+    writes,
+)
 from tests.parity.differential.kinds.registry import KINDS
 
-__all__ = ["KINDS", "graph", "hooks", "values", "views", "walks", "writes"]
+__all__ = [
+    "KINDS", "graph", "hooks", "layers", "math", "places", "products", "reductions", "values",
+    "views", "walks", "writes",
+]  # fmt: skip
