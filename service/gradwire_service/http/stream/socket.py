@@ -8,7 +8,6 @@ client that hangs up ends the work on its message.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from typing import Any, cast
 
@@ -23,9 +22,11 @@ from websockets.server import ServerProtocol
 from gradwire_engine.errors import GradwireError
 from gradwire_service.http.codec import Buffer
 from gradwire_service.http.service import Service
+from gradwire_service.http.stream.alive import Alive
 from gradwire_service.http.stream.frames import in_pieces
 from gradwire_service.http.stream.handshake import no_handshake, response_of, scope_of
 from gradwire_service.http.stream.incoming import Incoming
+from gradwire_service.http.stream.outgoing import Outgoing
 
 _CLOSING = 10.0
 """Seconds in which a client has to answer a close, at most."""
@@ -47,23 +48,23 @@ class Socket(asyncio.Protocol):
         self._scope: Event = {}
         self._events: deque[Event] = deque()
         self._wanted: asyncio.Future[None] | None = None
-        self._writable: asyncio.Future[None] | None = None
-        self._unread = (0.0, 0)  # since when the client has read nothing, and what it has to
         self._answered: Response | None = None
         self._open = self._reading = True
-        self._heard, self._asked = True, False
-        self._clock: asyncio.TimerHandle | None = None
 
     # what uvicorn and the loop say
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection was another protocol's until now."""
         self._transport = cast(asyncio.Transport, transport)
+        self._outgoing = Outgoing(self._transport, self._limits.body_seconds)
+        self._alive = Alive(
+            self._limits.ping_seconds, self._ping, self._transport.abort, lambda: self._reading
+        )
         self._state.connections.add(cast(Any, self))
 
     def data_received(self, data: bytes) -> None:
         """Frames, whole or in part."""
-        self._heard = True
+        self._alive.heard()
         self._frames.receive_data(data)
         refused = self._incoming.came(len(data))
         for event in self._frames.events_received():
@@ -82,26 +83,25 @@ class Socket(asyncio.Protocol):
             self._refuse(refused)
         elif self._incoming.nbytes:
             self._service.patience.watch(self)
-        elif self._writable is None:
+        elif not self._outgoing.full:
             self._service.patience.leave(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Nobody is there any more."""
         self._state.connections.discard(cast(Any, self))
         self._ended(1006)
-        self._clocked(0.0, None)
-        self._resume()
+        self._alive.stop()
+        self._outgoing.resume()
 
     def pause_writing(self) -> None:
         """The client reads more slowly than it is answered."""
-        self._writable = self._loop.create_future()
-        self._unread = time.monotonic(), self._transport.get_write_buffer_size()
+        self._outgoing.pause()
         self._service.patience.watch(self)
         self._flow()
 
     def resume_writing(self) -> None:
         """It has read."""
-        self._resume()
+        self._outgoing.resume()
         self._flow()
 
     def shutdown(self) -> None:
@@ -121,7 +121,7 @@ class Socket(asyncio.Protocol):
             self._ended(int(self._frames.close_rcvd.code))
             self._loop.call_soon(self._leave)
         elif event.opcode in (Opcode.PING, Opcode.PONG):
-            self._asked = False
+            self._alive.answered()
             self._incoming.between()
         else:
             self._piece(event)
@@ -170,8 +170,7 @@ class Socket(asyncio.Protocol):
 
     async def send(self, message: Any) -> None:
         """Do what the app says; raises ClientDisconnected where nobody is there any more."""
-        if self._writable is not None:
-            await self._writable
+        await self._outgoing.room()
         if self._transport.is_closing():
             raise ClientDisconnected
         kind = message["type"]
@@ -194,7 +193,7 @@ class Socket(asyncio.Protocol):
         self._frames.send_response(self._answered)
         self._write()
         self._incoming.ledger = self._scope["gradwire.ledger"]
-        self._clock = self._loop.call_later(self._limits.ping_seconds, self._look_alive)
+        self._alive.begin()
 
     def _respond(self, response: Response) -> None:
         """Refuse the handshake."""
@@ -208,8 +207,8 @@ class Socket(asyncio.Protocol):
             send(piece, fin=last)
             self._write()
             send = self._frames.send_continuation
-            if self._writable is not None and not last:
-                await self._writable
+            if not last:
+                await self._outgoing.room()
             if not last and self._frames.state is not State.OPEN:
                 raise ClientDisconnected
 
@@ -238,7 +237,7 @@ class Socket(asyncio.Protocol):
 
     def _last_wait(self) -> None:
         self._flow()
-        self._clocked(min(_CLOSING, self._limits.body_seconds), self._transport.abort)
+        self._alive.close(min(_CLOSING, self._limits.body_seconds))
 
     # waiting
 
@@ -251,7 +250,7 @@ class Socket(asyncio.Protocol):
     def _flow(self) -> None:
         """Read on, or not, as there is work waiting and replies unread."""
         closing = self._frames.state is State.CLOSING
-        reading = closing or (self._writable is None and self._incoming.room(self._events))
+        reading = closing or (not self._outgoing.full and self._incoming.room(self._events))
         if reading != self._reading and not self._transport.is_closing():
             self._reading = reading
             (self._transport.resume_reading if reading else self._transport.pause_reading)()
@@ -261,18 +260,13 @@ class Socket(asyncio.Protocol):
         if written and not self._transport.is_closing():
             self._transport.write(written)
 
-    def _resume(self) -> None:
-        writable, self._writable = self._writable, None
-        if writable is not None and not writable.done():
-            writable.set_result(None)
-
     def _ended(self, code: int) -> None:
         """No more will come, and nobody waits for what came."""
         if not self._open:
             return
         self._open = False
         self._service.patience.leave(self)
-        self._clocked(0.0, None)
+        self._alive.stop()
         for event in self._events:
             self._incoming.back(event.get("gradwire.lent", 0))
         self._incoming.end()
@@ -290,36 +284,15 @@ class Socket(asyncio.Protocol):
 
     def look(self, now: float) -> None:
         """End what takes the client too long: to read replies, or to send a message."""
-        if self._writable is not None:
-            self._look_at_replies(now)
+        if self._outgoing.full:
+            self._outgoing.look(now)
         if self._incoming.nbytes:
             refused = self._incoming.look(now, self._reading)
             if refused is not None:
                 self._refuse(refused)
-        elif self._writable is None:
+        elif not self._outgoing.full:
             self._service.patience.leave(self)
 
-    def _look_at_replies(self, now: float) -> None:
-        since, left = self._unread
-        size = self._transport.get_write_buffer_size()
-        if size != left:
-            self._unread = now, size
-        elif now - since > self._limits.body_seconds:
-            self._transport.abort()
-
-    def _look_alive(self) -> None:
-        """Ask who has said nothing for long whether it is there, and leave it if it isn't."""
-        if self._reading and self._asked and not self._heard:
-            self._transport.abort()
-            return
-        if self._reading and not self._heard:
-            self._frames.send_ping(b"")
-            self._write()
-            self._asked = True
-        self._heard = False
-        self._clocked(self._limits.ping_seconds, self._look_alive)
-
-    def _clocked(self, seconds: float, then: Any) -> None:
-        if self._clock is not None:
-            self._clock.cancel()
-        self._clock = None if then is None else self._loop.call_later(seconds, then)
+    def _ping(self) -> None:
+        self._frames.send_ping(b"")
+        self._write()
