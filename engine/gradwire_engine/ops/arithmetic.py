@@ -13,6 +13,17 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number, Spec
 
 
+def of_its_kind(op: str, g: Any, spec: Any) -> Any:
+    """A gradient of an operand; refused, as by torch's walk, if it is complex and that is real."""
+    if is_complex(g) and not spec.dtype.is_complex:
+        raise error(
+            "dtype_mismatch",
+            f"backward: {op} gives an operand that is {spec.dtype.name} a complex gradient",
+            "make the operand complex before",
+        )
+    return g
+
+
 def is_complex(value: Any) -> bool:
     """Whether an array, a tensor or a number is complex."""
     dtype = getattr(value, "dtype", None)

@@ -13,6 +13,7 @@ from gradwire_engine.families import elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.laid import ROWS
+from gradwire_engine.ops.arithmetic import of_its_kind
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.compare import isfinite
 from gradwire_engine.ops.creation import fits
@@ -34,8 +35,12 @@ def _needs_condition(named: dict[str, Any]) -> None:
 @elementwise(
     vjp(
         "input: g where condition; other: g elsewhere",
-        input=lambda g, condition: where(condition, g, 0),
-        other=lambda g, condition: where(condition, 0, g),
+        input=lambda g, condition, input_spec: where(
+            condition, of_its_kind("where", g, input_spec), 0
+        ),
+        other=lambda g, condition, other_spec: where(
+            condition, 0, of_its_kind("where", g, other_spec)
+        ),
     ),
     unpromoted=("condition",),
     inplace=False,

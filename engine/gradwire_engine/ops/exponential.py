@@ -10,7 +10,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import FLOAT_ONLY, INEXACT, elementwise, in_floats, in_real_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
-from gradwire_engine.ops.arithmetic import conj, is_complex, refuse_bools
+from gradwire_engine.ops.arithmetic import conj, is_complex, of_its_kind, refuse_bools
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import isnan
@@ -104,10 +104,12 @@ def _away(one: Any, two: Any, *specs: Any) -> Any:
     vjp(
         "input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
         input=lambda g, input, other, input_spec, other_spec: (
-            g / conj(exp(_away(input, other, input_spec, other_spec)) + 1)
+            of_its_kind("logaddexp", g, input_spec)
+            / conj(exp(_away(input, other, input_spec, other_spec)) + 1)
         ),
         other=lambda g, input, other, input_spec, other_spec: (
-            g / conj(exp(_away(other, input, input_spec, other_spec)) + 1)
+            of_its_kind("logaddexp", g, other_spec)
+            / conj(exp(_away(other, input, input_spec, other_spec)) + 1)
         ),
     ),
     takes=INEXACT,
