@@ -41,7 +41,9 @@ def _called(xp: Any, inputs: Arrays, shape: Ints, dtype: DType, label: str) -> A
 
 def result(operands: Sequence[Tensor], wanted: Wanted) -> Meta:
     """The mirror of a result of these operands."""
-    return of_mirrors([t._meta for t in operands], wanted)
+    of = wanted.of
+    metas = [t._meta for i, t in enumerate(operands) if of is None or i in of]
+    return of_mirrors(metas, wanted)
 
 
 def of_mirrors(operands: Sequence[Meta], wanted: Wanted) -> Meta:
@@ -60,16 +62,26 @@ def call(traced: Traced, **fields: Any) -> Any:
     parts: list[Any] = []
     for output in traced.outputs:
         same = outside.get(output._name)
-        parts.append(Wanted(output.shape, output.dtype, node_of(output)) if same is None else same)
+        parts.append(wanted(traced, output) if same is None else same)
     return traced.restored(record({"call": traced.id}, traced, parts, **fields))
 
 
 class Wanted(NamedTuple):
-    """A result that a step is to make. label: its node's name, None where it has none."""
+    """A result that a step is to make. label: its node's name, None where it has none.
+
+    of: the arguments that it is made of, by their places; None: maybe of all.
+    """
 
     shape: Sequence[int]
     dtype: DType
     label: str | None = None
+    of: frozenset[int] | None = None
+
+
+def wanted(traced: Traced, output: Tensor, shape: Sequence[int] | None = None) -> Wanted:
+    """What stands outside for an output of a function; shape: where that is another one there."""
+    shown = output.shape if shape is None else shape
+    return Wanted(shown, output.dtype, node_of(output), traced.arguments_of(output))
 
 
 def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields: Any) -> list[Any]:

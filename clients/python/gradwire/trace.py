@@ -25,6 +25,7 @@ from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.journal import Journal
 from gradwire_engine.mode import local
+from gradwire_engine.tape import Edge, target
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
@@ -198,6 +199,19 @@ def _writes_or_draws(name: str) -> bool:
     return op is not None and any(overload.random for overload in op.overloads)
 
 
+def leaves(edge: Edge | None) -> Iterator[Any]:
+    """The leaves that an edge leads to."""
+    stack, seen = [] if edge is None else [target(edge)], set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if not node.edges:
+            yield node
+        stack.extend(target(e) for e in node.edges if e is not None)
+
+
 def _nothing() -> None:
     """No preparation: the session around has its default dtype already."""
 
@@ -219,6 +233,19 @@ class Traced:
     def inside(self) -> dict[str, Tensor]:
         """The placeholders by their names."""
         return {t._name: t for t in self.trace.held[::2]}
+
+    def arguments_of(self, output: Tensor) -> frozenset[int] | None:
+        """The places of the arguments that an output leads back to; None if that isn't clear."""
+        if self.trace.may_be_refused:  # what is written leads elsewhere than where it came from
+            return None
+        starts = {}
+        known = self.inside
+        for place, (name, _) in enumerate(self.trace.inputs):
+            inside = known.get(name)
+            edge = None if inside is None else inside._meta.edge
+            if edge is not None:
+                starts[target(edge)] = place
+        return frozenset(starts[leaf] for leaf in leaves(output._meta.edge) if leaf in starts)
 
     @property
     def body(self) -> dict[str, Any]:
@@ -306,4 +333,4 @@ def restored(structure: Any, parts: Iterator[Any]) -> Any:
     return structure
 
 
-__all__ = ["Trace", "Traced", "innermost", "restored", "taken_apart", "trace"]
+__all__ = ["Trace", "Traced", "innermost", "leaves", "restored", "taken_apart", "trace"]

@@ -8,7 +8,6 @@ from typing import Any
 from gradwire import called
 from gradwire.asking import session_of
 from gradwire.autograd.transformable import VMAP
-from gradwire.called import Wanted
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
 
@@ -51,7 +50,7 @@ def vmap(
         places = _in_dims(traced, tensors, dims, entered)
         ends = _out_dims(out_dims, traced)
         parts = [
-            Wanted(_with(o.shape, end, size), o.dtype, called.node_of(o))
+            called.wanted(traced, o, _with(o.shape, end, size))
             for o, end in zip(traced.outputs, ends, strict=True)
         ]
         fields = {"in_dims": places, "out_dims": ends, "randomness": randomness}

@@ -82,3 +82,14 @@ def what_torch_is_told_besides(torch, see):
     y.sum().backward()
     see(x=x)
     see.error(check=lambda: run(torch.sin, x, use_reentrant=False, determinism_check="some"))
+
+
+def arguments_that_are_not_used(torch, see):
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    run, grad = torch.utils.checkpoint.checkpoint, torch.autograd.grad
+    one = run(lambda a, b: a * 2, x, y, use_reentrant=False)
+    see.error(unused=lambda: grad(one.sum(), y, retain_graph=True))
+    see(allowed=grad(one.sum(), (x, y), allow_unused=True))
+    first, second = run(lambda a, b: (a * 2, b * b), x, y, use_reentrant=False)
+    see(first=grad(first.sum(), (x, y), allow_unused=True, retain_graph=True))
+    see(second=grad(second.sum(), (x, y), allow_unused=True))

@@ -192,3 +192,16 @@ def modules_side_by_side(torch, see):
         kinds=lambda: torch.func.stack_module_state([models[0], nn.Linear(2, 2).eval()]),
         modes=lambda: torch.func.stack_module_state([models[0], nn.Linear(2, 2)]),
     )
+
+
+def arguments_that_a_batch_does_not_use(torch, see):
+    x, y, w = (torch.ones(2, requires_grad=True) for _ in range(3))
+    grad = torch.autograd.grad
+    one = torch.vmap(lambda a, b: a * 2)(x, y)
+    see.error(unused=lambda: grad(one.sum(), y, retain_graph=True))
+    see(allowed=grad(one.sum(), (x, y), allow_unused=True))
+    first, second = torch.vmap(lambda a, b: (a * w.sum(), b * b))(x, y)
+    see(first=grad(first.sum(), (x, y, w), allow_unused=True, retain_graph=True))
+    see(second=grad(second.sum(), (x, y, w), allow_unused=True))
+    see(constant=torch.vmap(lambda a: torch.ones(2))(x))
+    see(detached=torch.vmap(lambda a: a.detach() * 2)(x))

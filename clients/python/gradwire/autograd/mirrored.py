@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gradwire.autograd.written import Backward, Forward, belongs
 from gradwire.called import Wanted, of_mirrors
 from gradwire.tensor import Tensor
+from gradwire.trace import leaves
 from gradwire_engine.arrays import phantom_of
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.function import Made
@@ -20,7 +21,7 @@ from gradwire_engine.function_rule import Function
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import using
 from gradwire_engine.recipe import Step
-from gradwire_engine.tape import Edge, Node, target
+from gradwire_engine.tape import Node, target
 from gradwire_engine.tensor import Tensor as Meta
 
 
@@ -63,26 +64,13 @@ def parts_of(found: Sequence[Any], inputs: Sequence[Tensor | None]) -> list[Any]
 def _part(t: Tensor, places: dict[Any, int], itself: dict[int, int]) -> Part:
     node = t._meta.grad_fn
     wanted = Wanted(t.shape, t.dtype, None if node is None else node.name())
-    ends = sorted({places[leaf] for leaf in _leaves(t._meta.edge) if leaf in places})
+    ends = sorted({places[leaf] for leaf in leaves(t._meta.edge) if leaf in places})
     return Part(wanted, tuple(ends), itself.get(id(t)))
 
 
 def _start(placeholder: Tensor) -> Any:
     """The leaf behind a placeholder, which is it or a copy of it."""
-    return next(_leaves(placeholder._meta.edge))
-
-
-def _leaves(edge: Edge | None) -> Iterator[Any]:
-    """The leaves that an edge leads to."""
-    stack, seen = [] if edge is None else [target(edge)], set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if not node.edges:
-            yield node
-        stack.extend(target(e) for e in node.edges if e is not None)
+    return next(leaves(placeholder._meta.edge))
 
 
 def keep_only(node: Node, parts: Sequence[Any]) -> None:
