@@ -7,7 +7,11 @@ updates a leaf by its gradient goes through both in one order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from gradwire_engine.laid import laid
+from gradwire_engine.ops.expand import contiguous_copy
 from gradwire_engine.order import alone, dense, lying_of
 from gradwire_engine.tensor import INFERENCE, TURNED, Tensor
 
@@ -31,4 +35,22 @@ def lying_like(made: Tensor, model: Tensor) -> Tensor:
         return made
     found = Tensor(array, made.spec, None).marked()
     found.flags |= made.flags & INFERENCE
+    return found
+
+
+def in_rows(made: Any, given: Sequence[Any]) -> Any:
+    """A result of a program in row-major order, as who doesn't see its ops takes it to lie.
+
+    given: the program's arguments, which stay as they are. A view is copied, in the graph too.
+    """
+    if type(made) is not Tensor or not made.flags & TURNED or any(made is x for x in given):
+        return made
+    shared = any(type(x) is Tensor and x.storage is made.storage for x in given)
+    if made.view is None and not shared:
+        made.storage.array = laid(made.array, None, made.spec)
+        made.flags &= ~TURNED
+        return made
+    node, found = made.grad_fn, contiguous_copy(made)
+    if node is not None:
+        found.rename_node(node.name())
     return found

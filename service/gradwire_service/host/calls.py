@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.control import called
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.layout import in_rows
 from gradwire_engine.vmap import vmap
 from gradwire_service.host.custom import custom
 from gradwire_service.host.derivatives import Ask, Wanted, derive
@@ -32,7 +33,8 @@ def call(steps: Steps, step: CallStep) -> None:
         outputs = checkpoint(Inside(program), values, step.preserve_rng_state)
     else:
         outputs = Inside(program)(*values)
-    steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
+    results = [in_rows(x, values) for x in outputs]
+    steps.name_results(program.id, step.out, results[0] if len(results) == 1 else results)
 
 
 def over_batch(steps: Steps, step: VmapStep) -> None:
@@ -42,7 +44,7 @@ def over_batch(steps: Steps, step: VmapStep) -> None:
     steps.session.origins.mark(steps.index, step.out)
     in_dims, out_dims = _dims(step.in_dims), _dims(step.out_dims)
     batched = vmap(Inside(program), in_dims, out_dims, step.randomness)
-    outputs = batched(*values)
+    outputs = [in_rows(x, values) for x in batched(*values)]
     steps.name_results(program.id, step.out, outputs[0] if len(outputs) == 1 else outputs)
 
 
@@ -60,10 +62,11 @@ def transform(steps: Steps, step: TransformStep) -> None:
         found = derive(step.transform, asked)
     except GradwireError as problem:
         raise located(problem, program) from problem.__cause__
-    parts = found.flat()
+    parts = [in_rows(x, values) for x in found.flat()]
     steps.name_results(step.transform, step.out, parts[0] if len(parts) == 1 else parts)
     if step.values is not None:
-        outputs = found.outputs if step.create_graph else [x.detach() for x in found.outputs]
+        made = found.outputs if step.create_graph else [x.detach() for x in found.outputs]
+        outputs = [in_rows(x, values) for x in made]
         steps.name_results(program.id, list(step.values), outputs)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire_engine import control
 from gradwire_engine.errors import error
+from gradwire_engine.layout import in_rows
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.protocol.control import CondStep, ControlStep, ScanStep, WhileStep
 from gradwire_service.host.scope import Callee
@@ -74,7 +75,8 @@ def run(steps: Steps, step: ControlStep) -> None:
         steps.spend(program)
     given = [steps.reader.operand(value) for value in given_to(step)]
     steps.session.origins.mark(steps.index, step.out)
-    found = _run(steps, step, [Inside(program) for program in programs], given)
+    made = _run(steps, step, [Inside(program) for program in programs], given)
+    found = [in_rows(x, given) for x in made]
     steps.name_results(step.word, step.out, found[0] if len(found) == 1 else found)
 
 
