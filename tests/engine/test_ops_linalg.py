@@ -184,3 +184,41 @@ def test_weights_of_observations_cannot_be_negative(weights: dict[str, list[floa
         given = {name: Tensor.of(np.array(w)) for name, w in weights.items()}
         resolve("cov")(Tensor.of(np.ones((3, 2))), **given)
     assert caught.value.code == "invalid_argument"
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("complex_", [False, True])
+def test_factors_are_read_and_derived_in_their_triangle(upper: bool, complex_: bool) -> None:
+    cut = resolve("triu" if upper else "tril")
+    factor = drawn(3, 3, complex_=complex_) * 0.3 + 2 * np.eye(3)
+    factor[range(3), range(3)] = factor[range(3), range(3)].real
+    whole, right = Tensor.of(factor), Tensor.of(drawn(3, 2, complex_=complex_))
+    for name, before in (("cholesky_solve", (right,)), ("cholesky_inverse", ())):
+
+        def run(L: Any, name: str = name, before: tuple[Any, ...] = before) -> Any:
+            return resolve(name)(*before, cut(L), upper=upper)
+
+        found = resolve(name)(*before, whole, upper=upper)
+        np.testing.assert_allclose(found.numpy(), run(whole).numpy())
+        along = drawn(3, 3, complex_=complex_)
+        along[range(3), range(3)] = along[range(3), range(3)].real
+        ruled, told = slope(lambda L, run=run: total(resolve("square")(run(L))), factor, along)
+        assert ruled == pytest.approx(told, rel=1e-6)
+
+
+@pytest.mark.parametrize("matrix", [[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, 2j], [2, 4j]]])
+def test_a_determinant_has_derivatives_at_singular_matrices(matrix: list[list[complex]]) -> None:
+    """It is a polynomial: of [[a, b], [c, d]] the gradient is conj([[d, -c], [-b, a]])."""
+    values = np.array(matrix, "complex128" if np.iscomplexobj(matrix) else "float64")
+    A = Tensor.of(values, requires_grad=True)
+    (plain,) = grad([resolve("linalg.det")(A)], [A], [Tensor.of(values[0, 0] * 0 + 1)])
+    (slope,) = grad(
+        [resolve("linalg.det")(A)], [A], [Tensor.of(values[0, 0] * 0 + 1)], create_graph=True
+    )
+    (a, b), (c, d) = values
+    wanted = np.conj([[d, -c], [-b, a]])
+    np.testing.assert_allclose(plain.array, wanted, atol=1e-12)
+    np.testing.assert_allclose(slope.array, wanted, atol=1e-12)
+    weights = np.array([[1.0, 2], [3, 4]]).astype(values.dtype)
+    (bend,) = grad([slope], [A], [Tensor.of(weights)])
+    np.testing.assert_allclose(bend.array, [[4, -3], [-2, 1]], atol=1e-12)

@@ -26,6 +26,7 @@ from gradwire_engine.ops import creation as creation
 from gradwire_engine.ops import cross_entropy as cross_entropy
 from gradwire_engine.ops import ctc as ctc
 from gradwire_engine.ops import cumulative as cumulative
+from gradwire_engine.ops import determinant as determinant
 from gradwire_engine.ops import diagonals as diagonals
 from gradwire_engine.ops import distance as distance
 from gradwire_engine.ops import distributions as distributions

@@ -14,18 +14,14 @@ from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.substitution import solved_anyway, spread_nan
 from gradwire_engine.laid import COLUMNS
 from gradwire_engine.op import APPLY, Inferred
-from gradwire_engine.ops.arithmetic import conj, is_complex, mul, neg
+from gradwire_engine.ops.arithmetic import neg
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT, squeeze, unsqueeze
-from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.complex import imag
-from gradwire_engine.ops.expand import reshape
-from gradwire_engine.ops.exponential import log
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
-from gradwire_engine.spec import Spec, complex64, complex128, float32, float64, int32, real_of
+from gradwire_engine.spec import Spec, complex64, complex128, float32, float64, int32
 
 EXACT = (float32, float64, complex64, complex128)
 """The dtypes of linear algebra, as in LAPACK."""
@@ -109,80 +105,6 @@ def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...
     if not A.size:
         return A.copy(), xp.zeros(A.shape[:-2], xp.int32)
     return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
-
-
-def _det_formula(g: Any, A: Any, out: Any) -> Any:
-    scale = mul(g, conj(out))
-    return mul(reshape(scale, (*scale.shape, 1, 1)), adjoint(inv(A)))
-
-
-def _adjugate_transposed(xp: Any, A: Array) -> Array:
-    """The cofactors of each matrix by its singular values: they exist for singular ones too."""
-    u, s, vh = xp.linalg.svd(A)
-    before = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), s[..., :-1]], -1), axis=-1)
-    turned = s[..., ::-1]
-    behind = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), turned[..., :-1]], -1), axis=-1)
-    others = (before * behind[..., ::-1])[..., None, :]
-    phase = xp.linalg.det(u) * xp.linalg.det(vh)
-    return xp.conjugate(phase)[..., None, None] * ((u * others) @ vh)
-
-
-@one_pass(_det_formula)
-def det_gradient(xp: Any, g: Array, A: Array, out: Array) -> Array:
-    """The gradient of the determinant: g times the conjugated cofactors, also where it is 0."""
-    if A.size and bool(xp.any(out == 0)):
-        return g[..., None, None] * _adjugate_transposed(xp, A)
-    return _det_formula(g, A, out)
-
-
-@primitive(
-    vjp("g conj(out) A⁻ᴴ", A=lambda g, A, out: det_gradient(g, A, out)),
-    spec=lambda A: need_matrices("linalg.det", A, square=True).with_(shape=A.shape[:-2]),
-    name="linalg.det",
-    aliases=("det",),
-    batch=leading,
-)
-def det(xp: Any, A: Array) -> Array:
-    """The determinant of each square matrix."""
-    return xp.linalg.det(A)
-
-
-def _slogdet_spec(A: Spec) -> tuple[Spec, Spec]:
-    need_matrices("linalg.slogdet", A, square=True)
-    found = A.with_(shape=A.shape[:-2])
-    return found, found.with_(dtype=real_of(A.dtype))
-
-
-def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
-    scale = g_logabsdet
-    if is_complex(A):
-        scale = scale + imag(mul(g_sign, conj(sign))) * 1j
-    return mul(reshape(scale, (*scale.shape, 1, 1)), adjoint(inv_ex(A)[0]))
-
-
-@primitive(
-    vjp("g A⁻ᴴ for the logarithm", A=_slogdet_gradient),
-    spec=_slogdet_spec,
-    name="linalg.slogdet",
-    aliases=("slogdet",),
-    outputs=("sign", "logabsdet"),
-    batch=leading,
-)
-def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
-    """Sign (or phase) of each determinant and the logarithm of its size."""
-    sign, logarithm = xp.linalg.slogdet(A)
-    if A.dtype.kind != "c":  # where the product of the signs has a NaN, LAPACKs differ
-        sign = xp.where(xp.isnan(logarithm), 0, sign).astype(A.dtype)
-    return sign, logarithm
-
-
-@composite()
-def logdet(input: Array) -> Array:
-    """The logarithm of each determinant; NaN where that is negative."""
-    sign, size = slogdet(input)
-    if is_complex(sign):
-        return log(sign) + size
-    return where(sign == -1, float("nan"), size)
 
 
 def _system_spec(A: Spec, B: Spec) -> Inferred:
