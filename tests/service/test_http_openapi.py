@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from tests.engine.samples import samples_of
-from tests.service.conftest import Running
+from tests.service.conftest import Client, Running
 
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import CODES
@@ -213,3 +213,44 @@ def test_replies_are_as_documented(server: Running, name: str) -> None:
         schema(model).validate(reply.json())
     kinds = [kind.partition(";")[0] for kind in operation["responses"]["200"]["content"]]
     assert reply.headers["content-type"].partition(";")[0] in kinds
+
+
+def test_a_server_with_keys_says_that_they_are_needed(serve: Callable[..., Running]) -> None:
+    key = "a-key-of-the-tests-own"
+    document = serve(keys=[key]).client.get("/openapi.json").json()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            named = dict(OPERATIONS)[f"{method.upper()} {path}"]
+            assert operation["security"] == named["security"][:1]
+
+
+def test_links_lead_from_what_was_made_to_all_that_takes_it(server: Running) -> None:
+    by_id = {operation["operationId"]: operation for _, operation in OPERATIONS}
+    linked = set()
+    for name, operation in OPERATIONS:
+        for response in operation["responses"].values():
+            for link in response.get("links", {}).values():
+                target = by_id[link["operationId"]]
+                names = {p["name"] for p in target["parameters"] if p["in"] == "path"}
+                assert names == link["parameters"].keys(), name
+                linked.add(link["operationId"])
+    below = {o["operationId"] for n, o in OPERATIONS if "/sessions/{id}" in n or "/programs/{" in n}
+    assert below == linked
+
+
+def test_a_body_is_ops_or_source() -> None:
+    ops, source = [{"op": "sin", "args": ["x"], "out": "y"}], "y = sin(x)"
+    assert schema("OpsRequest").is_valid({"ops": ops})
+    assert schema("OpsRequest").is_valid({"source": source, "ops": None})
+    for wrong in ({}, {"ops": ops, "source": source}, {"ops": None}):
+        assert not schema("OpsRequest").is_valid(wrong)
+
+
+def test_a_literal_is_as_the_schema_says(session: Client) -> None:
+    for value in ({"data": 1}, {"data": False, "shape": None, "dtype": None}, {"data": "NaN"}):
+        assert schema("TensorBody").is_valid({"value": value})
+        assert session.http.put(f"{session.path}/tensors/x", json={"value": value}).is_success
+    for value in ({"data": [1], "size": 1}, {"binary": "w", "data": [1]}, {"data": None}):
+        assert not schema("TensorBody").is_valid({"value": value})
+        reply = session.http.put(f"{session.path}/tensors/x", json={"value": value})
+        assert reply.status_code == 422
