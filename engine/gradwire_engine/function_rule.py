@@ -42,6 +42,7 @@ class _Op(NamedTuple):
 
     name: str
     many: bool = False
+    fills_in: bool = True
 
 
 class Application(Call):
