@@ -131,8 +131,14 @@ def check_derivatives(trial: Trial, points: list[Host]) -> None:
     agree(second, (ahead - behind) / (2 * STEP), second)
 
 
+OF_WHOLE_FACTORS = ("cholesky_inverse", "cholesky_solve")
+"""Ops that read one triangle of a factor and derive by all of it, as torch: in test_ops_linalg."""
+
+
 @sampled_op
 def test_rules_agree_with_differences_to_second_order(name: str) -> None:
+    if name in OF_WHOLE_FACTORS:
+        return
     for trial in trials(name):
         if name != "linalg.eig":
             check_derivatives(trial, trial.points)

@@ -9,7 +9,7 @@ from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import COLUMNS
-from gradwire_engine.ops.arithmetic import sub
+from gradwire_engine.ops.arithmetic import mul, sub
 from gradwire_engine.ops.arrange import tril
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.complex import real
@@ -56,6 +56,21 @@ def _square_qr_gradient(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     return adjoint(triangular_system(r, adjoint(total), True, False))
 
 
+def _wide_qr_gradient(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+    """For R = [U V]: Q (g_R + [L U⁻ᴴ 0]), L the lower half of K - Kᴴ for K = Qᴴ g_Q - g_R Rᴴ.
+
+    Of L's last column nothing is left, so that the last element of U does not matter.
+    """
+    last = r.ndim - 1
+    rows, columns = r.shape[-2:]
+    inner = sub(matmul(adjoint(q), g_q), matmul(g_r, adjoint(r)))
+    skew = sub(inner, adjoint(inner))
+    low = tril(skew, -1) + diag_embed(mul(diagonals(skew), 0.5))
+    turned = adjoint(triangular_system(narrow(r, last, 0, rows), adjoint(low), True, False))
+    parts = [narrow(g_r, last, 0, rows) + turned, narrow(g_r, last, rows, columns - rows)]
+    return matmul(q, cat(parts, last))
+
+
 def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
     rows, columns = A.shape[-2:]
     if mode == "r" or (mode == "complete" and rows > columns):
@@ -66,13 +81,7 @@ def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
         )
     if rows >= columns:
         return _square_qr_gradient(g_q, g_r, q, r)
-    first, last = A.ndim - 1, columns - rows
-    rest = narrow(A, first, rows, last)
-    g_first, g_rest = narrow(g_r, first, 0, rows), narrow(g_r, first, rows, last)
-    square = _square_qr_gradient(
-        g_q + matmul(rest, adjoint(g_rest)), g_first, q, narrow(r, first, 0, rows)
-    )
-    return cat([square, matmul(q, g_rest)], first)
+    return _wide_qr_gradient(g_q, g_r, q, r)
 
 
 @primitive(

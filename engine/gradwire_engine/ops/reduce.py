@@ -94,13 +94,13 @@ def _of_all(dtype: DType) -> DType:
 @reduction(result=_of_all)
 def any(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether any element is true (not 0)."""
-    return xp.any(input, axis=dim or None, keepdims=keepdim)
+    return xp.any(input, axis=dim if input.ndim else None, keepdims=keepdim)
 
 
 @reduction(result=_of_all)
 def all(xp: Any, input: Array, dim: Ints | None = None, keepdim: bool = False) -> Array:
     """Whether all elements are true (not 0)."""
-    return xp.all(input, axis=dim or None, keepdims=keepdim)
+    return xp.all(input, axis=dim if input.ndim else None, keepdims=keepdim)
 
 
 @reduction(result=lambda dtype: int64)

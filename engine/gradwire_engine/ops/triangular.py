@@ -16,7 +16,7 @@ from gradwire_engine.ops.arrange import tril, triu
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.matmul import matmul
-from gradwire_engine.ops.square import each_matrix, inv, need_matrices, solve_system
+from gradwire_engine.ops.square import each_matrix, need_matrices
 from gradwire_engine.order import Order
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
@@ -187,7 +187,7 @@ def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     found, m = xp.tril(a), order - 1
     found[:m, :m] = xp.linalg.cholesky(a[:m, :m])
     found[m:, :m] = a[m:, :m] @ xp.conjugate(xp.linalg.inv(found[:m, :m]).T)
-    found[m, m] -= (xp.abs(found[m, :m]) ** 2).sum()
+    found[m, m] = found[m, m].real - (xp.abs(found[m, :m]) ** 2).sum()
     return found, xp.asarray(order)
 
 
@@ -230,17 +230,62 @@ def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) ->
     return Factored(adjoint(found) if upper else found, info)
 
 
-def _product_of_factor(factor: Any, upper: bool) -> Any:
-    return matmul(adjoint(factor), factor) if upper else matmul(factor, adjoint(factor))
+def _factored_spec(input: Spec, L: Spec) -> Inferred:
+    need_matrices("cholesky_solve", L, square=True)
+    need_matrices("cholesky_solve", input)
+    if L.dtype is not input.dtype or L.shape[-1] != input.shape[-2]:
+        raise error(
+            "shape_mismatch" if L.dtype is input.dtype else "dtype_mismatch",
+            f"cholesky_solve: L is {L}, input is {input}",
+            "they need one dtype, and input as many rows as L",
+        )
+    batch = broadcast_shapes("cholesky_solve", L.shape[:-2], input.shape[:-2])
+    return Inferred(input.with_(shape=(*batch, *input.shape[-2:])))
 
 
-@composite(grad_name="CholeskyInverseBackward0")
-def cholesky_inverse(input: Array, upper: bool = False) -> Array:
-    """The inverse of each matrix whose Cholesky factor is given."""
-    return inv(_product_of_factor(input, upper))
+def _factored_gradients(
+    g: Any, L: Any, out: Any, upper: bool, needs: tuple[bool, ...]
+) -> tuple[Any, Any]:
+    """Of all elements of L, as torch has it, though only one triangle is read."""
+    to_right = cholesky_solve(g, L, upper)
+    if not needs[1]:
+        return to_right, None
+    both = matmul(to_right, adjoint(out))
+    both = both + adjoint(both)
+    return to_right, neg(matmul(L, both) if upper else matmul(both, L))
 
 
-@composite(grad_name="CholeskySolveBackward0")
-def cholesky_solve(input: Array, L: Array, upper: bool = False) -> Array:
+@primitive(
+    vjp("A⁻¹ g; -(c + cᴴ) L with c = A⁻¹ g outᴴ", joint=_factored_gradients),
+    spec=_factored_spec,
+    batch=stacked(input=2, L=2),
+)
+def cholesky_solve(xp: Any, input: Array, L: Array, upper: bool = False) -> Array:
     """The X of each system A X = input, where A is given by its Cholesky factor."""
-    return solve_system(_product_of_factor(L, upper), input)
+    other = xp.conjugate(L.swapaxes(-1, -2))
+    first, second = (other, L) if upper else (L, other)
+    half = triangular_system.kernel(xp, first, input, False, False)
+    return triangular_system.kernel(xp, second, half, True, False)
+
+
+def _inverse_gradient(g: Any, input: Any, out: Any, upper: bool) -> Any:
+    both = matmul(out, matmul(g + adjoint(g), out))
+    return neg(matmul(input, both) if upper else matmul(both, input))
+
+
+@primitive(
+    vjp("-A⁻¹ (g + gᴴ) A⁻¹ input", input=_inverse_gradient),
+    spec=lambda input: need_matrices("cholesky_inverse", input, square=True),
+    fallible=True,
+    batch=leading,
+)
+def cholesky_inverse(xp: Any, input: Array, upper: bool = False) -> Array:
+    """The inverse of each matrix whose Cholesky factor is given."""
+    diagonal = xp.arange(input.shape[-1])
+    if (input[..., diagonal, diagonal] == 0).any():
+        raise xp.linalg.LinAlgError("Singular matrix")
+    ones = xp.eye(input.shape[-1], dtype=input.dtype)
+    found = triangular_system.kernel(xp, input, ones, upper, False)
+    found[..., diagonal, diagonal] = found[..., diagonal, diagonal].real  # as of a true factor
+    other = xp.conjugate(found.swapaxes(-1, -2))
+    return found @ other if upper else other @ found
