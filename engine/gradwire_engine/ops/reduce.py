@@ -6,9 +6,9 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import INEXACT, composite, reduction
-from gradwire_engine.ops.arithmetic import div, shared_out
-from gradwire_engine.ops.choose import where
+from gradwire_engine.families import INEXACT, composite, elementwise, reduction
+from gradwire_engine.kernels.select import chosen
+from gradwire_engine.ops.arithmetic import div, mul, shared_out
 from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.expand import expand, sum, with_kept_dims
 from gradwire_engine.ops.logical import logical_not
@@ -57,6 +57,16 @@ def mean(
     return mean_over(xp, input, dim, keepdim)
 
 
+@elementwise(
+    vjp("g where input is not NaN", input=lambda g, input: mul(g, input == input)),
+    exact=True,
+    public=False,
+)
+def nan_to_zero(xp: Any, input: Array) -> Array:
+    """Each element, 0 for those that are NaN."""
+    return chosen(xp, xp.isnan(input), 0, input)
+
+
 @composite(grad_name="NansumBackward0")
 def nansum(
     input: Array, dim: Dims | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -68,7 +78,7 @@ def nansum(
             "nansum: not defined for complex tensors",
             "sum the real and the imaginary part",
         )
-    return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
+    return sum(nan_to_zero(input), dim, keepdim, dtype=dtype)
 
 
 @composite()
@@ -83,7 +93,7 @@ def nanmean(
             "convert it first",
         )
     count = sum(logical_not(isnan(input)), dim, keepdim)
-    return div(sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype), count)
+    return div(sum(nan_to_zero(input), dim, keepdim, dtype=dtype), count)
 
 
 def _of_all(dtype: DType) -> DType:

@@ -36,8 +36,6 @@ TORCH_KEEPS_MORE = [
     "linalg.lu",
     "linalg.lu_solve",
     "lu_solve",
-    "nanmean",
-    "nansum",
     "nn.functional.adaptive_avg_pool1d",
     "nn.functional.adaptive_avg_pool2d",
     "nn.functional.adaptive_avg_pool3d",
