@@ -80,7 +80,7 @@ def test_the_gradient_itself_has_a_name() -> None:
     x = leaf()
     (x * x).sum().backward(create_graph=True)
     g = x.grad
-    assert g.grad_fn.name() == "CopyBackwards"
+    assert g.grad_fn.name() == "torch::autograd::CopyBackwards"
     with torch.no_grad():
         g.mul_(2)
     assert x.grad.tolist() == [4, 8, 12]

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 _known: WeakValueDictionary[int, GradFn] = WeakValueDictionary()
 
 
+_OF_AUTOGRAD = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
+"""Nodes that are torch's own, of no op: their names say where they come from."""
+
+
 class GradFn:
     """What made a tensor; the same object each time it is asked for."""
 
@@ -28,8 +32,9 @@ class GradFn:
         self.tensor: Tensor | None = None  # by which the host knows the node
 
     def name(self) -> str:
-        """PyTorch's name of the node: "PowBackward0"."""
-        return self.node.name()
+        """PyTorch's name of the node: "PowBackward0", or "torch::autograd::AccumulateGrad"."""
+        found = self.node.name()
+        return f"torch::autograd::{found}" if found in _OF_AUTOGRAD else found
 
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
@@ -37,7 +42,7 @@ class GradFn:
         return tuple((grad_fn(node), place) for node, place in self.node.next_functions)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{self.node.name()} object at {hex(id(self))}>"
 
 
 @cache

@@ -86,7 +86,7 @@ def _notes(tensor: Elements) -> list[str]:
     if dtype not in usual:
         notes.append(f"dtype={dtype!r}")
     if tensor.grad_fn is not None:
-        notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+        notes.append(f"grad_fn=<{tensor.grad_fn.node.name()}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     return notes

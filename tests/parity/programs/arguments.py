@@ -58,7 +58,7 @@ def nodes_and_what_they_lead_to(torch, see):
     z = (y * y).sum()
     node = z.grad_fn
     see(name=node.name(), before=[n.name() for n, _ in node.next_functions])
-    see(leaf=[n.name().rpartition("::")[2] for n, _ in y.grad_fn.next_functions])
+    see(leaf=[n.name() for n, _ in y.grad_fn.next_functions])
 
 
 def inputs_by_name(torch, see):

@@ -292,6 +292,6 @@ def walks_that_come_to_what_has_no_derivative(torch, see):
         "step": torch.heaviside(x, torch.ones(2)),
     }.items():
         loss = (whole + y).sum()
-        see(**{name: whole, "node": whole.grad_fn.name().rpartition(":")[2]})
+        see(**{name: whole, "node": whole.grad_fn.name()})
         see.error(walk=lambda loss=loss: loss.backward(retain_graph=True))
         see(around=torch.autograd.grad(loss, y))
