@@ -9,7 +9,7 @@ from typing import Any
 from gradwire_engine.control.known import Known, planned
 from gradwire_engine.plan.chunk import Chunk, chunk_of, longest
 
-WORTH = 64
+WORTH = 128
 """Steps, all runs together, from which on chunks are made: that takes about as long."""
 _KEPT = 2**25
 """Bytes of chunks that wait for their next run."""
