@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.batches import SIZE, Batch
+from tests.engine.batches import SIZE, Batch, visit
 from tests.engine.samples import samples_of
 from tests.engine.trial import REFUSED, Host, Trial, cast, host, like, on
 
@@ -92,6 +92,26 @@ def test_vmap_does_what_a_loop_does(name: str) -> None:
                 for y, wanted in zip(found, batch.loop(subset), strict=True):
                     assert (y.shape, y.dtype.numpy) == (wanted.shape, wanted.dtype)
                     close(host(y), wanted)
+
+
+SINGLE = {"f": np.dtype("float32"), "c": np.dtype("complex64")}
+PLACES = 1e-5
+"""Of the largest number: what sums in another order may be apart in float32."""
+
+
+@every_op
+def test_vmap_in_float32_does_what_a_loop_does(name: str) -> None:
+    for call in samples_of(name):
+        batch = Batch(name, visit(call, lambda a: a.astype(SINGLE.get(a.dtype.kind, a.dtype))))
+        subset = tuple(range(len(batch.arrays)))
+        found = mapped(batch, subset, front) if subset else None
+        if found is None:
+            continue
+        for y, wanted in zip(found, batch.loop(subset), strict=True):
+            assert (y.shape, y.dtype.numpy) == (wanted.shape, wanted.dtype)
+            numbers = wanted[np.isfinite(wanted)] if wanted.dtype.kind in "fc" else wanted
+            size = float(np.abs(numbers).max(initial=0))
+            np.testing.assert_allclose(host(y), wanted, rtol=PLACES, atol=PLACES * size)
 
 
 def slopes(outputs: list[Tensor], leaves: list[Tensor], cotangents: list[Host]) -> list[Host]:
