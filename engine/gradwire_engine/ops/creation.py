@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from math import inf
 from typing import Any
 
 import ml_dtypes
@@ -182,7 +184,7 @@ def fits(asked: str, value: Any, dtype: DType, halves: bool = True) -> Any:
     if _too_large(value, dtype):
         if halves or not dtype.half:
             raise _unfit(asked, value, dtype)
-        return float("inf") if value > 0 else -float("inf")
+        return inf if value > 0 else -inf
     return value
 
 
@@ -193,7 +195,7 @@ def _number(value: Any) -> int | float | complex:
 
 def _whole(asked: str, value: int | float, dtype: DType) -> int:
     info = np.iinfo(dtype.numpy)
-    if value != value or abs(value) == float("inf"):
+    if value != value or abs(value) == inf:
         raise _unfit(asked, value, dtype)
     whole = int(value)
     exact = isinstance(value, int)
@@ -205,7 +207,12 @@ def _whole(asked: str, value: int | float, dtype: DType) -> int:
 
 
 def _too_large(value: int | float, dtype: DType) -> bool:
-    return float(ml_dtypes.finfo(dtype.numpy).max) < abs(value) < float("inf")
+    return _largest(dtype) < abs(value) < inf
+
+
+@cache
+def _largest(dtype: DType) -> float:
+    return float(ml_dtypes.finfo(dtype.numpy).max)
 
 
 def _unfit(asked: str, value: int | float, dtype: DType) -> Exception:
