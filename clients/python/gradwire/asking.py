@@ -11,13 +11,16 @@ from gradwire.modes import enable_grad
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
 from gradwire.wire import tensors_in
+from gradwire_engine.backward import grad
+from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.mode import local
+from gradwire_engine.mode import local, using
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
 RESULT = "Transposed"
 """What stands for the name of a derivative's node, which the host decides."""
+ones_like = resolve("ones_like")
 _BY_DIRECTION = ("jvp", "hvp", "vhp")
 """Transforms whose inputs are those that have a tangent or a vector."""
 
@@ -150,10 +153,36 @@ class Asked:
             found = eager.derive(transform, self.inside, self.own, self.names, recorded, fields)
             ended = [o if recorded else o.detach() for o in self.traced.outputs]
             return found, ended
-        values = [Wanted(o.shape, o.dtype, called.node_of(o)) for o in self.traced.outputs]
+        values = [called.wanted(self.traced, o) for o in self.traced.outputs]
+        if transform == "vjp" and all(type(c) is float for c in fields["cotangents"].values()):
+            parts = self._made_of([o for o in self.own if o._name in fields["cotangents"]], parts)
+        elif transform == "jacobian":
+            size = len(self.wanted)
+            rows = [parts[i * size : (i + 1) * size] for i in range(len(self.own))]
+            pairs = zip(self.own, rows, strict=True)
+            parts = [part for o, row in pairs for part in self._made_of([o], row)]
         if transform not in _BY_DIRECTION:
             fields["wrt"] = self.names
         return called.derived(self.traced, transform, parts, values, **fields)
+
+    def _made_of(self, outputs: Sequence[Tensor], parts: Sequence[Wanted]) -> list[Wanted]:
+        """Gradients of outputs, a part for each, with the arguments that these are made of.
+
+        Those of what is linear are made of none. Found by a walk over the mirrors inside.
+        """
+        assert isinstance(self.traced, Traced)
+        roots = [o._meta for o in outputs if o._meta.edge is not None]
+        if not local.state.grad or not any(x.requires_grad for x in self.traced.args) or not roots:
+            return list(parts)
+        own, ones = [x._meta for x in self.inside], [ones_like(r.detach()) for r in roots]
+        try:
+            with using(device="meta"):
+                found = grad(roots, own, ones, create_graph=True, allow_unused=True)
+        except GradwireError:  # the host says what is wrong
+            return list(parts)
+        edges = [None if g is None else g.edge for g in found]
+        pairs = zip(parts, edges, strict=True)
+        return [part._replace(of=self.traced.below([edge])) for part, edge in pairs]
 
     def outputs(self) -> list[Any]:
         """The outputs alone."""

@@ -236,6 +236,10 @@ class Traced:
 
     def arguments_of(self, output: Tensor) -> frozenset[int] | None:
         """The places of the arguments that an output leads back to; None if that isn't clear."""
+        return self.below([output._meta.edge])
+
+    def below(self, edges: Sequence[Edge | None]) -> frozenset[int] | None:
+        """The same for edges of the graph inside."""
         if self.trace.may_be_refused:  # what is written leads elsewhere than where it came from
             return None
         starts = {}
@@ -245,7 +249,8 @@ class Traced:
             edge = None if inside is None else inside._meta.edge
             if edge is not None:
                 starts[target(edge)] = place
-        return frozenset(starts[leaf] for leaf in leaves(output._meta.edge) if leaf in starts)
+        found = [leaf for edge in edges for leaf in leaves(edge)]
+        return frozenset(starts[leaf] for leaf in found if leaf in starts)
 
     @property
     def body(self) -> dict[str, Any]:

@@ -205,3 +205,16 @@ def arguments_that_a_batch_does_not_use(torch, see):
     see(second=grad(second.sum(), (x, y, w), allow_unused=True))
     see(constant=torch.vmap(lambda a: torch.ones(2))(x))
     see(detached=torch.vmap(lambda a: a.detach() * 2)(x))
+
+
+def gradients_of_linear_functions(torch, see):
+    x, w = torch.ones(3, requires_grad=True), torch.full((3,), 2.0, requires_grad=True)
+    again, slope = torch.autograd.grad, torch.func.grad(lambda v: (v * w).sum())(x)
+    see(slope=slope, by_both=again(slope.sum(), (x, w), allow_unused=True))
+    both = torch.func.grad(lambda v, u: (v * u).sum(), argnums=(0, 1))(x, w)
+    for part in both:
+        see(part=again(part.sum(), (x, w), allow_unused=True))
+    constant, value = torch.func.grad_and_value(lambda v: (v * 2).sum())(x)
+    see(constant=constant, recorded=value.requires_grad)
+    see(rows=torch.func.jacrev(lambda v: v * 2)(x))
+    see(each=torch.vmap(torch.func.grad(lambda v: v * 2))(x))
