@@ -210,7 +210,8 @@ def arguments_that_a_batch_does_not_use(torch, see):
 def gradients_of_linear_functions(torch, see):
     x, w = torch.ones(3, requires_grad=True), torch.full((3,), 2.0, requires_grad=True)
     again, slope = torch.autograd.grad, torch.func.grad(lambda v: (v * w).sum())(x)
-    see(slope=slope, by_both=again(slope.sum(), (x, w), allow_unused=True))
+    see(slope=slope.detach(), recorded=slope.requires_grad)
+    see(by_both=again(slope.sum(), (x, w), allow_unused=True))
     both = torch.func.grad(lambda v, u: (v * u).sum(), argnums=(0, 1))(x, w)
     for part in both:
         see(part=again(part.sum(), (x, w), allow_unused=True))
