@@ -6,6 +6,7 @@ CHANNELS = "torch's kernels of images keep channels together where the operand h
 FOURIER = "torch's transforms put the axes that they work along innermost, in the order worked"
 GAPS = "torch keeps the gaps of an operand that is a view, results here have none"
 REPEATED = "torch works the repeated operand out first, into a tensor of its own"
+CHOSEN = "its shape depends on elements, and the client learns no more than that: row-major here"
 STEPS = "made of other ops here, the last of which lays its result as it does"
 
 UNLIKE = {
@@ -65,6 +66,7 @@ UNLIKE = {
         ],
         STEPS,
     ),
+    **dict.fromkeys(["argwhere", "nonzero"], CHOSEN),
     "cholesky_solve": "torch lays it column by column",
     **dict.fromkeys(
         ["linalg.solve", "linalg.solve_ex"],

@@ -9,7 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.indices import index_added, index_written, indexed
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
-from gradwire_engine.laid import COLUMNS, LIKE_FIRST, Given, Lies
+from gradwire_engine.laid import LIKE_FIRST, Given, Lies
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed_rows
 from gradwire_engine.ops.views import zeros_of
 from gradwire_engine.order import Order, iterated
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     ),
     data_dependent=True,
     exact=True,
-    lies=COLUMNS,
 )
 def nonzero(xp: Any, input: Array, as_tuple: bool = False) -> Array | tuple[Array, ...]:
     """The indices of the elements that are not zero: a row each, or a tensor for each axis."""
@@ -97,8 +96,13 @@ def _full(asked: str, shape: Shape, indices: Any) -> tuple[Any, ...]:
 
 
 def _looked_up(call: Call, given: Given) -> Order:
-    """As what is iterated over: the input with its indexed axes repeated, and each index."""
-    span = next(span for span in call.spans if span.name == "indices")
+    """As what is iterated over: the input with its indexed axes repeated, and each index.
+
+    Of masks row-major: the client learns no more than the shape of what they choose.
+    """
+    span, masks = (next(s for s in call.spans if s.name == name) for name in ("indices", "masks"))
+    if masks.start < masks.stop:
+        return None
     indices = call.inputs[span.start : span.stop]
     places, inner = _places(indices), len(_index_shape(indices))
     shape, strides = given[0]  # type: ignore[misc]
