@@ -184,3 +184,25 @@ def test_the_namespace_is_listed(session: Session) -> None:
     assert "sin" in dir(torch.ones(1))
     assert torch.sin.__doc__.startswith("The sine")
     assert "input: tensor" in torch.sin.__doc__
+
+
+def test_the_last_parameter_of_an_activation_says_in_place(session: Session) -> None:
+    for activate, after in (("relu", ()), ("leaky_relu", (0.1,)), ("hardtanh", (-1.0, 1.0))):
+        x = torch.tensor([-2.0, 0.5])
+        found = getattr(torch.nn.functional, activate)(x, *after, True)
+        assert found.tolist() == x.tolist() != [-2.0, 0.5]
+
+
+def test_a_dim_may_be_a_scalar_tensor_whichever_overload_takes_it(session: Session) -> None:
+    x, dim = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor(0)
+    assert torch.prod(x, dim=dim).tolist() == [3.0, 8.0]
+    assert torch.median(x, dim).values.tolist() == [1.0, 2.0]
+
+
+def test_pieces_of_whole_numbers_are_cut_where_a_tensor_says(session: Session) -> None:
+    x, cuts = torch.arange(6), torch.tensor([[2, 9]])[0]
+    for pieces in (
+        torch.tensor_split(x, cuts[0]),
+        torch.tensor_split(x, tensor_indices_or_sections=cuts[0]),
+    ):
+        assert [piece.tolist() for piece in pieces] == [[0, 1, 2], [3, 4, 5]]

@@ -163,13 +163,14 @@ def _with_numbers(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | N
 
     torch takes them there too: torch.full((2,), x), torch.add(x, y, alpha=x).
     """
-    kinds = {p.name: p.kind for p in op.signatures[0].parameters}
-    pairs = [*zip(kinds, args, strict=False), *kwargs.items()]
-    loose = [n for n, v in pairs if kinds.get(n) in _NUMBERS and isinstance(v, Tensor)]
-    if not loose or any(v.ndim for n, v in pairs if n in loose):
-        return None
-    found = {n: v.item() if n in loose else v for n, v in pairs}
-    return tuple(found.pop(n) for n, _ in pairs[: len(args)]), found
+    for signature in op.signatures:
+        kinds = {p.name: p.kind for p in signature.parameters}
+        pairs = [*zip(kinds, args, strict=False), *kwargs.items()]
+        loose = [n for n, v in pairs if kinds.get(n) in _NUMBERS and isinstance(v, Tensor)]
+        if loose and not any(v.ndim for n, v in pairs if n in loose):
+            found = {n: v.item() if n in loose else v for n, v in pairs}
+            return tuple(found.pop(n) for n, _ in pairs[: len(args)]), found
+    return None
 
 
 _NUMBERS = ("number", "float", "int", "ints", "dim", "dims", "bool")

@@ -47,7 +47,12 @@ def documentation(op: Op) -> str:
 
 
 def _apply(op: Op) -> Function:
+    most = max(len(signature.parameters) for signature in op.signatures)
+    flagged = op.inplace and op.name.startswith("nn.functional.")
+
     def apply(*args: Any, **kwargs: Any) -> Any:
+        if flagged and len(args) == most + 1 and type(args[-1]) is bool:  # torch's last parameter
+            *args, kwargs["inplace"] = args  # type: ignore[assignment]
         if kwargs.pop("inplace", False):
             return call_inplace(f"{op.name}_", op, args, kwargs)
         return call(op, args, kwargs)

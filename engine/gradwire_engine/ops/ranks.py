@@ -113,7 +113,7 @@ def median(xp: Any, input: Array) -> Array:
     return _median_of_all(xp, input, False)
 
 
-@selection(name="median", grad_name="MedianBackward1")
+@selection(name="median", grad_name="MedianBackward1", takes=REAL_NUMERIC)
 def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The medians along an axis, the lower of two, and their indices."""
     return _median(xp, input, dim, keepdim, False)
@@ -129,7 +129,7 @@ def nanmedian(xp: Any, input: Array) -> Array:
     return _median_of_all(xp, input, True)
 
 
-@selection(name="nanmedian", grad_name="NanmedianBackward1")
+@selection(name="nanmedian", grad_name="NanmedianBackward1", takes=REAL_NUMERIC)
 def nanmedian_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The medians along an axis of what is not NaN, and their indices."""
     return _median(xp, input, dim, keepdim, True)

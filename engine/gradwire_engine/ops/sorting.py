@@ -16,7 +16,7 @@ from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.extremes import Found, put_along
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
-from gradwire_engine.spec import COMPLEX, Spec, int64
+from gradwire_engine.spec import BOOL, COMPLEX, Spec, int64
 from gradwire_engine.tape import Node
 
 
@@ -103,6 +103,8 @@ def check_k(asked: str, input: Spec, dim: int, k: int, least: int) -> None:
 
 def _topk_spec(input: Spec, k: int, dim: int) -> tuple[Spec, Spec]:
     check_k("topk", input, dim, k, 0)
+    if input.dtype.category == BOOL:
+        raise error("dtype_mismatch", "topk: not defined for bool tensors", "convert it first")
     shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
     return input.with_(shape=shape), input.with_(shape=shape, dtype=int64)
 
