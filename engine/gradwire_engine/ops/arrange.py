@@ -119,9 +119,10 @@ def _turned(input: Spec, k: int, dims: Ints) -> Spec:
 def _turned_order(call: Call, given: Given) -> Order:
     """By one quarter it is flipped and seen transposed; by two flipped; whole turns are copies."""
     k, dims = call.arguments[1] % 4, call.arguments[2]
-    shape, _ = lies = given[0]  # type: ignore[misc]
-    if not k:
+    lies = given[0]
+    if not k or lies is None:
         return None
+    shape, _ = lies
     order = alone(lies) or tuple(range(len(shape)))
     first, second = axes("rot90", dims, len(shape))
     places = {first: second, second: first} if k % 2 else {}
