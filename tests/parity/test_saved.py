@@ -13,17 +13,13 @@ pytest.importorskip("torch", reason="make parity installs torch")
 import torch
 from tests.parity.opinfo.run import entries
 from tests.parity.opinfo.saved import drawn, kept_unlike
-from tests.parity.opinfo.saved_unlike import MORE_KEPT_HERE, NOT_TOLD_ALWAYS, TORCH_KEEPS_MORE
+from tests.parity.opinfo.saved_unlike import MORE_KEPT_HERE, TORCH_KEEPS_MORE
 from tests.parity.opinfo.stand import Unlike
 
 import gradwire
 
 UNLIKE = {*MORE_KEPT_HERE, *TORCH_KEEPS_MORE}
-HELD = [
-    n
-    for n, op in entries().items()
-    if op.supports_autograd and n not in {*UNLIKE, *NOT_TOLD_ALWAYS}
-]
+HELD = [n for n, op in entries().items() if op.supports_autograd and n not in UNLIKE]
 SAMPLES = 2
 
 
@@ -56,6 +52,6 @@ def test_what_is_listed_still_differs_that_way(name: str) -> None:
 
 
 def test_what_differs_is_known_by_name() -> None:
-    assert entries().keys() >= {*UNLIKE, *NOT_TOLD_ALWAYS}
+    assert entries().keys() >= UNLIKE
     assert not set(MORE_KEPT_HERE) & set(TORCH_KEEPS_MORE)
     assert len(HELD) >= 250

@@ -71,7 +71,7 @@ def _wide_qr_gradient(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     return matmul(q, cat(parts, last))
 
 
-def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
+def _qr_gradient(g_q: Any, g_r: Any, A: Spec, q: Any, r: Any, mode: str) -> Any:
     rows, columns = A.shape[-2:]
     if mode == "r" or (mode == "complete" and rows > columns):
         raise error(
@@ -85,7 +85,7 @@ def _qr_gradient(g_q: Any, g_r: Any, A: Any, q: Any, r: Any, mode: str) -> Any:
 
 
 @primitive(
-    vjp(A=lambda g_Q, g_R, A, Q, R, mode: _qr_gradient(g_Q, g_R, A, Q, R, mode)),
+    vjp(A=lambda g_Q, g_R, Q, R, mode, A_spec: _qr_gradient(g_Q, g_R, A_spec, Q, R, mode)),
     spec=_qr_spec,
     name="linalg.qr",
     outputs=("Q", "R"),

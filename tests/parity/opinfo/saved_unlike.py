@@ -83,19 +83,13 @@ TORCH_KEEPS_MORE = [
 """Writes that torch refuses, and that are no matter here."""
 
 MORE_KEPT_HERE = [
-    "linalg.qr",
     "linalg.vander",
     "nn.functional.ctc_loss",
     "nn.functional.instance_norm",
     "nn.functional.rms_norm",
     "nn.functional.scaled_dot_product_attention",
     "polar",
-    "qr",
     "special.ndtr",
     "triangular_solve",
 ]
-"""Writes that are refused here: of factors and norms the derivative is written in other terms, and
-attention keeps its operands and result in place of the weights, as torch's fused kernels do."""
-
-NOT_TOLD_ALWAYS = ["svd"]
-"""torch keeps more, but in one run of all tests no sample told so, for a cause not yet found."""
+"""Writes that are refused here; why, for each: docs/adr/kept-for-backward.md."""
