@@ -66,8 +66,8 @@ def grad(
             options["is_grads_batched"] = True
         parts = GRADS[type(highest)](highest.level, outputs, inputs, grad_outputs, **options)
         return _completed(parts, inputs, allowed, materialize_grads, names)
-    wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     rows = _rows(outputs, grad_outputs) if is_grads_batched else None
+    wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     keep = create_graph if retain_graph is None else retain_graph
     state = local.state
     before = state.level, state.grad

@@ -258,6 +258,17 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     return xp.add(input, product if value == 1 else xp.multiply(product, value))
 
 
+def _no_whole_quotient(named: dict[str, Any]) -> None:
+    """Torch divided integers here otherwise once, and refuses them now."""
+    pair = [named["tensor1"], named["tensor2"]]
+    if all(isinstance(x, Spec) and x.dtype.category < FLOAT for x in pair):
+        raise error(
+            "dtype_mismatch",
+            "addcdiv: there is no quotient of two integer tensors here",
+            "convert one of them, or write input + value * tensor1 / tensor2",
+        )
+
+
 @elementwise(
     vjp(
         "input: g; tensor1: g conj(value / tensor2); tensor2: -g conj(value tensor1 / tensor2²)",
@@ -269,6 +280,7 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     refusal=RuntimeError,
     domain=(0.4, 3.0),
     numbers=(),
+    check=_no_whole_quotient,
 )
 def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Add the quotient of two tensors, times value, to input."""
