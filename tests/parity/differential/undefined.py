@@ -50,7 +50,7 @@ _PLACES_OF_EQUALS = (
 )
 
 
-def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
+def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (a line a case)
     """Whether torch allows or refuses a step by what means nothing.
 
     An operand that is one element of the target, or the target with other strides of axes of size
@@ -63,13 +63,16 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:
     was another one before. A form in place, in no_grad, of a leaf that requires grad: gradients
     keep the old form while a graph that leads there is still in memory, which a server learns
     later, and are then kept in either form by their own strides, which no page tells. gelu of inf,
-    but in float64: inf of a scalar, NaN of a vector's element.
+    but in float64: inf of a scalar, NaN of a vector's element. kron of what is not row-major: torch
+    asks for a view of it, and says that there is none; its page takes any tensor.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
     if step.kind == "form in place" and step.modes and _recording_leaf(target):
         return True
     if step.name.endswith("gelu") and target.dtype != torch.float64 and target.isposinf().any():
+        return True
+    if step.name == "kron" and not all(x.is_contiguous() for x in (target, *others)):
         return True
     if step.name == "zero_" and target.is_inference():
         return True

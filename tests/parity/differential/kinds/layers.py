@@ -28,13 +28,18 @@ def _last(w: World, x: Ref) -> int:
 
 
 def _normalised(w: World, x: Ref) -> Any:
+    if not w.get(x).ndim:
+        return None
     size = _last(w, x)
     weight = w.beside(x, (size,)) if w.chance(0.6) else None
     return ((size,), weight), {}
 
 
 def _with_bias(w: World, x: Ref) -> Any:
-    (size, weight), _ = _normalised(w, x)
+    found = _normalised(w, x)
+    if found is None:
+        return None
+    (size, weight), _ = found
     return (size, weight, w.beside(x, (size[0],)) if weight is not None else None), {}
 
 
@@ -64,7 +69,7 @@ def _pooled(w: World, x: Ref) -> Any:
 
 def _convolved(w: World, x: Ref) -> Any:
     shape = w.get(x).shape
-    if len(shape) not in (2, 3):
+    if len(shape) not in (2, 3) or not all(shape):
         return None
     weight = w.beside(x, (2, shape[-2], w.whole(1, 2)))
     return (weight,), {"padding": w.whole(0, 1)}

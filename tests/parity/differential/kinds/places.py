@@ -59,8 +59,7 @@ _CHOICES: dict[str, Any] = {
     "tril": lambda w, x: (w.whole(-1, 1),) if w.chance(0.5) else (),
     "triu": lambda w, x: (w.whole(-1, 1),) if w.chance(0.5) else (),
     "nan_to_num": lambda w, x: None if w.get(x).dtype.is_complex else (),
-    "nonzero": lambda w, x: (),
-    "argwhere": lambda w, x: (),
+    "nonzero": lambda w, x: () if w.chance(0.3) else None,
 }
 """Ops that take some elements and leave others, and how their arguments are drawn."""
 
@@ -105,7 +104,7 @@ def _grid(w: World, x: Ref) -> tuple[int, Any]:
 
 def _repeats(w: World, x: Ref) -> tuple[Any, ...]:
     axis, size = _along(w, x)
-    if w.chance(0.4):
+    if w.chance(0.4) or not -w.get(x).ndim <= axis < w.get(x).ndim:
         return (2,)
     counts = [w.whole(0, 2) for _ in range(size)]
     return (2, axis) if w.chance(0.5) else (Given(counts, "int64"), axis)

@@ -45,7 +45,7 @@ def _product(w: World, name: str, x: Ref, y: Any) -> Step:
     return function(as_kind, name, x, y, out=out)
 
 
-def _with_sum(w: World, x: Ref) -> Step:
+def _with_sum(w: World, x: Ref) -> Step | None:
     """addmm and its like: a product, and what it is added to."""
     shape = tuple(w.get(x).shape)
     name = {1: "addr", 2: w.one(("addmm", "addmv")), 3: w.one(("baddbmm", "addbmm"))}.get(
@@ -57,6 +57,8 @@ def _with_sum(w: World, x: Ref) -> Step:
         name, (*shape[:-1], 2)
     )
     scale = {"beta": w.one((0, 2, 0.5)), "alpha": w.one((2, 1, -1))} if w.chance(0.4) else {}
+    if len(shape) not in (1, 2, 3) or 0 in shape:  # nested lists forget axes behind an empty one
+        return None
     start = w.beside(x, total if w.chance(0.6) else (2,))
     called = function(
         "product of matrices", name, start, x, w.beside(x, other), out=w.name(), **scale

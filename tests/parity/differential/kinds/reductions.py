@@ -18,6 +18,8 @@ _SEVERAL_AXES = words(
     "any linalg.vector_norm"
 )
 _WITHOUT_AXES = words("trace max min median nanmedian linalg.matrix_norm")
+_NOT_OVER_NONE = words("logsumexp var std var_mean std_mean")
+"""Over no axes torch fails by its own shapes, or counts one element on the way back."""
 _NEED_ELEMENTS = words("amax amin argmax argmin aminmax max min")
 _PAIRS = words("std_mean var_mean aminmax")
 
@@ -29,6 +31,8 @@ def reduction(w: World) -> Step | None:
         return None
     name = w.one(REDUCTIONS)
     if name in _NEED_ELEMENTS and not w.get(x).numel():  # refused as one class or another
+        return None
+    if name in ("median", "nanmedian") and not w.get(x).is_floating_point():
         return None
     rest: tuple[Any, ...] = ()
     options: dict[str, Any] = {}
@@ -51,7 +55,7 @@ def _axes(w: World, x: Ref, name: str) -> Any:
     ndim = w.get(x).ndim
     chosen = [axis for axis in range(ndim) if w.chance(0.6)]
     axes = tuple(axis - ndim * w.chance(0.4) for axis in chosen)
-    if name == "logsumexp" and not axes:  # over no axes torch fails by its own shapes
+    if not axes and name in _NOT_OVER_NONE:
         return w.dim(x)
     return axes if w.chance(0.96) else (*axes, 0)
 
@@ -82,7 +86,7 @@ _PLAIN = words("fliplr flipud rot90 msort")
 
 
 def _whole(x: Any, too: bool) -> bool:
-    return too and not x.dtype.is_complex
+    return too and not x.dtype.is_complex and x.element_size() > 1
 
 
 @kind("along an axis", 5)
@@ -95,6 +99,10 @@ def along(w: World) -> Step | None:
     if x is None:
         return None
     name = w.one(_ALONG)
+    if name == "renorm" and w.get(x).ndim < 2:
+        return None
+    if "softm" in name and not w.get(x).is_floating_point():
+        return None
     rest, options = _along(w, x, name)
     outs = (w.name(), w.name()) if name in _VALUES_AND_PLACES else (w.name(),)
     of_library = name in _SOURCES or name.endswith("trapezoid")
