@@ -90,3 +90,12 @@ def test_what_changes_nothing(name: str, case: str) -> None:
     dtype = PLANNED[name]
     whole = "uint8" in case and not name.startswith(("int", "uint"))
     agree(NEUTRAL[case], numbers(dtype, whole), dtype)
+
+
+@pytest.mark.parametrize("case", NEUTRAL)
+def test_what_changes_nothing_may_lie_otherwise(case: str) -> None:
+    t, matmul = resolve("t"), resolve("matmul")
+    x = np.arange(9.0).reshape(3, 3)
+    agree(lambda x: NEUTRAL[case](t(x)), x, DTYPES["float64"])
+    agree(lambda x: t(NEUTRAL[case](t(x))), x, DTYPES["float64"])
+    agree(lambda x: matmul(x, NEUTRAL[case](t(x))), x, DTYPES["float64"])

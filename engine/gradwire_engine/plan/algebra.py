@@ -73,14 +73,22 @@ def _negated(number: int, made: dict[int, Step]) -> int | None:
 
 
 def _same(code: Code, step: Step, made: dict[int, Step]) -> int | None:
-    """The value that a step's result is, if it is that of one of its operands, or of theirs."""
+    """The value that a step's result is, if it is that of one of its operands, or of theirs.
+
+    It has to lie as the result does, too: views of that were taken from how it lies.
+    """
     if step.kind != MAP:
         return None
+    result = _form(code.phantoms[step.results[0]])
     for found in _candidates(code, step, made):
-        given, result = code.phantoms.get(found), code.phantoms[step.results[0]]
-        if given is not None and (given.shape, given.dtype) == (result.shape, result.dtype):
+        given = code.phantoms.get(found)
+        if given is not None and _form(given) == result:
             return found
     return None
+
+
+def _form(array: Any) -> tuple[Any, ...]:
+    return array.shape, array.strides, array.dtype
 
 
 def _candidates(code: Code, step: Step, made: dict[int, Step]) -> list[int]:
