@@ -107,6 +107,44 @@ def on_a_plateau(torch, see):
     see(rates=rates)
 
 
+def on_a_plateau_each_group_has_a_least(torch, see):
+    def made():
+        groups = [{"params": [torch.zeros(1, requires_grad=True)]} for _ in range(2)]
+        optimizer = torch.optim.SGD(groups, lr=1.0)
+        kind = torch.optim.lr_scheduler.ReduceLROnPlateau
+        return kind(optimizer, patience=0, factor=0.5, min_lr=[0.4, 0.1])
+
+    scheduler, rates = made(), []
+    for place in range(6):
+        if place == 3:
+            state, optimizer = scheduler.state_dict(), scheduler.optimizer
+            scheduler = made()
+            scheduler.load_state_dict(state)
+            scheduler.optimizer.load_state_dict(optimizer.state_dict())
+        scheduler.step(1.0)
+        rates.append([group["lr"] for group in scheduler.optimizer.param_groups])
+    see(rates=rates, last=scheduler.get_last_lr())
+
+
+def rates_one_after_the_other(torch, see):
+    kinds = torch.optim.lr_scheduler
+    for make in (
+        lambda o: [kinds.CosineAnnealingWarmRestarts(o, 3), kinds.ConstantLR(o, 0.5, 2)],
+        lambda o: [
+            kinds.ChainedScheduler([kinds.StepLR(o, 2), kinds.LinearLR(o, 0.5)]),
+            kinds.ExponentialLR(o, 0.9),
+        ],
+    ):
+        for milestone in (0, 4):
+            optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.8)
+            scheduler, rates = kinds.SequentialLR(optimizer, make(optimizer), [milestone]), []
+            for _ in range(7):
+                rates.append(round(optimizer.param_groups[0]["lr"], 12))
+                optimizer.step()
+                scheduler.step()
+            see(rates=rates, last=[round(lr, 12) for lr in scheduler.get_last_lr()])
+
+
 def state_is_carried_over(torch, see):
     net = _net(torch)
     optimizer = torch.optim.Adam(net.parameters(), lr=0.05)

@@ -35,6 +35,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to any, which may lie between two."""
+        if epoch is None and self.last_epoch < 0:  # SequentialLR begins it once more
+            epoch = 0
         if epoch is None:
             self.T_cur += 1
             if self.T_cur >= self.T_i:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from gradwire.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau:
-    """Times factor when a figure has not become better for more than `patience` epochs."""
+    """Times factor when a figure has not become better for more than `patience` epochs.
+
+    min_lr: the lowest rate, of all groups or of each.
+    """
 
     def __init__(
         self,
@@ -20,18 +24,25 @@ class ReduceLROnPlateau:
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: float = 0.0,
+        min_lr: float | Sequence[float] = 0.0,
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        count = len(optimizer.param_groups)
+        self.min_lrs = [*min_lr] if isinstance(min_lr, list | tuple) else [min_lr] * count
+        if len(self.min_lrs) != count:
+            raise ValueError(f"expected {count} min_lrs, got {len(self.min_lrs)}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
-        self.cooldown, self.min_lr, self.eps = cooldown, min_lr, eps
+        self.cooldown, self.eps = cooldown, eps
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+        self._last_lr: list[float] = [group["lr"] for group in optimizer.param_groups]
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Note the figure of an epoch."""
@@ -47,6 +58,7 @@ class ReduceLROnPlateau:
         if self.num_bad_epochs > self.patience:
             self._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def _better(self, current: float) -> bool:
         sign = 1 if self.mode == "max" else -1
@@ -57,14 +69,22 @@ class ReduceLROnPlateau:
         return sign * current > sign * self.best + margin
 
     def _reduce(self) -> None:
-        for group in self.optimizer.param_groups:
-            lower = max(group["lr"] * self.factor, self.min_lr)
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            lower = max(group["lr"] * self.factor, least)
             if group["lr"] - lower > self.eps:
                 group["lr"] = lower
 
     def get_last_lr(self) -> list[float]:
-        """The learning rates in force."""
-        return [group["lr"] for group in self.optimizer.param_groups]
+        """The learning rates in force since the last step."""
+        return self._last_lr
+
+    def state_dict(self) -> dict[str, Any]:
+        """What load_state_dict takes."""
+        return {k: v for k, v in vars(self).items() if k != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where another one was."""
+        vars(self).update(state_dict)
 
 
 __all__ = ["ReduceLROnPlateau"]

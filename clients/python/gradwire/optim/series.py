@@ -23,6 +23,22 @@ class _Several:
         self._schedulers = list(schedulers)
         self._last_lr: list[float] = []
 
+    def undo(self) -> None:
+        """Take the first steps back that all have taken, in each other's way."""
+        for scheduler in self._schedulers:
+            if isinstance(scheduler, _Several):
+                scheduler.undo()
+            else:
+                scheduler.last_epoch -= 1
+
+    def begin(self) -> None:
+        """Set the rates of the first epoch."""
+        self.step()
+
+    def step(self) -> None:
+        """Go on to the next epoch."""
+        raise NotImplementedError
+
     def get_last_lr(self) -> list[float]:
         """The rates in force since the last step."""
         return self._last_lr
@@ -58,10 +74,10 @@ class SequentialLR(_Several):
         self._milestones, self.last_epoch = list(milestones), last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        for scheduler in self._schedulers:
-            scheduler.last_epoch -= 1
-        self._schedulers[0].begin()
-        self._last_lr = self._schedulers[0].get_last_lr()
+        self.undo()
+        first = self._schedulers[bisect_right(self._milestones, 0)]
+        first.begin()
+        self._last_lr = first.get_last_lr()
 
     def step(self) -> None:
         """Go on to the next epoch."""
