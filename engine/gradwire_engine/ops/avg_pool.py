@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import COMPLEX, HALVES, INTEGERS, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
@@ -90,6 +91,8 @@ def average(
     """The means of windows over the last axes."""
     asked = f"avg_pool{axes}d"
     has_planes(asked, input, axes)
+    if input.dtype.kind != "i" or input.dtype.itemsize < 8:  # of integers int64 alone
+        refuse(asked, (INTEGERS, HALVES) if axes == 3 else (INTEGERS,), input)
     if divisor_override == 0:
         raise error("invalid_argument", f"{asked}: divisor must be not zero", "leave it out")
     kernel, stride = with_strides(asked, kernel_size, stride, axes)
@@ -108,7 +111,10 @@ def average(
 
 def adaptive_mean(axes: int, input: Any, output_size: Data) -> Any:
     """The means of so many windows of the last axes."""
-    found = output_sizes(f"adaptive_avg_pool{axes}d", output_size, input, axes, means=True)
+    asked = f"adaptive_avg_pool{axes}d"
+    found = output_sizes(asked, output_size, input, axes, means=True)
+    if set(found) != {1}:  # else a mean is all that it is
+        refuse(asked, (*WHOLE, COMPLEX), input)
     if axes > 1:
         return _parts_mean(input, found)
     return squeeze(_parts_mean(unsqueeze(input, -2), (1, *found)), -2)

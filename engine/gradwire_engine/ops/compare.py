@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.errors import error
 from gradwire_engine.families import REAL, elementwise, to_bool
@@ -96,7 +97,8 @@ def signbit(xp: Any, input: Array) -> Array:
     return xp.signbit(input) if input.dtype.kind == "f" else xp.less(input, 0)
 
 
-def _no_negative_tolerance(named: dict[str, Any]) -> None:
+def _comparable(named: dict[str, Any]) -> None:
+    one_dtype("isclose", input=named["input"], other=named["other"])
     for name in ("rtol", "atol"):
         if named[name] < 0:
             raise error(
@@ -104,7 +106,7 @@ def _no_negative_tolerance(named: dict[str, Any]) -> None:
             )
 
 
-@elementwise(result=to_bool, inplace=False, check=_no_negative_tolerance, numbers=())
+@elementwise(result=to_bool, inplace=False, check=_comparable, numbers=())
 def isclose(
     xp: Any,
     input: Array,

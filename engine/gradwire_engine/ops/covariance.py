@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
@@ -58,7 +59,8 @@ def cov(
             f"cov: takes at most two axes, not {list(input.shape)}",
             "rows are variables, columns are observations",
         )
-    if input.dtype.kind in "biu":
+    refuse("cov", (BOOLS,), input, raised=RuntimeError)
+    if input.dtype.kind in "iu":
         input = to_dtype(input, current().default_dtype)
     x = reshape(input, (1, -1)) if input.ndim < 2 else input
     fweights, aweights = _checked(x, fweights, "fweights"), _checked(x, aweights, "aweights")

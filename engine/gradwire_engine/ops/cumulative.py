@@ -23,7 +23,7 @@ from gradwire_engine.ops.gather import gather_sum
 from gradwire_engine.ops.known import without_zeros
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
-from gradwire_engine.spec import COMPLEX, FLOAT, DType, Spec, int64
+from gradwire_engine.spec import COMPLEX, FLOAT, DType, Spec, bool_, int64
 
 Slices = tuple[slice, ...]
 
@@ -34,6 +34,13 @@ def _from(dim: int, start: int | None, stop: int | None) -> Slices:
 
 def _cumulative_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or int_to_int64(input.dtype)
+    if wanted is bool_:
+        raise error(
+            "dtype_mismatch",
+            "cumsum and cumprod: there are none in bool",
+            "leave dtype out: bools are counted in int64",
+            raised=NotImplementedError,
+        )
     return Inferred(Spec(input.shape, wanted, ""), wanted)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite, sqrt
 from typing import Any
 
+from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -13,7 +14,7 @@ from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import gt, le
 from gradwire_engine.ops.draw import uniform
 from gradwire_engine.signature import Ints
-from gradwire_engine.spec import FLOAT, Spec, dtype_of
+from gradwire_engine.spec import Spec, dtype_of
 
 ALPHA = 1.7580993408473766
 """Minus the limit of SELU for large negative numbers (Klambauer et al., 2017, eq. 14)."""
@@ -29,11 +30,10 @@ def _check(asked: str, p: float) -> None:
         )
 
 
-def _kept_spec(input: Spec, shape: Ints) -> Spec:
-    if input.dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch", f"dropout: not defined for {input.dtype.name}", "convert it to floats"
-        )
+def _kept_spec(input: Spec, shape: Ints, p: float) -> Spec:
+    if p < 1:  # all are dropped of any dtype
+        refuse("dropout", WHOLE, input, raised=RuntimeError)
+        refuse("dropout", (COMPLEX,), input)
     return input.with_(shape=shape)
 
 
@@ -41,7 +41,7 @@ def _kept_spec(input: Spec, shape: Ints) -> Spec:
 def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: float) -> Array:
     """A mask in the input's dtype: `scale` with probability 1 - p, else 0."""
     held = generator.random(shape, dtype=xp.float32) >= p
-    return held.astype(input.dtype) * scale
+    return (held.astype(input.dtype) * scale).astype(input.dtype, copy=False)
 
 
 @primitive(spec=lambda input: input, random=True, public=False)
@@ -151,6 +151,7 @@ def rrelu(
             f"rrelu: lower is {lower}, upper is {upper}",
             "the bounds are finite, and lower is not above upper",
         )
+    refuse("rrelu", WHOLE, input)
     if not training:
         return where(gt(input, 0), input, input * ((lower + upper) / 2))
     return where(le(input, 0), input * uniform_between(input, lower, upper), input)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
+from gradwire_engine.accepted import BOOLS, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.families import composite
@@ -170,6 +171,8 @@ def einsum(equation: str, operands: Arrays) -> Array:
 def tensordot(a: Array, b: Array, dims: Data = 2) -> Array:
     """Sum of products over the last axes of a and the first of b (an int), or over axes named."""
     ours, theirs = _contracted_axes(a, b, dims)
+    one_dtype("tensordot", a=a, b=b)
+    refuse("tensordot", (BOOLS,), a)
     sizes_a, sizes_b = [a.shape[i] for i in ours], [b.shape[i] for i in theirs]
     if sizes_a != sizes_b and any(
         m != n and 1 not in (m, n) for m, n in zip(sizes_a, sizes_b, strict=True)

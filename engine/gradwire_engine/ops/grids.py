@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb, prod
 from typing import Any
 
+from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -39,6 +40,7 @@ def meshgrid(tensors: Arrays, *, indexing: str | None = None) -> tuple[Array, ..
             f"meshgrid: takes vectors, got shapes {[list(t.shape) for t in tensors]}",
             "ravel() them",
         )
+    one_dtype("meshgrid", **{f"tensors[{i}]": t for i, t in enumerate(tensors)})
     count = len(tensors)
     places = list(range(count))
     if indexing == "xy" and count > 1:

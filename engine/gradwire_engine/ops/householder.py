@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import HALVES, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
@@ -59,6 +60,7 @@ def _check(asked: str, A: Any, tau: Any) -> None:
 def householder_product(A: Array, tau: Array) -> Array:
     """The first columns of the product of the reflections 1 - tau[i] v[i] v[i]ᴴ."""
     _check("linalg.householder_product", A, tau)
+    refuse("linalg.householder_product", (*WHOLE, HALVES), A)
     rows, columns = A.shape[-2:]
     if columns > rows:
         raise error(
@@ -78,6 +80,7 @@ def ormqr(
 ) -> Array:
     """The product of the reflections, or its adjoint, times other (left) or after it."""
     _check("ormqr", input, tau)
+    refuse("ormqr", (*WHOLE, HALVES), input)
     if left:
         return _applied(input, tau, other, transpose)
     return mH(_applied(input, tau, mH(other), not transpose))

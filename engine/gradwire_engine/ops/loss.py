@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import BOOLS, COMPLEX, INTEGERS, WHOLE, group, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.power import square
@@ -55,6 +57,20 @@ def _distance(asked: str, input: Any, target: Any) -> Any:
     return sub(input, target)
 
 
+def _beside(x: Any, other: Any) -> Any:
+    """A tensor as it is, but bools beside numbers in these numbers' dtype: they have no sub."""
+    alone = group(x.dtype) != BOOLS or group(other.dtype) == BOOLS
+    return x if alone else to_dtype(x, other.dtype)
+
+
+def _smooth_distance(asked: str, input: Any, target: Any) -> Any:
+    """The distance for losses that torch has in real floats only."""
+    broadcast_shapes(asked, input.shape, target.shape)
+    found = sub(_beside(input, target), _beside(target, input))
+    refuse(asked, (INTEGERS, COMPLEX), found)
+    return found
+
+
 def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     """Reduced with weights, of which the mean is weighted too."""
     if weight is None:
@@ -75,7 +91,7 @@ def mse_loss(
 ) -> Array:
     """Squared distances of input and target."""
     how = reduction_of(size_average, reduce, reduction)
-    return _weighted(square(_distance("mse_loss", input, target)), weight, how)
+    return _weighted(square(_smooth_distance("mse_loss", input, target)), weight, how)
 
 
 @composite(space=F)
@@ -114,7 +130,10 @@ def huber_loss(
             f"huber_loss: delta must be positive, got {delta}",
             "for delta near 0 use l1_loss",
         )
-    losses = _huber(_distance("huber_loss", input, target), delta)
+    losses = _huber(_smooth_distance("huber_loss", input, target), delta)
+    refuse("huber_loss", WHOLE, input, raised=RuntimeError)
+    if losses.dtype != input.dtype:
+        losses = to_dtype(losses, input.dtype)
     return _weighted(losses, weight, reduction_of(None, None, reduction))
 
 
@@ -134,6 +153,8 @@ def smooth_l1_loss(
             f"smooth_l1_loss: beta must not be negative, got {beta}",
             "beta=0 is l1_loss",
         )
-    distance = _distance("smooth_l1_loss", input, target)
-    losses = abs(distance) if beta == 0 else _huber(distance, beta) / beta
+    if beta == 0:
+        losses = abs(_distance("smooth_l1_loss", input, target))
+    else:
+        losses = _huber(_smooth_distance("smooth_l1_loss", input, target), beta) / beta
     return reduced(losses, reduction_of(size_average, reduce, reduction))

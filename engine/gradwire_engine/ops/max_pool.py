@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
@@ -156,6 +157,7 @@ def _max_unpool(
 ) -> Any:  # fmt: skip
     asked = f"max_unpool{axes}d"
     has_planes(asked, input, axes)
+    refuse(asked, (*WHOLE, COMPLEX), input)
     if indices.dtype not in (int64, int64.numpy):
         raise error(
             "dtype_mismatch",
@@ -231,6 +233,7 @@ def _declare(axes: int) -> None:
     def adaptive_max_pool(
         input: Array, output_size: Data, return_indices: bool = False
     ) -> Array | tuple[Array, Array]:
+        refuse(f"adaptive_max_pool{axes}d", WHOLE, input)
         found = _adaptive_max_pool(axes, input, output_size)
         return found if return_indices else found[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gradwire_engine.accepted import beside_input
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
 from gradwire_engine.errors import error
@@ -48,6 +49,8 @@ def check_normalized(
             f"{asked}: takes floating tensors, the input is {input.dtype.name}",
             "convert it first",
         )
+    if kinds == "fV":
+        beside_input(asked, input, **affine)
 
 
 def _layer_spec(

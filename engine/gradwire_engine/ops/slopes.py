@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
@@ -68,11 +69,10 @@ def _strips(asked: str, y: Any, x: Any, dim: int) -> tuple[Any, int]:
             f"{asked}: y is {list(y.shape)}, x is {list(x.shape)}",
             "x has a point for each sample along dim",
         )
+    refuse(asked, (BOOLS,), y, x, raised=RuntimeError)
     if not size:
         return mul(y, 0), place
     pairs = narrow(y, place, 1, size - 1) + narrow(y, place, 0, size - 1)
-    if y.dtype.kind == "b":
-        raise error("dtype_mismatch", f"{asked}: y is bool", "convert it first")
     return pairs if x is None else mul(_gaps(x, y, place), pairs), place
 
 
@@ -86,7 +86,7 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1)
     """The integral along an axis by the trapezoidal rule, over sample points x or steps dx."""
     areas, place = _strips("trapezoid", y, x, dim)
     if x is not None:
-        return shared_out(sum(areas, (place - y.ndim,)), 2)
+        return shared_out(_in_floats(sum(areas, (place - y.ndim,))), 2)
     if not y.shape[place]:
         return detach(sum(areas, (place,)))
     ends = select(y, place, 0) + select(y, place, -1)
@@ -101,7 +101,7 @@ def cumulative_trapezoid(
     areas, place = _strips("cumulative_trapezoid", y, x, dim)
     if x is None:
         return cumsum(scaled(_in_floats(areas), dx / 2), place - y.ndim)
-    return shared_out(cumsum(areas, place - y.ndim), 2)
+    return shared_out(_in_floats(cumsum(areas, place - y.ndim)), 2)
 
 
 @composite()

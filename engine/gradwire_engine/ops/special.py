@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.accepted import HALVES, refusing
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import in_real_floats
 from gradwire_engine.kernels.select import chosen
@@ -79,6 +80,7 @@ def erfinv(xp: Any, input: Array) -> Array:
 @in_real_floats(
     vjp("g (2 input out - 2 / √π)", input=lambda g, input, out: g * (input * out * 2 - DENSITY)),
     space=SPECIAL,
+    check=refusing("special.erfcx", HALVES),
 )
 def erfcx(xp: Any, input: Array) -> Array:
     """exp(x²) times erfc(x), without overflow."""
@@ -100,6 +102,7 @@ def ndtr(xp: Any, input: Array) -> Array:
     vjp("g √(2π) exp(out² / 2)", input=lambda g, out: g * exp(out * out * 0.5) * sqrt(2 * pi)),
     space=SPECIAL,
     domain=(0.1, 0.9),
+    check=refusing("special.ndtri", HALVES),
 )
 def ndtri(xp: Any, input: Array) -> Array:
     """The number below which a normal variable stays with each element's probability."""
@@ -117,7 +120,9 @@ def hazard(xp: Any, input: Array) -> Array:
 
 
 @in_real_floats(
-    vjp("g √(2/π) / erfcx(-input / √2)", input=lambda g, input: g * hazard(input)), space=SPECIAL
+    vjp("g √(2/π) / erfcx(-input / √2)", input=lambda g, input: g * hazard(input)),
+    space=SPECIAL,
+    check=refusing("special.log_ndtr", HALVES),
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
     """The logarithm of the normal distribution function, exact far below zero."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gradwire_engine.accepted import INTEGERS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import error
@@ -109,6 +110,7 @@ def unfold(
     stride: Ints = (1,),
 ) -> Array:
     """The windows of images as columns (N, C · window, windows): what a convolution multiplies."""
+    refuse("unfold", (INTEGERS,), input)
     how = _sliding("unfold", kernel_size, dilation, padding, stride)
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise error(
@@ -132,6 +134,7 @@ def fold(
     stride: Ints = (1,),
 ) -> Array:
     """Columns (N, C · window, windows) added back to images of a size: the transposed of unfold."""
+    refuse("fold", (INTEGERS,), input)
     how = _sliding("fold", kernel_size, dilation, padding, stride)
     size = per_axis("fold", "output_size", output_size, 2)
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
