@@ -16,6 +16,7 @@ from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import Edge, Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, OWN, Tensor, View
+from gradwire_engine.unrecorded import complex_result
 
 
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
@@ -195,12 +196,9 @@ def _device(op: Primitive, flat: list[Any], state: State) -> str:
 
 def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
     """Make the node of a call if a gradient can flow; also which outputs it has to save."""
-    if not state.grad or not call.op.differentiable:
+    constant = not call.op.differentiable or (not call.differentiable and call.outputs)
+    if not state.grad or constant:
         if state.grad and call.op.looks_back:
-            _look_back(flat)
-        return None, ()
-    if not call.differentiable and call.outputs:
-        if call.op.looks_back:
             _look_back(flat)
         return None, ()
     ruled = call.ruled
@@ -217,6 +215,8 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         return None, ()
     if all(map(_unknown_to_autograd, flat)) and not _with_number(call, flat):
         return None, ()
+    if call.unrecorded and not state.writing:
+        raise complex_result(call.op.name)
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])

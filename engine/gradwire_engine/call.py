@@ -37,7 +37,7 @@ class Call:
     __slots__ = (
         "arguments", "attributes", "device", "differentiable", "in_rows", "inputs", "name",
         "nbytes", "op", "orders", "outputs", "promoted", "recipes", "ruled", "run", "single",
-        "spans",
+        "spans", "unrecorded",
     )  # fmt: skip
 
     fills_in = True  # zeros for a rule, where no gradient came to an output; else None
@@ -68,6 +68,7 @@ class Call:
             )
         self.name = op.grad_name(named)
         self.differentiable = any(spec.dtype.differentiable for spec in self.outputs)
+        self.unrecorded = op.real_gradients and any(s.dtype.is_complex for s in self.outputs)
         rules = op.rules
         self.ruled = tuple(
             rules.joint is not None or span.name in rules.by_operand

@@ -306,14 +306,20 @@ def composite(
     alone: bool = False,
     data_dependent: bool = False,
     random: bool = False,
+    real_gradients: bool = False,
+    settled: tuple[str, ...] = (),
 ) -> Callable[[Kernel], Composite]:
-    """An op written in other ops; random if one of those is. numbers, alone: see elementwise."""
+    """An op written in other ops; random if one of those is. numbers, alone: see elementwise.
+
+    real_gradients, settled: see unrecorded.py.
+    """
 
     def declare(function: Kernel) -> Composite:
         made = Composite(_name(function, name, space), function, grad_name=grad_name)
         if numbers is not None:
             made.signature.refuse_numbers(numbers)
         made.data_dependent, made.random, made.alone = data_dependent, random, alone
+        made.real_gradients, made.settled = real_gradients, settled
         enter(made, aliases, inplace=inplace)
         return made
 

@@ -16,7 +16,7 @@ from gradwire_engine.call import find_call
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
-from gradwire_engine.mode import local
+from gradwire_engine.mode import local, using
 from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import expand
@@ -101,7 +101,7 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if name == "index_add_" and type(target) is Tensor:
         planned(overload, (held, *others))  # what is wrong with shapes is said first
         refuse_overlap(name, target, others)
-    value = _own(name, overload(held, *others), held, others)
+    value = _own(name, _value(overload, held, others), held, others)
     if name == "float_power_" and value.dtype is not target.dtype:
         raise error(
             "dtype_mismatch",
@@ -127,6 +127,14 @@ def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[A
         refuse_partial_overlap(name, target, others)
     elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
         refuse_overlap(name, target, others)
+
+
+def _value(overload: Any, held: Any, others: Sequence[Any]) -> Any:
+    """The functional op's result, of which torch records in place what it else refuses."""
+    if not overload.real_gradients:
+        return overload(held, *others)
+    with using(writing=True):
+        return overload(held, *others)
 
 
 def _own(name: str, value: Any, held: Any, others: Sequence[Any]) -> Any:

@@ -62,6 +62,7 @@ class State:
         "recomputed",
         "vmap",
         "weak",
+        "writing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -80,6 +81,7 @@ class State:
         self.vmap: Layer | None = None  # the innermost vmap
         self.device = "cpu"  # of results that no operand and no attribute decides
         self.weak: dict[type, Weak] = weak_kinds(float32)
+        self.writing = False  # an op runs for its form in place: see unrecorded.py
 
     def set_default_dtype(self, dtype: DType) -> None:
         """The dtype of float results that no operand decides; a floating dtype."""

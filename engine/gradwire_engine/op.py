@@ -22,6 +22,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.rule import Rules
 from gradwire_engine.signature import Mismatch, Signature, read_signature
 from gradwire_engine.spec import DType, Spec
+from gradwire_engine.unrecorded import refuse_complex, refuse_settled
 
 APPLY: dict[type, Callable[[Primitive, tuple[Any, ...]], Any]] = {}
 """How an op applies to each type of value; a value type enters itself here, Tensor first.
@@ -62,7 +63,10 @@ class Overload:
     """What primitives and composites share: name, signature, documentation.
 
     alone: whether numbers may be all that it is applied to, as in torch.add(1, 2); see `lifted`.
+    real_gradients: complex results that require grad are refused: unrecorded.py.
     """
+
+    real_gradients = False
 
     def __init__(self, name: str, function: Callable[..., Any], *, skip: int) -> None:
         self.name = name
@@ -136,9 +140,11 @@ class Primitive(Overload):
         apart: tuple[Callable[..., bool], Callable[..., Any]] | None = None,
         lies: Lies | None = None,
         fills_in: bool = True,
+        real_gradients: bool = False,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.fills_in = fills_in
+        self.real_gradients = real_gradients
         self.kernel = kernel
         self.infer = infer
         self.family = family
@@ -236,7 +242,10 @@ class Composite(Overload):
     """An op written in other ops: no kernel and no rules, every derivative comes with its parts.
 
     grad_name: what the last node is called where torch has one node for the whole.
+    settled: operands that may not require grad, as torch has no derivative by them.
     """
+
+    settled: tuple[str, ...] = ()
 
     def __init__(
         self, name: str, function: Callable[..., Any], *, grad_name: str | None = None
@@ -252,6 +261,9 @@ class Composite(Overload):
         if len(args) > self.positional:  # all in order, as `bind` gives them
             kwargs |= zip(self.keywords, args[self.positional :], strict=False)
             args = args[: self.positional]
+        if self.settled:
+            given = dict(zip(self.signature.by_name, args, strict=False)) | kwargs
+            refuse_settled(self.name, self.settled, given)
         try:
             result = self.function(*args, **kwargs)
         except GradwireError as problem:
@@ -264,6 +276,8 @@ class Composite(Overload):
             if refused is None:
                 raise
             raise refused from problem
+        if self.real_gradients and type(result) in APPLY:
+            refuse_complex(self.name, (result,))
         named = self.grad_name is not None and type(result) in APPLY
         if named and not any(result is arg for arg in args):
             result.rename_node(self.grad_name)

@@ -56,7 +56,7 @@ class _AnyOrder:
 def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:
     if not call.differentiable or not any(n and r for n, r in zip(needs, call.ruled, strict=True)):
         return None, NO_GRADIENT
-    if not all(call.ruled):
+    if call.unrecorded or not all(call.ruled):
         return None, OTHER
     recipe = call.recipe(needs)
     return recipe, _KEEP.get(recipe.saved, OTHER)

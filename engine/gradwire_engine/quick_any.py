@@ -85,6 +85,8 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
             )
             needs = tuple([edge is not None for edge in edges])
             if True in needs:
+                if call.unrecorded:
+                    return op.dispatch(args, {})
                 if call.single:
                     return _recorded(call, result, flat, edges, needs)
                 return op.result(_recorded_each(call, result, flat, edges, needs))

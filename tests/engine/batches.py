@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.engine.samples import Call
-from tests.engine.trial import Host, on
+from tests.engine.trial import Host, on, settled_in
 
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import GradwireError
@@ -44,6 +44,18 @@ class Batch:
         except GradwireError:
             return False
         return True
+
+    def leaves(self, values: Sequence[Tensor]) -> list[Tensor]:
+        """The operands by which the op has derivatives; they require grad from now on."""
+        settled = settled_in(self.name, self.call)
+        found = [
+            value
+            for value, array in zip(values, self.arrays, strict=True)
+            if value.dtype.differentiable and not any(array is x for x in settled)
+        ]
+        for leaf in found:
+            leaf.requires_grad_()
+        return found
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The tensors that the op gives for these operands."""

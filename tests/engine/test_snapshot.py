@@ -13,7 +13,7 @@ from tests.engine.calls import leaf, numbers, op, write
 from tests.engine.programs import Log, Python
 from tests.engine.samples import samples_of
 from tests.engine.snapshots import again, written
-from tests.engine.trial import REFUSED
+from tests.engine.trial import REFUSED, settled_in
 
 from gradwire_engine import fork
 from gradwire_engine.backward import backward, grad
@@ -72,15 +72,15 @@ def test_a_walk_over_everything_gives_the_same() -> None:
         backward([op("sum", there[5])])
 
 
-def _tensors(value: Any, made: list[Tensor]) -> Any:
+def _tensors(value: Any, made: list[Tensor], settled: Sequence[Any] = ()) -> Any:
     """Arrays as leaves, which are noted."""
     if isinstance(value, np.ndarray):
         made.append(Tensor.of(value.copy()))
-        if made[-1].dtype.differentiable:
+        if made[-1].dtype.differentiable and not any(value is x for x in settled):
             made[-1].requires_grad_()
         return made[-1]
     if isinstance(value, list | tuple):
-        return type(value)(_tensors(item, made) for item in value)
+        return type(value)(_tensors(item, made, settled) for item in value)
     return value
 
 
@@ -88,7 +88,9 @@ def _results(name: str) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """For each sample of an op: its leaves, and results that require grad with their slopes."""
     for args, kwargs in samples_of(name)[:SAMPLES]:
         made: list[Tensor] = []
-        given = op(name, *_tensors(args, made), **{k: _tensors(v, made) for k, v in kwargs.items()})
+        settled = settled_in(name, (args, kwargs))
+        named = {k: _tensors(v, made, settled) for k, v in kwargs.items()}
+        given = op(name, *_tensors(args, made, settled), **named)
         several = given if isinstance(given, list | tuple) else [given]
         results = [r for r in several if isinstance(r, Tensor) and r.requires_grad]
         leaves = [x for x in made if x.requires_grad]

@@ -123,20 +123,13 @@ def slopes(outputs: list[Tensor], leaves: list[Tensor], cotangents: list[Host]) 
     return [host(g) for g in grad(ys, leaves, cs, materialize_grads=True) if g is not None]
 
 
-def floats(values: list[Tensor]) -> list[Tensor]:
-    found = [v for v in values if v.dtype.differentiable]
-    for v in found:
-        v.requires_grad_()
-    return found
-
-
 @pytest.mark.parametrize("name", [n for n in plain if samples_of(n) and n not in REFUSED])
 def test_gradients_go_through_vmap(name: str) -> None:
     rng = np.random.default_rng(11)
     for batch in batches(name):
         subset = tuple(range(len(batch.arrays)))
         values, dims = batch.operands(subset, front)
-        leaves = floats(values)
+        leaves = batch.leaves(values)
         try:
             outputs = vmap(lambda *v, batch=batch: batch.run(v), in_dims=dims)(*values)
         except GradwireError as refusal:
@@ -150,7 +143,7 @@ def test_gradients_go_through_vmap(name: str) -> None:
         rows = []
         for k in range(SIZE):
             one = batch.example(subset, k)
-            few = floats(one)
+            few = batch.leaves(one)
             rows.append(slopes(batch.run(one), few, [w[k] for w in weights]))
         for g, wanted in zip(found, zip(*rows, strict=True), strict=True):
             close(g, np.stack(wanted))

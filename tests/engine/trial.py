@@ -23,18 +23,34 @@ REFUSED = {n for n, op in CATALOGUE.items() if any(getattr(o, "refused", 0) for 
 """Ops that are recorded without a derivative: a walk that comes to them ends with an error."""
 
 
+def settled_in(name: str, call: Call) -> list[Any]:
+    """A sample's operands by which the op has no derivative, as its declaration says."""
+    found: list[Any] = []
+    for overload in CATALOGUE[name].overloads:
+        given = dict(zip(overload.signature.by_name, call[0], strict=False)) | call[1]
+        found += [given.get(operand) for operand in getattr(overload, "settled", ())]
+    return found
+
+
 class Trial:
     """One sample of one op. `points`: the arrays it is differentiated by, float or complex."""
 
     def __init__(self, name: str, call: Call) -> None:
         self.name, (self.args, self.kwargs) = name, call
         self.points: list[Host] = []
+        self._settled = settled_in(name, call)
         self._map(lambda array: array, self.points.append)
+
+    def is_recorded(self, point: Host) -> bool:
+        """Whether a leaf of this point may require grad."""
+        real = any(o.real_gradients for o in CATALOGUE[self.name].overloads)
+        return self.name not in REFUSED and not (real and point.dtype.kind == "c")
 
     def _map(self, other: Callable[[Host], Any], point: Callable[[Host], Any]) -> tuple[Any, Any]:
         def visit(value: Any) -> Any:
             if isinstance(value, np.ndarray):
-                return point(value) if value.dtype.kind in "fc" else other(value)
+                settled = any(value is x for x in self._settled)
+                return point(value) if value.dtype.kind in "fc" and not settled else other(value)
             if type(value) in (list, tuple):
                 return type(value)(visit(v) for v in value)
             return value
@@ -44,7 +60,12 @@ class Trial:
     def run(self, points: Sequence[Tensor], device: str = "cpu") -> list[Tensor]:
         """The tensors that the op gives at these points, always with the same random numbers."""
         left = iter(points)
-        args, kwargs = self._map(lambda a: on(device, a), lambda a: next(left))
+        like = points[0].dtype.numpy if points else None
+
+        def constant(array: Host) -> Tensor:
+            return on(device, array.astype(like) if array.dtype.kind in "fc" else array)
+
+        args, kwargs = self._map(constant, lambda a: next(left))
         with using(generator=Generator(0)):
             result = CATALOGUE[self.name](*args, **kwargs)
         return tensors_in(result)
@@ -52,8 +73,8 @@ class Trial:
     def tensors(
         self, points: Sequence[Host], device: str = "cpu", requires_grad: bool = True
     ) -> list[Tensor]:
-        """Points as leaves; none of them requires grad where every walk would be refused."""
-        return [on(device, p, requires_grad and self.name not in REFUSED) for p in points]
+        """Points as leaves; none of them requires grad where call or walk would be refused."""
+        return [on(device, p, requires_grad and self.is_recorded(p)) for p in points]
 
     def value_and_grads(
         self, points: Sequence[Host], device: str = "cpu", create_graph: bool = False

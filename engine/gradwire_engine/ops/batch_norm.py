@@ -76,7 +76,7 @@ def _of_nothing(input: Any, weight: Any, bias: Any) -> Any:
     return found if bias is None else found + select(bias, 0, 0)
 
 
-@composite(space=F, grad_name="NativeBatchNormBackward0")
+@composite(space=F, grad_name="NativeBatchNormBackward0", settled=("running_mean", "running_var"))
 def batch_norm(
     input: Array,
     running_mean: Array | None,
@@ -138,7 +138,7 @@ def group_norm(
     return _scaled(reshape(even, input.shape), weight, bias)
 
 
-@composite(space=F, grad_name="ViewBackward0")
+@composite(space=F, grad_name="ViewBackward0", settled=("running_mean", "running_var"))
 def instance_norm(
     input: Array,
     running_mean: Array | None = None,

@@ -133,7 +133,11 @@ def probability_loss(xp: Any, input: Array, target: Array) -> Array:
     return (target - 1) * no - target * yes
 
 
-@composite(space=F, grad_name="BinaryCrossEntropyWithLogitsBackward0")
+@composite(
+    space=F,
+    grad_name="BinaryCrossEntropyWithLogitsBackward0",
+    settled=("weight", "pos_weight"),
+)
 def binary_cross_entropy_with_logits(
     input: Array,
     target: Array,
@@ -156,7 +160,7 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * weight, how)
 
 
-@composite(space=F, grad_name="BinaryCrossEntropyBackward0")
+@composite(space=F, grad_name="BinaryCrossEntropyBackward0", settled=("weight",))
 def binary_cross_entropy(
     input: Array,
     target: Array,

@@ -113,6 +113,7 @@ def _filled(input: Any, mask: Any, value: Any) -> Any:
 @elementwise(
     vjp("g where the element is finite", input=lambda g, input: g * isfinite(input)),
     exact=True,
+    real_gradients=True,
 )
 def nan_to_num(
     xp: Any,

@@ -16,9 +16,10 @@ from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.ops.loss import F, reduced, reduction_of
 from gradwire_engine.ops.nll import class_axis, nll
 from gradwire_engine.ops.softmax import log_softmax
+from gradwire_engine.unrecorded import refuse_settled
 
 
-@composite(space=F)
+@composite(space=F, settled=("weight",))
 def nll_loss(
     input: Array,
     target: Array,
@@ -61,6 +62,7 @@ def cross_entropy(
     scores = log_softmax(input, class_axis(input.shape))
     if target.shape == input.shape and target.dtype.kind in "fV":
         return _of_probabilities(scores, target, weight, how, label_smoothing)
+    refuse_settled("cross_entropy", ("weight",), {"weight": weight})
     loss = nll(scores, target, weight, ignore_index, how)
     if not label_smoothing:
         return loss

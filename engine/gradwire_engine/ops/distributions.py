@@ -31,6 +31,7 @@ def _normal_spec(mean: Any, std: Any) -> Inferred:
     random=True,
     grad_name="NormalBackward0",
     batch=by_element,
+    real_gradients=True,
 )
 def normal(xp: Any, generator: Any, mean: Array, std: Array = 1.0) -> Array:
     """Normal random numbers, each of its own mean and standard deviation."""
@@ -62,6 +63,7 @@ def _chances(xp: Any, chance: Any) -> None:
     random=True,
     fallible=True,
     batch=leading,
+    real_gradients=True,
 )
 def bernoulli(xp: Any, generator: Any, input: Array) -> Array:
     """1 with the probability that each element gives, else 0."""

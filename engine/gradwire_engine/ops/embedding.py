@@ -143,7 +143,7 @@ def renormed(asked: str, input: Any, weight: Any, max_norm: float, norm_type: fl
         write(asked, weight, weight * where(named, larger, 1.0))
 
 
-@composite(name="nn.functional.embedding")
+@composite(name="nn.functional.embedding", real_gradients=True)
 def embedding(
     input: Array,
     weight: Array,

@@ -161,7 +161,7 @@ def margin_ranking_loss(
     return reduced(clamp_min(neg(target) * (input1 - input2) + margin, 0), how)
 
 
-@composite(space=F, grad_name="SoftMarginLossBackward0", numbers=())
+@composite(space=F, grad_name="SoftMarginLossBackward0", numbers=(), settled=("target",))
 def soft_margin_loss(
     input: Array,
     target: Array,

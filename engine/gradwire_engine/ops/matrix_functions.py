@@ -142,7 +142,7 @@ def pseudo_inverse(
     return left @ xp.conjugate(u.swapaxes(-1, -2))
 
 
-@composite(name="linalg.pinv")
+@composite(name="linalg.pinv", settled=("atol", "rtol"))
 def pinv(
     A: Array, *, atol: Array | None = None, rtol: Array | None = None, hermitian: bool = False
 ) -> Array:
@@ -150,7 +150,7 @@ def pinv(
     return pseudo_inverse(A, atol, rtol, hermitian)
 
 
-@composite(name="linalg.pinv")
+@composite(name="linalg.pinv", settled=("rcond",))
 def pinv_rcond(A: Array, rcond: Array, hermitian: bool = False) -> Array:
     """The pseudo-inverse of each matrix, without singular values below rcond times the largest."""
     return pinv(A, rtol=rcond, hermitian=hermitian)

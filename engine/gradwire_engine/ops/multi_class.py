@@ -24,7 +24,7 @@ from gradwire_engine.ops.sequences import arange_from
 from gradwire_engine.ops.smooth import log_of_sigmoid
 
 
-@composite(space=F, grad_name="MultiMarginLossBackward0")
+@composite(space=F, grad_name="MultiMarginLossBackward0", settled=("weight",))
 def multi_margin_loss(
     input: Array,
     target: Array,

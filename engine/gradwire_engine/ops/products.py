@@ -42,7 +42,7 @@ def kron(input: Array, other: Array) -> Array:
     return unsafe_view(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
 
 
-@composite(name="nn.functional.bilinear", aliases=("bilinear",), numbers=())
+@composite(name="nn.functional.bilinear", aliases=("bilinear",), numbers=(), real_gradients=True)
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None) -> Array:
     """input1ᵀ weight[k] input2 for each output k, plus bias."""
     wanted = (weight.shape[0], input1.shape[-1], input2.shape[-1]) if weight.ndim == 3 else ()

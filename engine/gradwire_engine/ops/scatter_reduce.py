@@ -206,7 +206,7 @@ _SHARES = {
 }
 
 
-@composite(inplace=True)
+@composite(inplace=True, real_gradients=True)
 def scatter_reduce(
     input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
@@ -215,7 +215,7 @@ def scatter_reduce(
     return scatter_reduce_at(input, dim, index, src, reduce, include_self)
 
 
-@composite(inplace=True, grad_name="IndexReduceBackward0")
+@composite(inplace=True, grad_name="IndexReduceBackward0", real_gradients=True)
 def index_reduce(
     input: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
 ) -> Array:

@@ -33,6 +33,7 @@ def _logistic(xp: Any, x: Array) -> Array:
     space=NN,
     takes=INEXACT,
     formula="g conj(s (1 + input (1 - s))), s = sigmoid(input)",
+    real_gradients=True,
 )
 @swept
 def silu(xp: Any, input: Array) -> Array:

@@ -136,6 +136,7 @@ def softmax_spec(input: Spec, dtype: DType | None) -> Inferred:
     family="along",
     aliases=("special.softmax", "nn.functional.softmax"),
     symmetric=True,
+    real_gradients=True,
 )
 def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """Exponentials along an axis, divided by their sum."""
@@ -152,6 +153,7 @@ def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Arra
     spec=softmax_spec,
     family="along",
     aliases=("special.log_softmax", "nn.functional.log_softmax"),
+    real_gradients=True,
 )
 def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
     """The logarithm of softmax, exact where the probabilities are tiny."""

@@ -8,13 +8,13 @@ from gradwire_engine.ops.views import replaced
 from gradwire_engine.signature import axis
 
 
-@composite()
+@composite(real_gradients=True)
 def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
     """A copy with the slice at one index of an axis replaced by src."""
     return replaced(input, src, "select", (axis("select_scatter", dim, input.ndim), index))
 
 
-@composite()
+@composite(real_gradients=True)
 def slice_scatter(
     input: Array,
     src: Array,
