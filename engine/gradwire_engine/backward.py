@@ -119,6 +119,14 @@ def _form(x: Place, edge: Edge) -> Spec:
 
 def _nothing(x: Place, create_graph: bool) -> Tensor:
     """The zeros that stand for the gradient of an input that was not reached."""
+    if type(x) is GradientEdge:
+        raise error(
+            "invalid_argument",
+            "grad: materialize_grads=true makes no zeros for a gradient edge, and nothing came "
+            "to one of the inputs, which is one",
+            "name the tensor itself, or leave materialize_grads out",
+            raised=RuntimeError,
+        )
     made: Tensor = zeros(x.spec)
     if local.state.inference:
         made.flags = INFERENCE

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.rule import Rule
+from gradwire_engine.signature import parameter_names
 from gradwire_engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ class Recipe:
             places.setdefault("out", [~0])
         self.saved: tuple[int, ...] = tuple(p for found in places.values() for p in found)
         index = {place: i for i, place in enumerate(self.saved)}
-        self.steps = tuple(self._step(rule, by_name, places, index) for rule in wanted)
+        self.steps = tuple(
+            self._step(rule, by_name, places, index) for rule in wanted if self._gives(rule)
+        )
         specs = [s for s in call.inputs if isinstance(s, Spec)]
         self.gradient_bytes = sum(
             spec.nbytes
@@ -65,6 +68,13 @@ class Recipe:
         self.plain = call.single and not self.half and all(s.plain for s in self.steps)
         self.simple = self.plain and len(self.steps) == 1 and len(self.saved) <= 1
         self.simple = self.simple and len(self.saved) == len(self.steps[0].arguments)
+
+    def _gives(self, rule: Rule) -> bool:
+        """Whether anything comes of a rule in this call; what it saves is kept all the same."""
+        if rule.nothing is None:
+            return True
+        named = {name: self.call.static(name, self.needs) for name in parameter_names(rule.nothing)}
+        return not rule.nothing(**named)
 
     def _step(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from gradwire_engine.errors import error
 from gradwire_engine.signature import Signature, parameter_names
@@ -23,6 +24,7 @@ class Rule(NamedTuple):
     cotangents: tuple[int, ...]  # which outputs' cotangents it takes
     saved: tuple[str, ...]
     static: tuple[str, ...]
+    nothing: Callable[..., bool] | None = None
 
 
 class Rules:
@@ -97,7 +99,8 @@ def _read(
         stage = where
         found[where].append(name)
     cotangents = tuple([0 if name == "g" else outputs.index(name[2:]) for name in found[0]])
-    return Rule(operand, function, cotangents, tuple(found[1]), tuple(found[2]))
+    nothing = _NOTHING.get(function)
+    return Rule(operand, function, cotangents, tuple(found[1]), tuple(found[2]), nothing)
 
 
 class Derivative(dict[str, Callable[..., Any]]):
@@ -114,6 +117,19 @@ def vjp(formula: str | None = None, /, **rules: Callable[..., Any]) -> Derivativ
     made = Derivative(rules)
     made.formula = formula
     return made
+
+
+# kept beside the rules, as functions are declared to have no such attribute
+_NOTHING: WeakKeyDictionary[Callable[..., Any], Callable[..., bool]] = WeakKeyDictionary()
+
+
+def nothing_where(condition: Callable[..., bool], rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule of which nothing comes, not even zeros, in calls whose attributes say so.
+
+    condition: takes attributes, by their names.
+    """
+    _NOTHING[rule] = condition
+    return rule
 
 
 def unknown(op: str, *operands: str) -> Derivative:

@@ -464,6 +464,11 @@ def test_an_edge_of_one_of_several_results() -> None:
 
 def test_refusals_of_edges() -> None:
     refused("requires_no_grad", lambda: get_gradient_edge(plain([1])))
+    lone = leaf([1, 2])
+    zeros = {"materialize_grads": True}
+    refused(
+        "invalid_argument", lambda: grad([total(lone)], [get_gradient_edge(chain()[1])], **zeros)
+    )
     x, h, _ = chain()
     refused("not_scalar", lambda: grad([get_gradient_edge(h)], [x]))
     refused("shape_mismatch", lambda: grad([get_gradient_edge(h)], [x], [plain([1, 1, 1])]))

@@ -9,6 +9,7 @@ from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import add, mul, need_factor
+from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import sum as summed
 from gradwire_engine.ops.logical import logical_or
 from gradwire_engine.ops.matmul import (
@@ -175,4 +176,10 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     found = outer(vec1, vec2)
     if all(x.dtype.kind == "b" for x in operands):
         return logical_or(mul(input, bool(beta)), mul(found, bool(alpha)))
-    return add(mul(input, beta), mul(found, alpha))
+    return add(mul(input, beta) if beta else _ignored(input), mul(found, alpha))
+
+
+def _ignored(input: Any) -> Any:
+    """Zeros of which none changes a sum, with zeros as gradient: NaN of the input are not met."""
+    nowhere = zero_of(input) != 0
+    return where(nowhere, input, 0 if input.dtype.kind in "iub" else -0.0)

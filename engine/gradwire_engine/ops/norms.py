@@ -11,13 +11,13 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import div, mul
-from gradwire_engine.ops.choose import where, zero_of
-from gradwire_engine.ops.compare import isfinite, isnan
+from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import amax, amin, shared_gradient
 from gradwire_engine.ops.power import pow
 from gradwire_engine.ops.sign import abs, sgn
-from gradwire_engine.rule import vjp
+from gradwire_engine.rule import nothing_where, vjp
 from gradwire_engine.signature import Dims
 from gradwire_engine.spec import DType, Spec, real_of
 
@@ -40,8 +40,6 @@ def by_length(xp: Any, g: Array, input: Array, norm: Array) -> Array:
 def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, spec: Spec) -> Any:
     """As in torch, 0 where the norm is 0 and its derivative has none; the next one is NaN there."""
     norm, g = with_kept_dims(out, dim, spec.shape), with_kept_dims(g, dim, spec.shape)
-    if ord == 0:
-        return mul(zero_of(g), where(isfinite(input), input, 0))
     if ord == 1:
         return mul(g, sgn(input))
     if ord == 2:
@@ -62,16 +60,15 @@ def _extreme_gradient(g: Any, input: Any, ord: float, dim: Dims | None, spec: Sp
     return mul(shared_gradient(g, same, dim, real), sgn(input))
 
 
-def _any_norm_gradient(
-    g: Any, input: Any, out: Any, ord: float, dim: Dims | None, input_spec: Spec
-) -> Any:
+def _any_norm_gradient(g: Any, x: Any, out: Any, ord: float, dim: Dims | None, x_spec: Spec) -> Any:
+    """Of a count of elements, which the norm is with ord 0, nothing goes back, as in torch."""
     if ord in (inf, -inf):
-        return _extreme_gradient(g, input, ord, dim, input_spec)
-    return _norm_gradient(g, input, out, ord, dim, input_spec)
+        return _extreme_gradient(g, x, ord, dim, x_spec)
+    return _norm_gradient(g, x, out, ord, dim, x_spec)
 
 
 @reduction(
-    vjp(x=lambda g, x, out, ord, dim, x_spec: _any_norm_gradient(g, x, out, ord, dim, x_spec)),
+    vjp(x=nothing_where(lambda ord: ord == 0, _any_norm_gradient)),
     name="linalg.vector_norm",
     takes=INEXACT,
     result=real_of,

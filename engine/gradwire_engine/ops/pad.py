@@ -32,7 +32,9 @@ def _sides(ndim: int, pad: Ints) -> list[tuple[int, int]]:
 def _padded_shape(shape: Shape, pad: Ints) -> Shape:
     sides = _sides(len(shape), pad)
     found = tuple(n + before + after for n, (before, after) in zip(shape, sides, strict=True))
-    if any(n < 0 for n in found):
+    cut = [min(before, 0) + min(after, 0) for before, after in sides]
+    kept = [n + lost for n, lost in zip(shape, cut, strict=True)]
+    if min(kept, default=0) < 0:  # what is cut off is cut before anything is put in
         raise error(
             "shape_mismatch",
             f"pad: {list(pad)} cuts more off {list(shape)} than there is",

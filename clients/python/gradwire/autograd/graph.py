@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gradwire.grad_fn import GradFn, grad_fn
 from gradwire.tensor import Tensor
 from gradwire_engine import hooks as engine
+from gradwire_engine.errors import error
 
 
 class GradientEdge(NamedTuple):
@@ -21,6 +22,13 @@ def get_gradient_edge(tensor: Tensor | GradientEdge) -> GradientEdge:
     """The place, which `grad` and `backward` take as the tensor, also after in-place ops on it."""
     if isinstance(tensor, GradientEdge):
         return tensor
+    if tensor._meta.requires_grad and tensor._meta.edge is None:
+        raise error(
+            "requires_no_grad",
+            "get_gradient_edge: nothing leads to this tensor, a view that was made in no_grad",
+            "take the edge of its base, or make the view with grad mode on",
+            raised=AssertionError,
+        )
     session = tensor.session
     with session.recording() as recording:
         found = engine.get_gradient_edge(tensor._meta)

@@ -19,6 +19,8 @@ from gradwire.transport import Step
 from gradwire.wire import mirrored
 from gradwire_engine import backward as engine
 from gradwire_engine.errors import error
+from gradwire_engine.hooks import get_gradient_edge
+from gradwire_engine.tensor import Tensor as Meta
 
 Place = Tensor | GradientEdge
 Tensors = Place | Sequence[Place]
@@ -106,7 +108,7 @@ def grad(
     ):
         metas = engine.grad(
             mirrored(roots),
-            mirrored(wanted),
+            _places(inputs, mirrored(wanted)),
             mirrored(given),
             retain_graph,
             create_graph,
@@ -128,6 +130,16 @@ def _values(inputs: Inputs) -> Tensors:
     if isinstance(inputs, Mapping):
         raise TypeError(f"inputs must be a dict, or a sequence; got {type(inputs).__name__}")
     return inputs
+
+
+def _places(inputs: Inputs, mirrors: Any) -> list[Any]:
+    """The mirrors of inputs, of which those stay gradient edges that were given as such."""
+    asked = _values(inputs)
+    given = [asked] if isinstance(asked, Tensor | GradientEdge) else list(asked)
+    return [
+        get_gradient_edge(mirror) if type(x) is GradientEdge and type(mirror) is Meta else mirror
+        for x, mirror in zip(given, mirrors, strict=True)
+    ]
 
 
 def _renamed(grad_tensors: Cotangents, grad_variables: Cotangents) -> Cotangents:

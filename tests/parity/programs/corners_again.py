@@ -1,0 +1,52 @@
+"""More corners that random programs came upon: what gives nothing, and what is ignored."""
+
+
+def counts_give_nothing(torch, see):
+    norm = torch.linalg.vector_norm
+    x = torch.tensor([0.5, 0.0, -2.0], requires_grad=True)
+    norm(x.relu(), 0).backward()
+    see(left=x.grad, besides=torch.autograd.grad(norm(x, 0) + x.sum(), x))
+    see(zeros=torch.autograd.grad(norm(x, 0), x, materialize_grads=True))
+    see(forward=torch.func.jvp(lambda x: norm(x, 0), (x.detach(),), (torch.ones(3),)))
+    see(of_functions=torch.func.vmap(torch.func.grad(lambda x: norm(x, 0)))(torch.ones(2, 3)))
+    see.error(unused=lambda: torch.autograd.grad(norm(x, 0), x))
+    kept = x * 2
+    counted = norm(kept, 0)
+    kept.add_(1)
+    see.error(written=counted.backward)
+
+
+def edges_that_lead_nowhere(torch, see):
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.no_grad():
+        apart = x.view(2)
+    y = x * 2
+    see.error(
+        of_a_view_made_in_no_grad=lambda: edge_of(apart),
+        no_zeros_of_a_place=lambda: torch.autograd.grad(
+            x.sum(), [x, edge_of(y)], materialize_grads=True
+        ),
+    )
+    see(zeros=torch.autograd.grad(x.sum(), y, materialize_grads=True))
+
+
+def cut_before_it_is_padded(torch, see):
+    pad, line = torch.nn.functional.pad, torch.ones(1, 2)
+    see(moved=[pad(line, (1, -1)), pad(line, (-2, 1))])
+    see.error(begin=lambda: pad(line, (-3, 4)), both=lambda: pad(line, (-2, -1)))
+    see.error(end=lambda: pad(line[:, :0], (1, -1)))
+
+
+def scalars_count_in_similarities(torch, see):
+    one, wide = torch.tensor([1.0, 2.0]), torch.tensor(2.0, dtype=torch.float64)
+    see(found=torch.nn.functional.cosine_similarity(one, wide, dim=-1))
+
+
+def what_is_ignored_is_not_met(torch, see):
+    lost = torch.full((2, 2), float("nan"), requires_grad=True)
+    a, b = torch.ones(2, requires_grad=True), torch.tensor([-0.0, 2.0])
+    found = torch.addr(lost, a, b, beta=0)
+    see(found=found, signs=found.signbit(), grads=torch.autograd.grad(found.sum(), (lost, a)))
+    whole = torch.ones(2, dtype=torch.int64)
+    see(whole=torch.addr(whole, whole, whole, beta=0))
