@@ -49,7 +49,8 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
             f"cosine_similarity: takes floating tensors, these make {dtype.name}",
             "convert them first",
         )
-    found = [to_dtype(x if x.shape == shape else broadcast_to(x, shape), dtype) for x in (x1, x2)]
+    found = [x if x.shape == shape else broadcast_to(x, shape) for x in (x1, x2)]
+    found = [x if x.dtype.category == FLOAT else to_dtype(x, dtype) for x in found]  # else its own
     one, two = (div(x, clamp_min(vector_norm(x, 2, dims, True), eps)) for x in found)
     return sum(mul(one, two), dims)
 
