@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire_engine.arrays import backend, in_order, phantom_in
-from gradwire_engine.order import Lying, Order, alone, dense, iterated, lying_of
+from gradwire_engine.order import Lying, Order, alone, dense, iterated, lying_of, normal
 from gradwire_engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -86,6 +86,15 @@ def relaid(call: Call, arrays: Sequence[Any], result: Any) -> Any:
         order, steps, spec = wanted[0]
         return result if result.strides == steps else laid(result, order, spec)
     return tuple([laid(x, order, spec) for x, (order, _, spec) in zip(result, wanted, strict=True)])
+
+
+def orders_of(call: Call, arrays: Sequence[Any]) -> list[Order]:
+    """In which order each result of a call lies for these operands, or phantoms of them."""
+    lies = call.op.lies
+    turned = any(getattr(a, "ndim", 0) > 1 and not a.flags.c_contiguous for a in arrays)
+    if lies is None or not (turned or lies.anyway):
+        return [None] * len(call.outputs)
+    return [None if o is None else normal(o) for o, _, _ in _wanted(call, arrays)]
 
 
 def _wanted(call: Call, arrays: Sequence[Any]) -> list[tuple[Order, tuple[int, ...], Spec]]:

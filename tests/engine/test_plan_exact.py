@@ -99,3 +99,18 @@ def test_what_changes_nothing_may_lie_otherwise(case: str) -> None:
     agree(lambda x: NEUTRAL[case](t(x)), x, DTYPES["float64"])
     agree(lambda x: t(NEUTRAL[case](t(x))), x, DTYPES["float64"])
     agree(lambda x: matmul(x, NEUTRAL[case](t(x))), x, DTYPES["float64"])
+
+
+TURNED: dict[str, Callable[[Any], Any]] = {
+    "flip": lambda x: resolve("flip")(resolve("t")(x), (0,)),
+    "inverse": resolve("linalg.inv"),
+    "sort": lambda x: resolve("sort")(resolve("t")(x))[0],
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_a_kernel_that_is_one_step_lies_as_op_by_op(name: str) -> None:
+    t, reshape = resolve("t"), resolve("reshape")
+    x = np.arange(9.0).reshape(3, 3) ** 2 + 5 * np.eye(3)
+    agree(lambda x: reshape(t(TURNED[name](x)), (9,)), x, DTYPES["float64"])
+    agree(TURNED[name], x, DTYPES["float64"])

@@ -118,10 +118,13 @@ class Known:
     def plan(self) -> Plan | None:
         """Its plan, if there can be one."""
         if self._plan is None and self._graph is not None:
-            with self._timed():
-                self._plan = Plan(simplified(self._graph))
+            graph, self._graph = self._graph, None
+            try:
+                with self._timed():
+                    self._plan = Plan(simplified(graph))
+            except GradwireError:  # what no plan can be made of runs op by op
+                return None
             Counts.plans += 1
-            self._graph = None
         return self._plan
 
 

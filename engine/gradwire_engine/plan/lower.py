@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
-from gradwire_engine.arrays import phantom_of
+from gradwire_engine.arrays import phantom_in, phantom_of
+from gradwire_engine.laid import orders_of
+from gradwire_engine.order import Order, places
 from gradwire_engine.plan.code import CALL, VIEW, Code
 from gradwire_engine.plan.graph import Graph, Line
 from gradwire_engine.plan.probe import Probe
@@ -55,10 +58,25 @@ class _Lowering:
                 found = ()
             if found and self._as_inferred(line, found):
                 return found
-        made = [phantom_of(spec) for spec in line.specs]
-        return self.recorder.step(
-            CALL, _whole(line), self._operands(line), made, (line.op, line.arguments)
-        )
+        return self._call(line)
+
+    def _call(self, line: Line) -> tuple[int, ...]:
+        """A kernel as one step, whose results lie in order, and views of those that are turned."""
+        operands = self._operands(line)
+        values = [self.recorder.phantoms.get(n, self.recorder.constants.get(n)) for n in operands]
+        orders = orders_of(line.call("cpu"), values)
+        made = [phantom_in(s, o) for s, o in zip(line.specs, orders, strict=True)]
+        inner = [y if o is None else y.transpose(o) for y, o in zip(made, orders, strict=True)]
+        key = line.op, line.arguments, tuple(orders)
+        found = self.recorder.step(CALL, _whole(line, orders), operands, inner, key)
+        return tuple(map(self._turned, found, made, orders))
+
+    def _turned(self, number: int, made: Any, order: Order) -> int:
+        if order is None:
+            return number
+        back = tuple(places(order))
+        seen = methodcaller("transpose", back)
+        return self.recorder.step(VIEW, seen, (number,), (made,), ("transpose", back))[0]
 
     def _kernel(self, line: Line) -> Callable[..., Any]:
         """A line's kernel as it is run on probes; the same for all lines that are alike."""
@@ -95,15 +113,20 @@ class _Lowering:
         return found
 
 
-def _whole(line: Line) -> Callable[..., Any]:
-    """A line's kernel as one step, with results in row-major order."""
+def _whole(line: Line, orders: Sequence[Order]) -> Callable[..., Any]:
+    """A line's kernel as one step, with axes in these orders, so that results are row-major."""
     call = line.call("cpu")
 
     def run(*operands: Any) -> Any:
         found = call.run(*operands)
         if call.single:
-            return found if found.flags.c_contiguous else np.ascontiguousarray(found)
-        return tuple([x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in found])
+            return _in_rows(found, orders[0])
+        return tuple(map(_in_rows, found, orders))
 
     run.__name__, run.single = line.op.name, call.single  # type: ignore[attr-defined]
     return run
+
+
+def _in_rows(array: Any, order: Order) -> Any:
+    lying = array if order is None else array.transpose(order)
+    return lying if lying.flags.c_contiguous else np.ascontiguousarray(lying)
