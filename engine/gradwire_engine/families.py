@@ -165,6 +165,7 @@ def reduction(
     nonempty: bool | Callable[[dict[str, Any]], bool] = False,
     whole: type[Exception] = RuntimeError,
     of_nothing: bool = False,
+    refusal: type[Exception] = RuntimeError,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
     """An op that folds the axes in its attribute `dim` (None: all), kept as 1 with `keepdim`.
@@ -175,6 +176,8 @@ def reduction(
     or whether of these attributes; whole: what is raised then where no axis was named, else it is
     an IndexError.
     of_nothing: where there are no elements any dtype will do, as torch's kernels don't get to run.
+    refusal: the class that dtypes of other categories raise; what only lacks a kernel raises
+    NotImplementedError, when the shapes have been looked at.
     """
 
     def declare(kernel: Kernel) -> Primitive:
@@ -188,11 +191,14 @@ def reduction(
             if dims != ():  # of Ints nothing: of Dims this stands for all, and came as all
                 shape = reduced_shape(public, shape, dims, named.get("keepdim", False))
             dtype = named.get("dtype") or compute(spec.dtype)
-            if not (of_nothing and 0 in spec.shape):
-                _check_category(public, dtype, takes)
+            known = of_nothing and 0 in spec.shape
+            if not known and refusal is not NotImplementedError:
+                _check_category(public, dtype, takes, refusal)
             if nonempty is True or (nonempty and nonempty(named)):
                 at_once = callable(nonempty) or dims is None or isinstance(dims, Unnamed)
                 _check_nonempty(public, spec.shape, dims, whole if at_once else IndexError)
+            if not known:
+                _check_category(public, dtype, takes, refusal)
             if results is None:
                 return Inferred(Spec(shape, result(dtype), ""), dtype)
             return Inferred(tuple(Spec(shape, to(dtype), "") for to in results), dtype)

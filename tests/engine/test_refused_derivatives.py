@@ -10,6 +10,7 @@ import pytest
 from tests.engine.calls import leaf, op, slopes, walk_back
 
 from gradwire_engine import inplace
+from gradwire_engine.backward import grad
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import no_grad
 from gradwire_engine.tensor import Tensor
@@ -94,3 +95,22 @@ def test_some_operands_may_not_require_grad(name: str) -> None:
 def test_weights_of_probabilities_may_require_grad() -> None:
     x, w = leaf([[0.5, 0.25]]), leaf([0.1, 0.2])
     assert slopes(op(F + "cross_entropy", x, leaf([[0.5, 0.5]], False), w), w)
+
+
+def test_the_gradient_of_nll_loss_is_recorded_though_it_is_constant() -> None:
+    x = leaf([[0.5, 0.25]])
+    (g,) = grad([op(F + "nll_loss", x, Tensor.of(FIRST))], [x], create_graph=True)
+    assert g.grad_fn is not None and g.grad_fn.name() == "NllLossBackwardBackward0"
+    assert slopes(op("sum", op("mul", g, g)), x) == [[[0, 0]]]
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@pytest.mark.parametrize("dtype", ["bool", "complex128"])
+def test_medians_need_numbers_in_order(name: str, dtype: str) -> None:
+    some, none = Tensor.of(np.ones(3, dtype)), Tensor.of(np.ones(0, dtype))
+    for rest in ((), (0,)):
+        with pytest.raises(NotImplementedError, match=f"{name}: not defined for {dtype}"):
+            op(name, some, *rest)
+    assert op(name, none).dtype.name == dtype
+    with pytest.raises(IndexError, match="no element to reduce"):
+        op(name, none, 0)

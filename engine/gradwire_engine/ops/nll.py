@@ -17,12 +17,11 @@ from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import ne
-from gradwire_engine.ops.creation import full
+from gradwire_engine.ops.creation import full, zeros_like
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.scatter import scatter_at
 from gradwire_engine.rule import vjp
-from gradwire_engine.signature import Ints
 from gradwire_engine.spec import FLOAT, INTEGER, DType, Shape, Spec, int64, uint8
 
 
@@ -178,9 +177,10 @@ def _of_classes(input: Any, target: Any, weight: Any, ignore_index: int, reducti
 
 
 def _to_classes(
-    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, shape: Ints
+    input: Any, scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str
 ) -> Any:
     """The gradient of the losses, where examples have cotangents of their own."""
+    shape = tuple(scores.shape)
     found = _classes_in_parts(target, weight, ignore_index, shape, input.dtype)
     share = div(found.factor, sum(found.factor)) if reduction == "mean" else found.factor
     values = unsqueeze(where(found.kept, neg(mul(input, share)), 0), found.dim)
@@ -190,8 +190,8 @@ def _to_classes(
 
 @primitive(
     vjp(
-        input=lambda g, target, weight, ignore_index, reduction, input_spec: _gradient(
-            g, target, weight, ignore_index, reduction, input_spec.shape
+        input=lambda g, input, target, weight, ignore_index, reduction: _gradient(
+            g, input, target, weight, ignore_index, reduction
         )
     ),
     spec=_spec,
@@ -218,9 +218,12 @@ def nll(
     vjp(
         input=lambda g, target, weight, ignore_index, reduction: nll(
             g, target, weight, ignore_index, reduction
-        )
+        ),
+        scores=lambda g: zeros_like(g),
     ),
-    spec=lambda input, shape: Inferred(input.with_(shape=shape), input.dtype, kept=("target",)),
+    spec=lambda input, scores: Inferred(
+        input.with_(shape=scores.shape), input.dtype, kept=("target", "scores")
+    ),
     public=False,
     grad_name="NllLossBackwardBackward0",
     batch=parts(_to_classes),
@@ -228,13 +231,17 @@ def nll(
 def nll_gradient(
     xp: Any,
     input: Array,
+    scores: Array,
     target: Array,
     weight: Array | None,
     ignore_index: int,
     reduction: str,
-    shape: Ints,
 ) -> Array:
-    """Zeros, but at the target classes, where the negated and weighted gradient stands."""
+    """Zeros, but at the target classes, where the negated and weighted gradient stands.
+
+    Of the scores it takes the shape; by them its derivative is 0, which torch records too.
+    """
+    shape = scores.shape
     where, kept, factor, total = _picks(xp, target, weight, ignore_index, shape, input.dtype)
     down = -input.reshape(where.shape) if reduction == "none" else -input
     if reduction == "mean":

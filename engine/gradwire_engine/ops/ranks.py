@@ -106,6 +106,8 @@ def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
 @reduction(
     vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
     takes=REAL_NUMERIC,
+    refusal=NotImplementedError,
+    of_nothing=True,
     batch=in_rows(lambda rows: row_medians(rows, False)),
 )
 def median(xp: Any, input: Array) -> Array:
@@ -113,7 +115,10 @@ def median(xp: Any, input: Array) -> Array:
     return _median_of_all(xp, input, False)
 
 
-@selection(name="median", grad_name="MedianBackward1", takes=REAL_NUMERIC)
+_NUMBERS: dict[str, Any] = {"takes": REAL_NUMERIC, "refusal": NotImplementedError}
+
+
+@selection(name="median", grad_name="MedianBackward1", **_NUMBERS)
 def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The medians along an axis, the lower of two, and their indices."""
     return _median(xp, input, dim, keepdim, False)
@@ -122,6 +127,8 @@ def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Foun
 @reduction(
     vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
     takes=REAL_NUMERIC,
+    refusal=NotImplementedError,
+    of_nothing=True,
     batch=in_rows(lambda rows: row_medians(rows, True)),
 )
 def nanmedian(xp: Any, input: Array) -> Array:
@@ -129,7 +136,7 @@ def nanmedian(xp: Any, input: Array) -> Array:
     return _median_of_all(xp, input, True)
 
 
-@selection(name="nanmedian", grad_name="NanmedianBackward1", takes=REAL_NUMERIC)
+@selection(name="nanmedian", grad_name="NanmedianBackward1", **_NUMBERS)
 def nanmedian_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The medians along an axis of what is not NaN, and their indices."""
     return _median(xp, input, dim, keepdim, True)

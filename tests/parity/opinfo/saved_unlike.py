@@ -64,7 +64,6 @@ TORCH_KEEPS_MORE = [
     "nn.functional.max_pool3d",
     "nn.functional.mse_loss",
     "nn.functional.multilabel_margin_loss",
-    "nn.functional.nll_loss",
     "nn.functional.pad.reflect",
     "nn.functional.pad.replicate",
     "nn.functional.pad.replicate_negative",

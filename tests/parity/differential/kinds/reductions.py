@@ -32,8 +32,6 @@ def reduction(w: World) -> Step | None:
     name = w.one(REDUCTIONS)
     if name in _NEED_ELEMENTS and not w.get(x).numel():  # refused as one class or another
         return None
-    if name in ("median", "nanmedian") and not w.get(x).is_floating_point():
-        return None
     rest: tuple[Any, ...] = ()
     options: dict[str, Any] = {}
     if name.endswith("quantile"):
