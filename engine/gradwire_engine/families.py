@@ -165,6 +165,7 @@ def reduction(
     nonempty: bool | Callable[[dict[str, Any]], bool] = False,
     whole: type[Exception] = RuntimeError,
     of_nothing: bool = False,
+    named_axes: bool = False,
     refusal: type[Exception] = RuntimeError,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
@@ -176,6 +177,7 @@ def reduction(
     or whether of these attributes; whole: what is raised then where no axis was named, else it is
     an IndexError.
     of_nothing: where there are no elements any dtype will do, as torch's kernels don't get to run.
+    named_axes: no axes are not all axes, unless all are kept or there is nothing to fold.
     refusal: the class that dtypes of other categories raise; what only lacks a kernel raises
     NotImplementedError, when the shapes have been looked at.
     """
@@ -188,6 +190,8 @@ def reduction(
             spec = Spec((), spec.dtype, "") if isinstance(spec, Weak) else spec
             dims = (dims,) if isinstance(dims, int) else dims
             shape = spec.shape
+            if named_axes and isinstance(dims, Unnamed) and not named.get("keepdim"):
+                _check_named(public, shape)
             if dims != ():  # of Ints nothing: of Dims this stands for all, and came as all
                 shape = reduced_shape(public, shape, dims, named.get("keepdim", False))
             dtype = named.get("dtype") or compute(spec.dtype)
@@ -208,6 +212,15 @@ def reduction(
         return made
 
     return declare
+
+
+def _check_named(op: str, shape: tuple[int, ...]) -> None:
+    if shape and 0 not in shape:
+        raise error(
+            "shape_mismatch",
+            f"{op}: dim names no axis of {list(shape)}, and keepdim is False",
+            "name the axes to reduce",
+        )
 
 
 def _check_nonempty(

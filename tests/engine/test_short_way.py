@@ -210,7 +210,7 @@ MIDDLE: dict[str, tuple[int, tuple[Any, ...]]] = {
     "addcmul": (3, (2,)),
     "lerp": (3, ()),
     "softmax": (1, (-1,)),
-    "nn.functional.log_softmax": (1, (0,)),
+    "log_softmax": (1, (0,)),
     "sub": (2, (0.5,)),
     "cumsum": (1, (1,)),
 }

@@ -22,8 +22,7 @@ def function(name: str) -> Function | None:
     op = twin or find(name)
     if op is None:
         return None
-    compares = op.name.rpartition(".")[2] in _LOSSES
-    made = _inplace(name, op) if twin else _compared(op) if compares else _apply(op)
+    made = _inplace(name, op) if twin else _WARNING.get(op.name, _apply)(op)
     made.__name__ = made.__qualname__ = name.rpartition(".")[2]
     made.__doc__ = documentation(op)
     return made
@@ -60,10 +59,6 @@ def _apply(op: Op) -> Function:
     return apply
 
 
-_LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-"""What compares two tensors, and warns where these are broadcast."""
-
-
 def _compared(op: Op) -> Function:
     def apply(input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
         if input.shape != target.shape:
@@ -76,6 +71,36 @@ def _compared(op: Op) -> Function:
         return call(op, (input, target, *args), kwargs)
 
     return apply
+
+
+def _of_an_axis(op: Op) -> Function:
+    name = op.name.rpartition(".")[2]
+    short = find(name) or op  # without a guess, and so without a composite around it
+    guessing = _apply(op)
+
+    def apply(input: Any, dim: int | None = None, *args: Any, **kwargs: Any) -> Any:
+        if dim is None:
+            warnings.warn(
+                f"Implicit dimension choice for {name} has been deprecated. "
+                "Change the call to include dim=X as an argument.",
+                stacklevel=2,
+            )
+        elif not args and "_stacklevel" not in kwargs:
+            return call(short, (input, dim), kwargs)
+        return guessing(input, dim, *args, **kwargs)
+
+    return apply
+
+
+_WARNING = {
+    f"nn.functional.{name}": made
+    for names, made in (
+        ("softmax log_softmax softmin", _of_an_axis),
+        ("mse_loss l1_loss smooth_l1_loss huber_loss", _compared),
+    )
+    for name in names.split()
+}
+"""What torch warns of: an axis that is not named, and operands compared that are broadcast."""
 
 
 def _inplace(name: str, op: Op) -> Function:

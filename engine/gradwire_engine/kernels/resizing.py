@@ -22,6 +22,9 @@ from gradwire_engine.kernels.axis_maps import (
 SHARPNESS, SHARPNESS_SMOOTHED = -0.75, -0.5
 """The free parameter of cubic convolution, plain and with antialiasing: torch's choices."""
 
+BEYOND = 2**15
+"""The first number that int16 does not hold."""
+
 
 @lru_cache(maxsize=1024)
 def terms_of(mode: str, size: int, found: int, corners: bool, scale: float | None) -> Terms:
@@ -61,10 +64,38 @@ def resized(
     """An axis brought to another size."""
     size = x.shape[axis]
     terms = terms_of(mode, size, found, corners, scale)
+    if x.dtype == np.uint8 and not mode.startswith("nearest"):
+        return _bytes_resized(xp, x, axis, *_whole_terms(mode, size, found, corners, scale))
     if terms.places.shape[1] <= FEW or x.dtype.kind != "f":
         return mapped(xp, x, axis, terms)
     made, _ = _matrix_of(xp, mode, size, found, corners, scale, x.dtype.str)
     return multiplied(xp, made, x, axis)
+
+
+@lru_cache(maxsize=1024)
+def _whole_terms(
+    mode: str, size: int, found: int, corners: bool, scale: float | None
+) -> tuple[Terms, int]:
+    """The map in whole multiples of 1 / 2**bits, as many bits as int16 holds: torch's for bytes."""
+    places, weights = terms_of(mode, size, found, corners, scale)
+    if not mode.startswith("smooth"):  # at the borders a place comes twice, and is rounded once
+        same = places[:, :, None] == places[:, None, :]
+        first = same.argmax(2) == np.arange(places.shape[1])
+        weights = np.where(first, (same * weights[:, None]).sum(2), 0.0)
+    most = weights.max(initial=0.0)
+    bits = next((n for n in range(22) if int(most * 2 ** (n + 1) + 0.5) >= BEYOND), 22)
+    return Terms(places, np.trunc(weights * 2**bits + np.copysign(0.5, weights))), bits
+
+
+def _bytes_resized(xp: Any, x: Array, axis: int, terms: Terms, bits: int) -> Array:
+    """Sums of bytes times whole weights, exact in float64, rounded to bytes again."""
+    exact = x.astype(np.float64)
+    if terms.places.shape[1] <= FEW:
+        sums = mapped(xp, exact, axis, terms)
+    else:
+        made = matrix(xp, terms, x.shape[axis], np.dtype(np.float64))
+        sums = multiplied(xp, made, exact, axis)
+    return xp.clip(xp.floor((sums + 2 ** (bits - 1)) / 2**bits), 0, 255).astype(np.uint8)
 
 
 def resized_back(

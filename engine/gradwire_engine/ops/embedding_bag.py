@@ -58,6 +58,8 @@ def _check_offsets(offsets: Array, size: int) -> None:
             "the first offset must be 0, the last one at most the number of indices",
             RuntimeError,
         )
+    if bool((offsets[..., 1:] < offsets[..., :-1]).any()):
+        raise _refused("an offset is smaller than the one before it", "sort them", RuntimeError)
 
 
 @primitive(
@@ -156,11 +158,13 @@ def embedding_bag(
         count, width = input.shape
     else:
         count, width = offsets.shape[0] - include_last_offset, 0
-    bags = bags_of(flat, offsets, width, max(count, 0), padding)
+        if count < 0:
+            raise _refused("include_last_offset without offsets", "give the last one", RuntimeError)
+    bags = bags_of(flat, offsets, width, count, padding)
     rows = embedding_rows(flat, weight, None, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = mul(rows, reshape(per_sample_weights, (flat.shape[0], 1)))
-    found = _reduced(rows, bags, max(count, 0), mode)
+    found = _reduced(rows, bags, count, mode)
     return called("EmbeddingBagBackward0", found)
 
 

@@ -264,7 +264,7 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
     if dim is None:
         flat = reshape(input, (-1,))
-        return gather(flat, 0, front_places(reshape(indices, (-1,)), flat.shape[0]))
+        return gather(flat, 0, reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
         raise error(
             "shape_mismatch",

@@ -53,8 +53,8 @@ def _check(input: Any, mode: str, corners: bool | None, antialias: bool) -> int:
             f"interpolate: the input is {list(input.shape)}",
             "only the batch may be empty",
         )
-    whole = mode in ("nearest", "nearest-exact")
-    if kind(input) not in ("fVu" if whole else "fV"):
+    of_bytes = mode in ("nearest", "nearest-exact", "bilinear", "bicubic")
+    if kind(input) not in ("fVu" if of_bytes else "fV"):
         raise error(
             "dtype_mismatch",
             f"interpolate: mode {mode!r} is not defined for {input.dtype}",
@@ -127,7 +127,8 @@ def interpolate(
     terms = _TERMS.get(mode, mode)
     corners = bool(align_corners)
     resized = input
-    for axis, (n, step) in enumerate(zip(found, steps, strict=True), 2):
+    order = list(enumerate(zip(found, steps, strict=True), 2))
+    for axis, (n, step) in reversed(order) if kind(input) == "u" else order:  # bytes are rounded
         scale = None if corners else step
         name = f"smooth {terms}" if antialias else terms
         resized = along_axis(resized, axis, n, name, corners, scale)

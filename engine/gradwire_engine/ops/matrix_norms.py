@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from gradwire_engine.accepted import BOOLS, HALVES, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
@@ -112,6 +113,12 @@ def linalg_norm(
     dtype: DType | None = None,
 ) -> Array:
     """A norm of vectors or matrices; of all elements as one vector where nothing else is said."""
+    if dim is not None and len(dim) not in (1, 2):
+        raise error(
+            "invalid_argument",
+            f"linalg.norm: dim names {len(dim)} axes",
+            "name one or two; leave dim out for all elements, or use linalg.vector_norm",
+        )
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
     if dim is not None:
@@ -185,6 +192,7 @@ def cond(A: Array, p: Data = None) -> Array:
 @composite(name="linalg.vander")
 def vander(x: Array, *, N: int | None = None) -> Array:
     """The powers 0 to N - 1 of each element, in a new last axis."""
+    refuse("linalg.vander", (BOOLS, HALVES), x, raised=RuntimeError)
     x = x if x.ndim else reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     if count < 1:

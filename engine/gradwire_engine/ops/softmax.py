@@ -134,7 +134,7 @@ def softmax_spec(input: Spec, dtype: DType | None) -> Inferred:
     vjp("out (g - Σ g out)", input=lambda g, out, dim: softmax_gradient(g, out, dim)),
     spec=softmax_spec,
     family="along",
-    aliases=("special.softmax", "nn.functional.softmax"),
+    aliases=("special.softmax",),
     symmetric=True,
     real_gradients=True,
 )
@@ -152,7 +152,7 @@ def softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Arra
     vjp("g - exp(out) Σ g", input=lambda g, out, dim: log_softmax_gradient(g, out, dim)),
     spec=softmax_spec,
     family="along",
-    aliases=("special.log_softmax", "nn.functional.log_softmax"),
+    aliases=("special.log_softmax",),
     real_gradients=True,
 )
 def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> Array:
@@ -164,12 +164,35 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
     return _along(_log_softmax_rows, xp, dim, input)
 
 
+def _guessed(input: Array, dim: int | None) -> int:
+    """The axis that is meant where none is named: the second of 2 axes and of 4 or more."""
+    if dim is not None:
+        return dim
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+@composite(name="nn.functional.softmax")
+def functional_softmax(
+    input: Array, dim: Dim | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Array:
+    """softmax along an axis; along the first without one, of 2 and of 4 or more the second."""
+    return softmax(input, _guessed(input, dim), dtype)
+
+
+@composite(name="nn.functional.log_softmax")
+def functional_log_softmax(
+    input: Array, dim: Dim | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Array:
+    """log_softmax along an axis; along the first without one, of 2 and of 4 or more the second."""
+    return log_softmax(input, _guessed(input, dim), dtype)
+
+
 @composite(name="nn.functional.softmin")
-def softmin(input: Array, dim: Dim | None = None, dtype: DType | None = None) -> Array:
+def softmin(
+    input: Array, dim: Dim | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Array:
     """softmax of the negated tensor; along the first axis, of 2 and of 4 or more the second."""
-    if dim is None:
-        dim = 0 if input.ndim in (0, 1, 3) else 1
-    return softmax(neg(input), dim, dtype)
+    return softmax(neg(input), _guessed(input, dim), dtype)
 
 
 def _logsumexp(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
@@ -189,6 +212,7 @@ def _logsumexp(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
     ),
     compute=floating,
     aliases=("special.logsumexp",),
+    named_axes=True,
     formula="g conj(exp(input - out))",
 )
 def logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool = False) -> Array:

@@ -121,11 +121,11 @@ def _channels(rng: Rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _batch_norm(rng: Rng) -> list[Call]:
     x, w, b = _channels(rng)
-    ran = np.array([0, 1, 0, 1]), np.array([1, 2, 1, 2])
+    ran = np.array([0.0, 1, 0, 1]), np.array([1.0, 2, 1, 2])
     return [
         ((x, None, None, w, b, True), {}),
         ((x, None, None), {"training": True}),
-        ((x, *(r.astype("i8") for r in ran), w, b), {}),
+        ((x, *ran, w, b), {}),
     ]
 
 
@@ -162,6 +162,8 @@ F = "nn.functional."
 SAMPLES: dict[str, Draw] = {
     "softmax": along,
     "log_softmax": along,
+    F + "softmax": along,
+    F + "log_softmax": along,
     F + "softmin": along,
     F + "nll_loss": _classes,
     F + "cross_entropy": _cross_entropy,

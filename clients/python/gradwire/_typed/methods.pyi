@@ -3215,7 +3215,12 @@ class Methods:
     def softmax(self, dim: builtins.int, dtype: DType | None = None) -> Tensor:
         """Exponentials along an axis, divided by their sum."""
 
-    def softmin(self, dim: builtins.int | None = None, dtype: DType | None = None) -> Tensor:
+    def softmin(
+        self,
+        dim: builtins.int | None = None,
+        _stacklevel: builtins.int = 3,
+        dtype: DType | None = None,
+    ) -> Tensor:
         """softmax of the negated tensor; along the first axis, of 2 and of 4 or more the second."""
 
     def softplus(self, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:

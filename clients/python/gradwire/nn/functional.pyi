@@ -623,8 +623,13 @@ def local_response_norm(
 ) -> Tensor:
     """Divide by (k + alpha mean of squares over `size` neighbouring channels) to the power beta."""
 
-def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """The logarithm of softmax, exact where the probabilities are tiny."""
+def log_softmax(
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: DType | None = None,
+) -> Tensor:
+    """log_softmax along an axis; along the first without one, of 2 and of 4 or more the second."""
 
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of sigmoid, without overflow."""
@@ -1047,10 +1052,20 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target input)): logistic loss of a score with target 1 or -1."""
 
-def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """Exponentials along an axis, divided by their sum."""
+def softmax(
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: DType | None = None,
+) -> Tensor:
+    """softmax along an axis; along the first without one, of 2 and of 4 or more the second."""
 
-def softmin(input: Tensor, dim: int | None = None, dtype: DType | None = None) -> Tensor:
+def softmin(
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: DType | None = None,
+) -> Tensor:
     """softmax of the negated tensor; along the first axis, of 2 and of 4 or more the second."""
 
 def softplus(
