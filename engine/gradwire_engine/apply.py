@@ -16,7 +16,7 @@ from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import Edge, Node, Output, next_seq
 from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, OWN, Tensor, View
-from gradwire_engine.unrecorded import complex_result
+from gradwire_engine.unrecorded import unrecorded
 
 
 def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
@@ -216,7 +216,9 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     if all(map(_unknown_to_autograd, flat)) and not _with_number(call, flat):
         return None, ()
     if call.unrecorded and not state.writing:
-        raise complex_result(call.op.name)
+        raise unrecorded(call.op.name, call.outputs)
+    if not call.outputs[0].dtype.differentiable and call.unrecorded:
+        return None, ()
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])

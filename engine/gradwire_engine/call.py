@@ -67,20 +67,32 @@ class Call:
                 "the machine has less memory than that; work on smaller tensors",
             )
         self.name = op.grad_name(named)
-        self.differentiable = any(spec.dtype.differentiable for spec in self.outputs)
-        self.unrecorded = op.real_gradients and any(s.dtype.is_complex for s in self.outputs)
         rules = op.rules
         self.ruled = tuple(
             rules.joint is not None or span.name in rules.by_operand
             for span in self.spans
             for _ in range(span.start, span.stop)
         )
+        whole = self._loses_gradients()
+        self.differentiable = whole or any(spec.dtype.differentiable for spec in self.outputs)
+        in_complex = op.real_gradients and any(s.dtype.is_complex for s in self.outputs)
+        self.unrecorded = whole or in_complex
         self.run: Callable[..., Any]
         self.in_rows: Callable[..., Any]  # the same for operands that are row-major
         self.promoted: tuple[int, ...]  # see bind
         self.orders: dict[Any, Any] = {}  # see laid.relaid
         bind(self, inferred)
         self.recipes: dict[tuple[bool, ...], Recipe] = {}
+
+    def _loses_gradients(self) -> bool:
+        """Whether only whole numbers or bools come of floats by which the op has a derivative."""
+        if self.op.sheds or any(spec.dtype.differentiable for spec in self.outputs):
+            return False
+        pairs = zip(self.inputs, self.ruled, strict=True)
+        return bool(self.outputs) and any(
+            ruled and isinstance(given, Spec) and given.dtype.differentiable
+            for given, ruled in pairs
+        )
 
     def recipe(self, needs: tuple[bool, ...]) -> Recipe:
         """What to save and which rules to run when just these operands need a gradient."""

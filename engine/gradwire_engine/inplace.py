@@ -101,7 +101,7 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     if name == "index_add_" and type(target) is Tensor:
         planned(overload, (held, *others))  # what is wrong with shapes is said first
         refuse_overlap(name, target, others)
-    value = _own(name, _value(overload, held, others), held, others)
+    value = _own(name, value_in_place(overload, held, *others), held, others)
     if name == "float_power_" and value.dtype is not target.dtype:
         raise error(
             "dtype_mismatch",
@@ -129,9 +129,9 @@ def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[A
         refuse_overlap(name, target, others)
 
 
-def _value(overload: Any, held: Any, others: Sequence[Any]) -> Any:
-    """The functional op's result, of which torch records in place what it else refuses."""
-    if not overload.real_gradients:
+def value_in_place(overload: Any, held: Any, *others: Any) -> Any:
+    """The functional op's result, of which torch takes in place what it else refuses."""
+    if not overload.real_gradients and held.dtype.differentiable:
         return overload(held, *others)
     with using(writing=True):
         return overload(held, *others)

@@ -107,6 +107,7 @@ class Primitive(Overload):
     keeps_result: on which operands the result is saved though only another operand's rule has it.
     apart: operands of which torch records other ops, and how that is done here.
     lies: how results lie in memory where not row-major: see laid.py.
+    sheds: results in whole numbers leave the graph, where elsewhere they are refused.
     fills_in: rules get zeros for a result to which no gradient came; else None.
     """
 
@@ -141,10 +142,12 @@ class Primitive(Overload):
         lies: Lies | None = None,
         fills_in: bool = True,
         real_gradients: bool = False,
+        sheds: bool = False,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.fills_in = fills_in
         self.real_gradients = real_gradients
+        self.sheds = sheds
         self.kernel = kernel
         self.infer = infer
         self.family = family

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
-from gradwire_engine.inplace import check_writable, content, write
+from gradwire_engine.inplace import check_writable, content, value_in_place, write
 from gradwire_engine.mode import local
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import masked_fill
@@ -87,7 +87,7 @@ def _put(seen: Any, value: Any) -> None:
     if shape and shape != seen.shape:
         value = _fitting(value)
     put_in = copy_ if getattr(value, "shape", ()) else fill
-    written = put_in(_overwritten(seen), value)
+    written = value_in_place(put_in, _overwritten(seen), value)
     write(name, seen, called("FillBackward3" if filled else "CopyBackwards", written))
 
 
@@ -99,7 +99,7 @@ def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
     rest = (1,) * (input.ndim - mask.ndim)
     wide = reshape(mask, (*mask.shape, *rest)) if rest else mask
     one = reshape(value, ()) if getattr(value, "shape", ()) else value
-    filled = masked_fill(content(input), wide, one)
+    filled = value_in_place(masked_fill, content(input), wide, one)
     return write("index_put_", input, called("IndexPutBackward0", filled))
 
 

@@ -1,7 +1,8 @@
 """What torch keeps no derivative of and says so at the call, where gradients are recorded.
 
-Both are facts of a declaration. real_gradients: the op is recorded for real results only, in place
-for all. settled: operands by which it has no derivative, so that none of them may require grad.
+Whole numbers and bools of what requires grad; and what two facts of a declaration say.
+real_gradients: the op is recorded for real results only, in place for all. settled: operands by
+which it has no derivative, so that none of them may require grad.
 """
 
 from __future__ import annotations
@@ -19,6 +20,18 @@ def complex_result(asked: str) -> GradwireError:
         "dtype_mismatch",
         f"{asked} does not support automatic differentiation for outputs with complex dtype",
         "detach() what requires grad, or take real and imaginary parts apart",
+        raised=RuntimeError,
+    )
+
+
+def unrecorded(asked: str, results: Sequence[Any]) -> GradwireError:
+    """What is said where results of these specs would have to be recorded."""
+    if any(y.dtype.is_complex for y in results):
+        return complex_result(asked)
+    return error(
+        "dtype_mismatch",
+        f"{asked}: the result is {results[0].dtype.name}, but an operand requires grad",
+        "detach() what requires grad: whole numbers and bools have no gradient",
         raised=RuntimeError,
     )
 

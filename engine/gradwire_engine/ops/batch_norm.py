@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gradwire_engine.accepted import COMPLEX, WHOLE, beside_input, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.arithmetic import div, mul, reciprocal, sub
-from gradwire_engine.ops.cast import clone
+from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, native_layer_norm
@@ -44,12 +45,16 @@ def _check_channels(asked: str, input: Any, affine: Affine) -> None:
                 f"{asked}: {name} is {list(x.shape)}, the input has {input.shape[1]} channels",
                 "give one number per channel",
             )
+    refuse(asked, (*WHOLE, COMPLEX), input)
+    beside_input(asked, input, **affine)
 
 
 def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+    given = x.dtype
     if weight is not None:
         x = mul(x, _by_channel(weight, x.ndim))
-    return x if bias is None else x + _by_channel(bias, x.ndim)
+    x = x if bias is None else x + _by_channel(bias, x.ndim)
+    return x if x.dtype == given else to_dtype(x, given)  # a half beside float32
 
 
 def _update(running: Any, fresh: Any, momentum: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwire_engine.accepted import WHOLE, group, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import error
@@ -150,6 +151,8 @@ def binary_cross_entropy_with_logits(
     """Cross entropy of probabilities, given as logits: sigmoid is taken here, without overflow."""
     how = reduction_of(size_average, reduce, reduction)
     same_shape("binary_cross_entropy_with_logits", input, target)
+    if group(input.dtype) not in WHOLE:
+        refuse("binary_cross_entropy_with_logits", WHOLE, target, raised=RuntimeError)
     if weight is None and pos_weight is None:
         return logits_loss(input, target, how)
     if pos_weight is None:
@@ -172,5 +175,6 @@ def binary_cross_entropy(
     """Cross entropy of probabilities between 0 and 1; logarithms are cut off at -100."""
     how = reduction_of(size_average, reduce, reduction)
     same_shape("binary_cross_entropy", input, target)
+    one_dtype("binary_cross_entropy", input=input, target=target)
     losses = probability_loss(input, target)
     return reduced(losses if weight is None else losses * weight, how)

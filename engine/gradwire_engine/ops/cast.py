@@ -23,6 +23,7 @@ def _with_dtype(input: Spec, dtype: DType) -> Spec:
     exact=True,
     public=False,
     linear=True,
+    sheds=True,
 )
 def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
     """Convert to a dtype, always as a copy; a complex number loses its imaginary part."""

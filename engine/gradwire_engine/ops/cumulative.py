@@ -34,7 +34,7 @@ def _from(dim: int, start: int | None, stop: int | None) -> Slices:
 
 def _cumulative_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or int_to_int64(input.dtype)
-    if wanted is bool_:
+    if wanted is bool_ and input.shape and input.size:
         raise error(
             "dtype_mismatch",
             "cumsum and cumprod: there are none in bool",

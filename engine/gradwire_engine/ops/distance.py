@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradwire_engine.accepted import COMPLEX, HALVES, WHOLE, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
@@ -87,13 +88,10 @@ def cdist(
             f"cdist: x1 is {list(x1.shape)}, x2 is {list(x2.shape)}",
             "both are (..., points, coordinates) with equally many coordinates",
         )
-    for x in (x1, x2):
-        if x.dtype.kind not in "fV":
-            raise error(
-                "dtype_mismatch",
-                f"cdist: takes floating tensors, got {x.dtype.name}",
-                "convert it first",
-            )
+    refuse("cdist", (*WHOLE, COMPLEX), x1, x2, raised=RuntimeError)
+    if 0 not in (*x1.shape, *x2.shape):
+        one_dtype("cdist", x1=x1, x2=x2)
+        refuse("cdist", (HALVES,), x1)
     if p < 0:
         raise error(
             "invalid_argument",
@@ -113,6 +111,8 @@ def pdist(input: Array, p: float = 2.0) -> Array:
             f"pdist: the tensor is {list(input.shape)}, p is {p}",
             "it takes a matrix of points and p >= 0",
         )
+    refuse("pdist", (*WHOLE, COMPLEX), input, raised=RuntimeError)
+    refuse("pdist", (HALVES,), input)
     pairs = triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
     one, two = (index_select(input, 0, select(pairs, 0, i)) for i in (0, 1))
     return vector_norm(sub(one, two), p, (1,))

@@ -83,6 +83,7 @@ def _copied(input: Spec, src: Spec | Weak) -> Spec:
     inplace=True,
     exact=True,
     grad_name="CopyBackwards",
+    sheds=True,
     batch=lambda b: b.again(
         input=b.front("input"), src=b.behind(b.operand("src"), b.axes("input"))
     ),

@@ -6,6 +6,7 @@ from math import log as log_of
 from math import pi
 from typing import Any
 
+from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
@@ -13,6 +14,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.distance import pairwise_distance
 from gradwire_engine.ops.expand import expand, sum
@@ -34,6 +36,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Array:
     """Kullback-Leibler divergence of target from the distribution whose logarithm is input."""
+    refuse("kl_div", (*WHOLE, COMPLEX), input, target, raised=RuntimeError)
     if log_target:
         losses = mul(exp(target), sub(target, input))
     else:
@@ -134,6 +137,8 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Array:
     """The distance where target is 1, what it lacks to the margin where target is -1."""
+    if reduction == "mean":
+        refuse("hinge_embedding_loss", WHOLE, input, raised=RuntimeError)
     far = where(target == 1, 0, clamp_min(margin - input, 0))
     near = where(target == -1, 0, input)
     return reduced(far + near, reduction_of(size_average, reduce, reduction))
@@ -171,7 +176,10 @@ def soft_margin_loss(
 ) -> Array:
     """log(1 + exp(-target input)): logistic loss of a score with target 1 or -1."""
     how = reduction_of(size_average, reduce, reduction)
-    return reduced(neg(log_of_sigmoid(mul(input, target))), how)
+    refuse("soft_margin_loss", WHOLE, input, raised=RuntimeError)
+    losses = neg(log_of_sigmoid(mul(input, target)))
+    losses = losses if losses.dtype == input.dtype else to_dtype(losses, input.dtype)
+    return reduced(losses, how)
 
 
 @composite(space=F)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gradwire_engine.accepted import BOOLS, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
@@ -28,6 +29,7 @@ def trace(input: Array) -> Array:
             f"trace: takes a matrix, not {list(input.shape)}",
             "sum the diagonal of a stack of matrices",
         )
+    refuse("trace", (BOOLS,), input)
     return sum(diagonal(input))
 
 
@@ -68,6 +70,7 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
             f"linalg.vecdot: takes floating or complex, got {x.dtype.name} and {y.dtype.name}",
             "convert them first",
         )
+    one_dtype("linalg.vecdot", x=x, y=y)
     if x.ndim == y.ndim == 1:
         return vdot(x, y)
     if (
@@ -86,6 +89,8 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
 
 
 def _cross(asked: str, a: Any, b: Any, dim: int) -> Any:
+    one_dtype(asked, input=a, other=b)
+    refuse(asked, (BOOLS,), a)
     shape = broadcast_shapes(asked, a.shape, b.shape)
     place = axis(asked, dim, len(shape))
     if a.ndim != b.ndim or a.shape[dim] != 3 or b.shape[dim] != 3:
