@@ -87,6 +87,8 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     others = values[1:]
     if isinstance(overload, Composite) and overload.name == name:
         return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
+    if overload.random and isinstance(overload, Composite):
+        return _drawn(name, overload, target, others)
     if type(target) is Tensor:
         _check_operands(name, overload, target, others)
     held = content(target)
@@ -110,6 +112,20 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         )
     if name in _FORGETTING and type(value) is Tensor and local.state.grad:
         value = _forgetting(name, held, value, others[0])
+    return write(name, target, value)
+
+
+def _drawn(name: str, overload: Composite, target: Tensor, others: Sequence[Any]) -> Tensor:
+    """Ops that may be idle, as dropout out of training: those write nothing, and may do it to any.
+
+    What they draw is drawn before a write is refused, and taken back with the request.
+    """
+    held = content(target)
+    value = value_in_place(overload, held, *others)
+    if value is held:
+        return target
+    if type(target) is Tensor:
+        _check_operands(name, overload, target, others)
     return write(name, target, value)
 
 

@@ -57,6 +57,9 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     """
     height, width = matrices[0].shape
     step = max(1, BLOCK // max(1, width))
+    if not width:  # how many rows without elements there are shows in other matrices only
+        work(*[m[:0] for m in matrices])
+        return
     if type(matrices[0]) is not np.ndarray:
         work(*matrices)
     elif height * width < SHARED or alone():

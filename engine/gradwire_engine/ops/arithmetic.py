@@ -255,6 +255,8 @@ def reciprocal(xp: Any, input: Array) -> Array:
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Add the product of two tensors, times value, to input."""
     product = xp.multiply(tensor1, tensor2)
+    if product.dtype.kind in "iu" and input.dtype.kind in "iu":
+        value = int(value)  # type: ignore[arg-type]  # of integers it is cut to one, as in torch
     return xp.add(input, product if value == 1 else xp.multiply(product, value))
 
 

@@ -103,7 +103,9 @@ def native_rms_norm(
 ) -> tuple[Array, Array]:
     """The input divided by its root mean square, and each row's reciprocal of that."""
     dims = last_axes(input.ndim, len(normalized_shape))
-    scale = 1 / xp.sqrt((input * input).mean(axis=dims, keepdims=True) + eps)
+    squares = input * input
+    size = squares.mean if squares.size else squares.sum  # there is no mean of nothing
+    scale = 1 / xp.sqrt(size(axis=dims, keepdims=True) + eps)
     out = input * scale
     return out if weight is None else out * weight, scale
 

@@ -50,3 +50,36 @@ def what_is_ignored_is_not_met(torch, see):
     see(found=found, signs=found.signbit(), grads=torch.autograd.grad(found.sum(), (lost, a)))
     whole = torch.ones(2, dtype=torch.int64)
     see(whole=torch.addr(whole, whole, whole, beta=0))
+
+
+def axes_without_elements_normalised(torch, see):
+    functions = torch.nn.functional
+    for shape, last in (((2, 0), (0,)), ((2, 3, 0), (3, 0)), ((0, 3), (3,))):
+        for name in ("rms_norm", "layer_norm"):
+            x = torch.ones(shape, requires_grad=True)
+            weight = torch.ones(last, requires_grad=True)
+            (getattr(functions, name)(x, last, weight).sum() + x.sum()).backward()
+            see(x=x.grad, weight=weight.grad)
+    x = torch.ones(2, 4, 0, requires_grad=True)
+    functions.group_norm(x, 2).sum().backward()
+    see(groups=x.grad)
+
+
+def idle_dropout_in_place(torch, see):
+    functions, leaf = torch.nn.functional, torch.ones(2, 3, requires_grad=True)
+    made = leaf * 2
+    for name in ("dropout", "alpha_dropout", "feature_alpha_dropout"):
+        same = getattr(functions, name)(made, 0.5, False, True)
+        see(
+            same=same is made, made=made, of_a_leaf=getattr(functions, name)(leaf, 0.5, False, True)
+        )
+    see(
+        by_chance=functions.dropout(made, 0.0, True, True),
+        grads=torch.autograd.grad(made.sum(), leaf),
+    )
+    see.error(writes_a_leaf=lambda: functions.dropout(leaf, 0.5, True, True))
+
+
+def factors_of_whole_numbers(torch, see):
+    x = torch.tensor([3, 7])
+    see(found=[torch.addcmul(x, x, x, value=v) for v in (0.5, 1.5, -1.5, 2)])

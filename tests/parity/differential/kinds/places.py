@@ -212,6 +212,8 @@ def _put(w: World, x: Ref) -> Any:
     """index_put: at pairs of places, or along the first axis."""
     count = w.whole(1, 3)
     shape = w.get(x).shape
+    if not shape:
+        return None
     axes = w.whole(1, len(shape))
     where = tuple(w.places((count,), size) for size in shape[:axes])
     return (where, w.beside(x, (count, *shape[axes:]))), {"accumulate": w.chance(0.5)}
