@@ -26,8 +26,8 @@ class Span:
 class Recipe:
     """How a node of this call is made and walked.
 
-    Where nothing needs a gradient, yet a node is there (of a view made in no_grad), it keeps what
-    torch keeps then.
+    It keeps what the rules to run need, and as torch what several of its rules do, whether they
+    run or not: also where nothing needs a gradient, yet a node is there (of a view made in no_grad).
 
     saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
     """
@@ -45,7 +45,7 @@ class Recipe:
             or any(needs[by_name[rule.operand].start : by_name[rule.operand].stop])
         ]
         places: dict[str, list[int]] = {}
-        names = [n for rule in wanted for n in rule.saved] if wanted else rules.common
+        names = [n for rule in wanted for n in rule.saved] + list(rules.common)
         for name in names:
             if name in by_name:
                 places[name] = list(range(by_name[name].start, by_name[name].stop))
