@@ -27,7 +27,7 @@ class Recipe:
     """How a node of this call is made and walked.
 
     It keeps what the rules to run need, and as torch what several of its rules do, whether they
-    run or not: also where nothing needs a gradient, yet a node is there (of a view made in no_grad).
+    run or not: also where nothing needs one, yet a node is there (of a view made in no_grad).
 
     saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
     """

@@ -8,7 +8,6 @@ right. Where more is kept here, a write is refused that torch lets pass.
 from __future__ import annotations
 
 TORCH_KEEPS_MORE = [
-    "addcdiv",
     "cdist",
     "cholesky_solve",
     "combinations",

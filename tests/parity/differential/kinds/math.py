@@ -109,8 +109,6 @@ def math_of_three(w: World) -> Step | None:
         return None
     y, z = w.tensor_beside(x), w.tensor_beside(x)
     name = w.one(words("addcmul addcdiv lerp lerp clamp clamp where"))
-    if name == "addcdiv" and w.inference:  # open: torch keeps its divisor for a sum's sake too
-        return None
     if name == "where":
         return function("math of three", name, w.mask(w.get(x).shape), x, w.fellow(x), out=w.name())
     if name == "lerp":
