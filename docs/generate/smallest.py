@@ -66,10 +66,11 @@ def tried(name: str, call: Call, wide: bool = True) -> Tried | None:
     wide: in the sample's float64, else in the dtypes that literals have. None where it is refused.
     """
     leaves: list[Tensor] = []
-    constant = _settled(name, call)
+    constant = settled_in(name, call)
 
     def leaf(array: Host) -> Tensor:
-        moving = array.dtype.kind in "fc" and not writes(name) and id(array) not in constant
+        still = writes(name) or any(array is x for x in constant)
+        moving = array.dtype.kind in "fc" and not still
         leaves.append(on("cpu", array if wide else narrow(array), moving))
         return leaves[-1]
 
@@ -82,15 +83,6 @@ def tried(name: str, call: Call, wide: bool = True) -> Tried | None:
             return Tried(several, outputs, _grads(tensors_in(result), leaves))
         except (GradwireError, np.linalg.LinAlgError):
             return None
-
-
-def _settled(name: str, call: Call) -> set[int]:
-    """Operands that the op refuses to have a derivative by, by identity."""
-    found: set[int] = set()
-    for overload in CATALOGUE[name].overloads:
-        given = dict(zip(overload.signature.by_name, call[0], strict=False)) | call[1]
-        found |= {id(given[o]) for o in getattr(overload, "settled", ()) if o in given}
-    return found
 
 
 def narrow(array: Host) -> Host:
