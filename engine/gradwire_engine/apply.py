@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwire_engine.call import Call, find_call
 from gradwire_engine.catalogue import CATALOGUE
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import GradwireError, LinAlgError, error
 from gradwire_engine.mode import State, local
 from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.signature import VALUE_TYPES
@@ -129,7 +129,9 @@ def run(call: Call, arrays: list[Any]) -> Any:
     except GradwireError:
         raise
     except np.linalg.LinAlgError as problem:
-        raise error("numerical_error", f"{_named(call)}{problem}") from problem
+        raise error(
+            "numerical_error", f"{_named(call)}{problem}", _OTHER_MATRIX, raised=LinAlgError
+        ) from problem
     except IndexError as problem:
         raise _unfit(call, problem, IndexError) from problem
     except (ValueError, TypeError, OverflowError) as problem:
@@ -142,6 +144,9 @@ def run(call: Call, arrays: list[Any]) -> Any:
             f"{_named(call)}the result would take {call.nbytes} bytes, which are not to be had",
             "work on smaller tensors",
         ) from problem
+
+
+_OTHER_MATRIX = "look at the matrix: is it what was meant? A multiple of eye added may help"
 
 
 def _unfit(call: Call, problem: Exception, raised: type[Exception] | None = None) -> GradwireError:

@@ -10,6 +10,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 
+class LinAlgError(RuntimeError):
+    """A matrix of which there is no inverse, no such factor, or no decomposition that converges."""
+
+
 class Code(NamedTuple):
     """What one error code stands for: HTTP status, title, and the class a torch user catches."""
 

@@ -275,3 +275,30 @@ def test_every_code_has_a_class() -> None:
 def test_common_slips_are_told_the_way_out(attempt: Callable[[], object], way: str) -> None:
     with pytest.raises(TypeError, match=way.replace("(", r"\(").replace(")", r"\)")):
         attempt()
+
+
+@pytest.mark.parametrize("size", [3, 80])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("inv", "diagonal element 2 is zero"),
+        ("solve", "input matrix is singular"),
+        ("cholesky", "leading minor of order 2 is not positive-definite"),
+        ("inv of a stack", "(Batch element 1): the diagonal element 2 is zero"),
+    ],
+)
+def test_a_matrix_that_lacks_something_says_where(
+    session: Session, name: str, said: str, size: int
+) -> None:
+    bad = torch.eye(size)
+    bad[1, 1] = 0
+    if "stack" in name:
+        bad = torch.stack([torch.eye(size), bad])
+    act = getattr(torch.linalg, name.split()[0])
+    with pytest.raises(torch.linalg.LinAlgError) as caught:
+        (act(bad, torch.ones(size)) if name == "solve" else act(bad)).sum().item()
+    assert said in str(caught.value)
+    assert isinstance(caught.value, RuntimeError)
+    assert isinstance(caught.value, GradwireError)
+    assert caught.value.code == "numerical_error"
+    assert caught.value.hint

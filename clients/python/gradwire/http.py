@@ -15,7 +15,7 @@ import numpy as np
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
 from gradwire.transport import Arrays, Received, Step, Values
-from gradwire_engine.errors import CODES, GradwireError, error
+from gradwire_engine.errors import CODES, GradwireError, LinAlgError, error
 from gradwire_engine.spec import DTYPES
 
 SAFETENSORS = "application/x-safetensors"
@@ -237,10 +237,10 @@ _RAISED: dict[str, type[Exception]] = {
     for kind in (
         RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError,
         AttributeError, LookupError, SyntaxError, ArithmeticError, ZeroDivisionError,
-        PermissionError, TimeoutError, ConnectionError,
+        PermissionError, TimeoutError, ConnectionError, LinAlgError,
     )
 }  # fmt: skip
-"""The builtin class that torch raises in the place of an error, as the server names it."""
+"""The class that torch raises in the place of an error, as the server names it."""
 
 
 def _carried(arrays: Arrays, steps: Sequence[Step]) -> Arrays:

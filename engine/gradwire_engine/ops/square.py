@@ -11,6 +11,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.singularity import first_zero_pivot, singular
 from gradwire_engine.kernels.substitution import solved_anyway, spread_nan
 from gradwire_engine.laid import COLUMNS
 from gradwire_engine.op import APPLY, Inferred
@@ -65,7 +66,15 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
 )
 def inv(xp: Any, A: Array) -> Array:
     """The inverse of each square matrix."""
-    return spread_nan(xp, xp.linalg.inv(A), A)
+    return spread_nan(xp, _inverted(xp, A), A)
+
+
+def _inverted(xp: Any, A: Array) -> Array:
+    try:
+        found: Array = xp.linalg.inv(A)
+    except xp.linalg.LinAlgError:
+        raise singular(xp, A, "the inversion could not be completed") from None
+    return found
 
 
 def _inv_ex_spec(A: Spec) -> tuple[Spec, Spec]:
@@ -78,8 +87,7 @@ def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     try:
         return spread_nan(xp, xp.linalg.inv(a), a), xp.asarray(0)
     except xp.linalg.LinAlgError:
-        upper = xp.scipy_linalg.lu(a)[2]
-        place = int(xp.argmax(xp.diagonal(upper) == 0)) + 1
+        place = first_zero_pivot(xp, a)
         one = xp.eye(a.shape[0], dtype=a.dtype)
         return solved_anyway(xp, a, one), xp.asarray(place)
 
@@ -101,7 +109,7 @@ def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...]:
     """The inverse of each square matrix, and an info that is not 0 where there is none."""
     if check_errors:
-        return xp.linalg.inv(A), xp.zeros(A.shape[:-2], xp.int32)
+        return _inverted(xp, A), xp.zeros(A.shape[:-2], xp.int32)
     if not A.size:
         return A.copy(), xp.zeros(A.shape[:-2], xp.int32)
     return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
@@ -143,7 +151,10 @@ def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
 )
 def solve_system(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B."""
-    return spread_nan(xp, large_matrices.solved(xp, A, B), A)
+    try:
+        return spread_nan(xp, large_matrices.solved(xp, A, B), A)
+    except xp.linalg.LinAlgError:
+        raise singular(xp, A, "the system could not be solved") from None
 
 
 def _gradients_anyway(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
@@ -201,7 +212,10 @@ def factored_gradients(
 )
 def factored_system(xp: Any, A: Array, B: Array) -> tuple[Array, Array, Array]:
     """The matrix X of one large system A X = B, with A's factors, which the way back needs too."""
-    factors = large_matrices.factored(xp, A)
+    try:
+        factors = large_matrices.factored(xp, A)
+    except xp.linalg.LinAlgError:
+        raise singular(xp, A, "the system could not be solved") from None
     return large_matrices.substituted(xp, *factors, B, False), *factors
 
 

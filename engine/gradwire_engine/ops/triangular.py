@@ -8,6 +8,12 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
+from gradwire_engine.kernels.singularity import (
+    first_not_positive,
+    first_zero,
+    not_positive,
+    singular,
+)
 from gradwire_engine.kernels.substitution import substituted
 from gradwire_engine.laid import COLUMNS, Given, Lies
 from gradwire_engine.op import Inferred
@@ -145,10 +151,20 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
 )
 def lower_factor(xp: Any, A: Array, upper: bool) -> Array:
     """The lower triangular L of each A = L Lᴴ; reads only one triangle of A."""
-    found = xp.linalg.cholesky(xp.conjugate(A.swapaxes(-1, -2)) if upper else A)
-    if xp.isnan(xp.diagonal(found, 0, -2, -1)).any():
-        raise xp.linalg.LinAlgError("Matrix is not positive definite")
+    lower = xp.conjugate(A.swapaxes(-1, -2)) if upper else A
+    found = _positive_factor(xp, lower)
+    if found is None:
+        raise not_positive(xp, lower)
     return found
+
+
+def _positive_factor(xp: Any, A: Array) -> Array | None:
+    """The lower factors; None where a matrix is not positive definite."""
+    try:
+        found: Array = xp.linalg.cholesky(A)
+    except xp.linalg.LinAlgError:
+        return None
+    return None if xp.isnan(xp.diagonal(found, 0, -2, -1)).any() else found
 
 
 def _factor(A: Any, upper: bool) -> Any:
@@ -168,20 +184,9 @@ def cholesky(input: Array, upper: bool = False) -> Array:
     return _factor(input, upper)
 
 
-def _first_not_positive(xp: Any, a: Array) -> int:
-    """The order of the first minor that is not positive definite; 0 if all are."""
-    for k in range(1, a.shape[0] + 1):
-        try:
-            if xp.isnan(xp.linalg.cholesky(a[:k, :k])[-1, -1]):
-                return k
-        except xp.linalg.LinAlgError:
-            return k
-    return 0
-
-
 def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     """The factor and 0; as far as there is one, as LAPACK leaves it, and where it ends."""
-    order = _first_not_positive(xp, a)
+    order = first_not_positive(xp, a)
     if not order:
         return xp.linalg.cholesky(a), xp.asarray(0)
     found, m = xp.tril(a), order - 1
@@ -202,12 +207,12 @@ def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
 )
 def factor_or_not(xp: Any, A: Array, upper: bool) -> tuple[Array, Array]:
     """The lower triangular factor of each matrix, and the first minor that is not positive."""
-    try:
-        return lower_factor.kernel(xp, A, upper), xp.zeros(A.shape[:-2], xp.int32)
-    except xp.linalg.LinAlgError:
-        lower = xp.conjugate(A.swapaxes(-1, -2)) if upper else A
-        found, info = each_matrix(xp, lambda a: _factor_or_not(xp, a), lower)
-        return found, info.astype(xp.int32)
+    lower = xp.conjugate(A.swapaxes(-1, -2)) if upper else A
+    whole = _positive_factor(xp, lower)
+    if whole is not None:
+        return whole, xp.zeros(A.shape[:-2], xp.int32)
+    found, info = each_matrix(xp, lambda a: _factor_or_not(xp, a), lower)
+    return found, info.astype(xp.int32)
 
 
 def _info_of(A: Spec) -> Spec:
@@ -283,7 +288,7 @@ def cholesky_inverse(xp: Any, input: Array, upper: bool = False) -> Array:
     """The inverse of each matrix whose Cholesky factor is given."""
     diagonal = xp.arange(input.shape[-1])
     if (input[..., diagonal, diagonal] == 0).any():
-        raise xp.linalg.LinAlgError("Singular matrix")
+        raise singular(xp, input, "the inversion could not be completed", first_zero)
     ones = xp.eye(input.shape[-1], dtype=input.dtype)
     found = triangular_system.kernel(xp, input, ones, upper, False)
     found[..., diagonal, diagonal] = found[..., diagonal, diagonal].real  # as of a true factor
