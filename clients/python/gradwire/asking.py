@@ -8,6 +8,7 @@ from typing import Any
 from gradwire import called, current, eager
 from gradwire.called import Wanted
 from gradwire.modes import enable_grad
+from gradwire.pytrees import check_tensors, each_once, leaves, shown
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
 from gradwire.wire import tensors_in
@@ -23,6 +24,9 @@ RESULT = "Transposed"
 ones_like = resolve("ones_like")
 _BY_DIRECTION = ("jvp", "hvp", "vhp")
 """Transforms whose inputs are those that have a tangent or a vector."""
+
+_OF_OUTPUTS = ("jvp", "jacobian")
+"""Transforms that give parts for all outputs of the program, the aux ones too."""
 
 
 class Ran:
@@ -105,7 +109,7 @@ class Asked:
             return made
 
         def function(*given: Any) -> Any:
-            return func(*given, **kwargs)
+            return each_once(func(*given, **kwargs))
 
         function.__name__ = getattr(func, "__name__", type(func).__name__)
         self.standing, self.ran = outer, False
@@ -163,7 +167,18 @@ class Asked:
             parts = [part for o, row in pairs for part in self._made_of([o], row)]
         if transform not in _BY_DIRECTION:
             fields["wrt"] = self.names
-        return called.derived(self.traced, transform, parts, values, **fields)
+        places = self._of_outputs(parts) if transform in _OF_OUTPUTS else parts
+        return called.derived(self.traced, transform, places, values, **fields)
+
+    def _of_outputs(self, parts: Sequence[Wanted]) -> list[Wanted | None]:
+        """Parts for each output of the program that has derivatives; of an aux one none."""
+        size = len(parts) // len(self.own)
+        rows = {o._name: parts[i * size : (i + 1) * size] for i, o in enumerate(self.own)}
+        found: list[Wanted | None] = []
+        for output in self.traced.outputs:
+            if output.dtype.differentiable:
+                found += rows.get(output._name, [None] * size)
+        return found
 
     def _made_of(self, outputs: Sequence[Tensor], parts: Sequence[Wanted]) -> list[Wanted]:
         """Gradients of outputs, a part for each, with the arguments that these are made of.
@@ -197,10 +212,28 @@ class Asked:
         found = tuple(restored(structure, taken) for structure in self.structures)
         return found[0] if isinstance(self.argnums, int) else found
 
+    @property
+    def _output(self) -> Any:
+        """The structure of the output, without the aux."""
+        structure = self.traced.structure
+        return structure[0] if self.has_aux else structure
+
+    @property
+    def shown(self) -> str:
+        """The structure of the output in words."""
+        return shown(self._output)
+
+    def check_output(self, asked: str) -> None:
+        """Derivatives are of tensors only, and of one at least."""
+        check_tensors(
+            leaves(self.like_output(self.own)),
+            f"{asked}: expected f(*args) to return only tensors, got unsupported type",
+            f"{asked}: Expected f to be a function that has non-empty output",
+        )
+
     def like_output(self, parts: Sequence[Any]) -> Any:
         """Parts in the structure of the output they belong to."""
-        structure = self.traced.structure
-        return restored(structure[0] if self.has_aux else structure, iter(parts))
+        return restored(self._output, iter(parts))
 
     def with_aux(self, outputs: Sequence[Any]) -> Any:
         """The outputs in what the function gave them in."""

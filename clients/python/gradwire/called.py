@@ -109,12 +109,13 @@ def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields:
 def derived(
     traced: Traced,
     transform: str,
-    parts: Sequence[Wanted],
+    parts: Sequence[Wanted | None],
     values: Sequence[Wanted],
     **fields: Any,
 ) -> tuple[list[Any], list[Any]]:
     """Record a transform; its parts, and the program's outputs. Part of the graph if there is one.
 
+    parts: those that nobody wants are None, and are not among what comes back.
     Sent at once: what is wrong with it is said at the call.
     """
     # A function that pulls back may be called in a trace that began after its own.
@@ -126,20 +127,21 @@ def derived(
     key = traced.id
     _pass_on(traced, session)
     with session.recording() as recording:
-        made = [Tensor(session, result(args, part)) for part in (*parts, *values)]
-        names = [m._name for m in made]
+        kept = [part for part in parts if part is not None]
+        made = [Tensor(session, result(args, part)) for part in (*kept, *values)]
+        names = iter([m._name for m in made])
         said = {name: value for name, value in fields.items() if value is not None}
         step = {
             "transform": transform,
             "call": key,
             "args": [t._name for t in args],
             "create_graph": create_graph,
-            "out": names[: len(parts)],
-            "values": names[len(parts) :],
+            "out": [None if part is None else next(names) for part in parts],
+            "values": list(names),
         }
         session.record(step | said, made, mark=recording.mark)
         session.flush()
-    return made[: len(parts)], made[len(parts) :]
+    return made[: len(kept)], made[len(kept) :]
 
 
 def _pass_on(traced: Traced, session: Any) -> None:

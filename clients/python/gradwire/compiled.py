@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from gradwire import called
 from gradwire.asking import session_of
 from gradwire.called import Wanted
-from gradwire.control import each_once
 from gradwire.explained import Explanation, described
+from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
 from gradwire.watched import Seen, changed, watched

@@ -12,9 +12,9 @@ from typing import Any
 from gradwire import called
 from gradwire.asking import session_of
 from gradwire.called import Wanted
-from gradwire.functions import catalogued
+from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
-from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
+from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
 from gradwire_engine.errors import GradwireError, error
 
 Function = Callable[..., Any]
@@ -158,20 +158,6 @@ def _traced(function: Function, args: Sequence[Any], session: Any) -> Traced:
     return trace(_named(once, function), args, session, enter)
 
 
-def each_once(found: Any) -> Any:
-    """Results of which no two are the same tensor, nor anything but tensors of their own."""
-    met: set[int] = set()
-    parts: list[Tensor] = []
-
-    def take(tensor: Tensor) -> None:
-        again = id(tensor) in met
-        met.add(id(tensor))
-        parts.append(catalogued("clone")(tensor) if again else tensor)
-
-    structure = taken_apart(found, take)
-    return restored(structure, iter(parts))
-
-
 def _together(both: Sequence[Traced], count: int) -> tuple[list[str], list[Tensor]]:
     """Programs of two functions with the same inputs, and what both of them took from outside.
 
@@ -244,4 +230,4 @@ def _wrong(detail: str, hint: str, code: str = "invalid_argument") -> GradwireEr
     return error(code, detail, hint)
 
 
-__all__ = ["cond", "each_once", "scan", "while_loop"]
+__all__ = ["cond", "scan", "while_loop"]

@@ -8,9 +8,9 @@ from gradwire.asking import RESULT, Argnums, Asked, Function
 from gradwire.autograd.transformable import FORWARD, REVERSE, VMAP
 from gradwire.called import Wanted
 from gradwire.functions import catalogued
+from gradwire.pytrees import check_tensors, leaves, shown
 from gradwire.tensor import Tensor
 from gradwire.vmapped import vmap
-from gradwire.wire import tensors_in
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
@@ -46,15 +46,18 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """What the function gives, and a function from cotangents to the gradients of all primals."""
     asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux, (REVERSE,))
+    asked.check_output("vjp(f, *primals)")
     outputs = asked.outputs()
 
-    def pull(*cotangents: Any) -> Any:
-        given = list(tensors_in(cotangents))
-        if len(given) != len(asked.own):
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """retain_graph, create_graph: torch's; the graph stays, and is made where it is wanted."""
+        made, like = shown(cotangents), asked.shown
+        if made != like:
             raise RuntimeError(
-                f"Expected {len(asked.own)} cotangents, in the structure of the output, got "
-                f"{len(given)}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function. cotangents: {made}, primal output: {like}"
             )
+        given = leaves(cotangents)
         parts = [Wanted(x.shape, x.dtype, RESULT) for x in asked.wanted]
         pairs = zip(asked.own, given, strict=True)
         named = {o._name: asked.name_of(v) for o, v in pairs}
@@ -68,10 +71,20 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
     """What the function gives, and its derivative in the direction of the tangents."""
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError("jvp: Expected primals and tangents to be tuples")
-    if len(primals) != len(tangents):
-        raise RuntimeError("jvp: Expected primals and tangents to have the same structure")
+    if shown(primals) != shown(tangents):
+        raise RuntimeError(
+            "jvp: Expected primals and tangents to have the same python structure, got "
+            f"{shown(primals)} and {shown(tangents)}"
+        )
+    directions = leaves(tangents)
+    for name, found in (("primals", leaves(primals)), ("tangents", directions)):
+        check_tensors(
+            found,
+            f"jvp: Expected {name} to only contain Tensors",
+            f"jvp: Expected {name} to contain at least one Tensor.",
+        )
     asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux, (FORWARD,))
-    directions = list(tensors_in(tangents))
+    asked.check_output("jvp(f, primals, tangents)")
     pairs = zip(asked.names, directions, strict=True)
     named = {name: asked.name_of(v) for name, v in pairs}
     parts = [Wanted(o.shape, o.dtype, RESULT) for o in asked.own]
@@ -103,6 +116,7 @@ def _jacobian(func: Function, argnums: Argnums, has_aux: bool, strategy: str | N
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         kinds = (VMAP, FORWARD) if strategy == "forward-mode" else (REVERSE,)
         asked = Asked(func, args, kwargs, argnums, has_aux, kinds)
+        asked.check_output("jacobian")
         parts = [
             Wanted((*o.shape, *x.shape), o.dtype, RESULT) for o in asked.own for x in asked.wanted
         ]

@@ -8,6 +8,7 @@ from typing import Any
 from gradwire import called
 from gradwire.asking import session_of
 from gradwire.autograd.transformable import VMAP
+from gradwire.pytrees import each_once, leaves, shown, spread
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
 
@@ -26,8 +27,8 @@ def vmap(
 
     def batched(*args: Any, **kwargs: Any) -> Any:
         tensors: list[Tensor] = []
-        structure = taken_apart(args, tensors.append)
-        dims = _dims_of(in_dims, args, len(tensors), structure)
+        taken_apart(args, tensors.append)
+        dims = _dims_of(in_dims, args)
         size = _batch_size(tensors, dims)
         session: Any = innermost() or session_of(args, kwargs)
         axes = iter(dims)
@@ -42,18 +43,20 @@ def vmap(
             return inside.enter(known, shape)
 
         def function(*given: Any) -> Any:
-            return func(*given, **kwargs)
+            return each_once(func(*given, **kwargs))
 
         function.__name__ = getattr(func, "__name__", type(func).__name__)
         traced = trace(function, args, session, enter, (VMAP,))
         entered = [d for d in dims if d is not None]
         places = _in_dims(traced, tensors, dims, entered)
-        ends = _out_dims(out_dims, traced)
+        ends = _out_dims(out_dims, traced, function.__name__)
         parts = [
             called.wanted(traced, o, _with(o.shape, end, size))
             for o, end in zip(traced.outputs, ends, strict=True)
         ]
         fields = {"in_dims": places, "out_dims": ends, "randomness": randomness}
+        if not parts:
+            return traced.restored(parts)
         found = called.record({"vmap": traced.id}, traced, parts, **fields)
         if traced.trace.may_be_refused:
             session.flush()  # so that it is said at the call
@@ -62,7 +65,7 @@ def vmap(
     return batched
 
 
-def _dims_of(in_dims: Any, args: Sequence[Any], count: int, structure: Any) -> list[int | None]:
+def _dims_of(in_dims: Any, args: Sequence[Any]) -> list[int | None]:
     """The axis of each tensor among the arguments; one number stands for all below it."""
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
@@ -71,34 +74,27 @@ def _dims_of(in_dims: Any, args: Sequence[Any], count: int, structure: Any) -> l
         )
     if not args:
         raise ValueError("vmap: got no inputs. Maybe you forgot to add inputs")
-    given = (in_dims,) * len(args) if isinstance(in_dims, int) else in_dims
-    if len(given) != len(args):
+    given = spread(in_dims, tuple(args))
+    if given is None:
         raise ValueError(
-            f"vmap: in_dims is not compatible with the structure of `inputs`: {len(given)} for "
-            f"{len(args)} arguments"
+            f"vmap: in_dims is not compatible with the structure of `inputs`: {in_dims} for "
+            f"{shown(tuple(args))}"
         )
-    found: list[int | None] = []
-    for dim, arg in zip(given, args, strict=True):
-        _spread(dim, arg, found)
-    return found
+    pairs = zip(given, leaves(tuple(args)), strict=True)
+    return [_axis(dim, leaf) for dim, leaf in pairs if isinstance(leaf, Tensor)]
 
 
-def _spread(dim: Any, value: Any, found: list[int | None]) -> None:
-    if isinstance(value, Tensor):
-        if dim is not None and (not isinstance(dim, int) or not -value.ndim <= dim < value.ndim):
-            raise ValueError(
-                f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of "
-                f"dimensionality {value.ndim} so expected in_dim to satisfy "
-                f"{-value.ndim} <= in_dim < {value.ndim}."
-            )
-        found.append(None if dim is None else dim % value.ndim)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _spread(dim[key] if isinstance(dim, dict) else dim, item, found)
-    elif isinstance(value, list | tuple):
-        each = dim if isinstance(dim, list | tuple) else [dim] * len(value)
-        for part, item in zip(each, value, strict=True):
-            _spread(part, item, found)
+def _axis(dim: Any, value: Tensor) -> int | None:
+    """The axis that is mapped over, counted from the front."""
+    if dim is None:
+        return None
+    if not isinstance(dim, int) or not -value.ndim <= dim < value.ndim:
+        raise ValueError(
+            f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of "
+            f"dimensionality {value.ndim} so expected in_dim to satisfy "
+            f"{-value.ndim} <= in_dim < {value.ndim}."
+        )
+    return dim % value.ndim
 
 
 def _batch_size(tensors: Sequence[Tensor], dims: Sequence[int | None]) -> int:
@@ -124,14 +120,23 @@ def _in_dims(
     return found + [None] * (len(traced.trace.inputs) - len(found))
 
 
-def _out_dims(out_dims: Any, traced: Traced) -> list[int]:
-    count = len(traced.outputs)
-    given = [out_dims] * count if isinstance(out_dims, int) else list(out_dims)
-    if len(given) != count:
+def _out_dims(out_dims: Any, traced: Traced, name: str) -> list[int]:
+    result = traced.restored(traced.outputs)
+    single = isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
+    every = spread(out_dims[0] if single else out_dims, result)
+    if every is None:
         raise ValueError(
-            f"vmap: out_dims is not compatible with the structure of outputs: {len(given)} for "
-            f"{count} outputs"
+            f"vmap: out_dims is not compatible with the structure of outputs: {out_dims} for "
+            f"{shown(result)}"
         )
+    for end, leaf in zip(every, leaves(result), strict=True):
+        if end is not None and not isinstance(leaf, Tensor):
+            raise ValueError(
+                f"vmap: `{name}` must only return Tensors, got type {type(leaf)}. Did you mean to "
+                "set out_dims= to None for output?"
+            )
+    pairs = zip(every, leaves(result), strict=True)
+    given = [end for end, leaf in pairs if isinstance(leaf, Tensor)]
     for end, output in zip(given, traced.outputs, strict=True):
         if end is None or not -output.ndim - 1 <= end <= output.ndim:
             raise IndexError(

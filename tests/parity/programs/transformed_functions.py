@@ -184,3 +184,57 @@ def what_is_missing(torch, see):
     for name, f in {"old": Old.apply, "plain": Plain.apply, "batched": Batched.apply}.items():
         see.error(**{f"{name}_jvp": lambda f=f: func.jvp(f, (x,), (x,))})
         see.error(**{f"{name}_jacfwd": lambda f=f: func.jacfwd(f)(x)})
+
+
+def what_is_given_in_dicts(torch, see):
+    func, x, y = torch.func, draw(torch, 3), draw(torch, 3, seed=1)
+    given, moved = {"a": x, "b": [y]}, {"a": y, "b": [x]}
+    loss = lambda d: {"o": d["a"] * d["b"][0] ** 2, "p": (d["a"],)}  # noqa: E731
+    see(jvp=func.jvp(loss, (given,), (moved,)), pushed=func.linearize(loss, given)[1](moved))
+    value, pull = func.vjp(loss, given)
+    see(value=value, pulled=pull({"o": x, "p": (y,)}), again=pull({"o": y, "p": (y,)}, True))
+    see(forward=func.jacfwd(loss)(given), reverse=func.jacrev(loss)(given))
+    see(hessian=func.hessian(lambda d: loss(d)["o"].sum())(given))
+    see(vmap=func.vmap(loss)(given), some=func.vmap(loss, in_dims=({"a": 0, "b": None},))(given))
+    see(ends=func.vmap(loss, out_dims={"o": -1, "p": (0,)})({"a": x, "b": [torch.ones(3, 2)]}))
+    see.error(leaf=lambda: pull(x), other=lambda: pull({"q": x, "p": (y,)}))
+    see.error(turned=lambda: pull({"p": (y,), "o": x}))
+    see.error(flat=lambda: func.jvp(loss, (given,), (x,)))
+    see.error(keys=lambda: func.jvp(loss, (given,), ({"a": y, "c": [x]},)))
+    see.error(number=lambda: func.jvp(lambda a: x * a, (3.0,), (x,)))
+    see.error(nothing=lambda: func.jvp(lambda: x, (), ()))
+    see.error(dims=lambda: func.vmap(loss, in_dims=({"c": 0, "b": 0},))(given))
+    see.error(ends=lambda: func.vmap(loss, out_dims={"o": 0})(given))
+
+
+def what_is_beside_the_result(torch, see):
+    func, x, y = torch.func, draw(torch, 3), draw(torch, 3, seed=1)
+    see(jvp=func.jvp(lambda a: (a * 2, a), (x,), (y,), has_aux=True))
+    aux = lambda a: ((a * y, a.sin()), {"a": a, "y": y, "n": a.argmax()})  # noqa: E731
+    see(several=func.jvp(aux, (x,), (y,), has_aux=True), vjp=func.vjp(aux, x, has_aux=True)[::2])
+    for jacobian in (func.jacfwd, func.jacrev):
+        see(second=jacobian(lambda a, b: (a * b, a), argnums=1, has_aux=True)(x, y))
+        see(both=jacobian(lambda a, b: (a * b, b.sum()), argnums=(0, 1), has_aux=True)(x, y))
+        see(several=jacobian(aux, has_aux=True)(x))
+
+    def twice(a):
+        made = a * a
+        return made, made
+
+    see(same=func.jvp(twice, (x,), (y,)), beside=func.jvp(twice, (x,), (y,), has_aux=True))
+    see(rows=func.vmap(twice)(x), reverse=func.jacrev(twice)(x))
+    see.error(none=lambda: func.jvp(lambda a: a, (x,), (y,), has_aux=True))
+
+
+def results_that_are_no_tensors(torch, see):
+    func, x = torch.func, draw(torch, 3)
+    for name, result in {"number": 3.0, "none": None, "text": "s", "empty": {}}.items():
+        see.error(**{f"vjp_{name}": lambda r=result: func.vjp(lambda a: r, x)})
+        see.error(**{f"jvp_{name}": lambda r=result: func.jvp(lambda a: r, (x,), (x,))})
+        see.error(**{f"reverse_{name}": lambda r=result: func.jacrev(lambda a: r)(x)})
+        see.error(**{f"forward_{name}": lambda r=result: func.jacfwd(lambda a: r)(x)})
+        see.error(**{f"grad_{name}": lambda r=result: func.grad(lambda a: r)(x)})
+    for name, result in {"number": 3.0, "none": None, "text": "s"}.items():
+        see.error(**{f"vmap_{name}": lambda r=result: func.vmap(lambda a: r)(x)})
+        see.error(**{f"beside_{name}": lambda r=result: func.vmap(lambda a: {"a": a, "r": r})(x)})
+    see(without=func.vmap(lambda a: (a, 3.0), out_dims=(0, None))(x))
