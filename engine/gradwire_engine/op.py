@@ -375,7 +375,7 @@ def _namespace(op: Primitive, args: Sequence[Any]) -> Any:
         "invalid_argument",
         f"{op.name}: there is no tensor among the operands",
         "give at least one",
-        raised=ValueError,
+        raised=ValueError if op.name == "cat" else RuntimeError,  # as torch has it
     )
 
 

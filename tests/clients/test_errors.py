@@ -302,3 +302,68 @@ def test_a_matrix_that_lacks_something_says_where(
     assert isinstance(caught.value, GradwireError)
     assert caught.value.code == "numerical_error"
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("act", "kind"),
+    [
+        (lambda: torch.stack([]), RuntimeError),
+        (lambda: torch.cat([]), ValueError),
+        (lambda: ~torch.ones(2), TypeError),
+        (lambda: torch.ones(2)["a"], TypeError),
+        (lambda: torch.ones(2).__setitem__("a", 1), TypeError),
+    ],
+)
+def test_calls_that_make_no_sense_raise_what_torch_raises(session: Session, act, kind) -> None:
+    with pytest.raises(kind) as caught:
+        act()
+    assert isinstance(caught.value, GradwireError)
+    assert caught.value.hint
+
+
+def test_further_cotangents_are_left_aside_as_in_torch(session: Session) -> None:
+    x = torch.ones(2, requires_grad=True)
+    given = [torch.full((), 3.0), torch.ones(())]
+    assert torch.autograd.grad(x.sum(), x, given)[0].tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="2 outputs"):
+        torch.autograd.grad([x.sum(), x.sum()], x, given[:1])
+
+
+class _Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+def test_gradcheck_names_places_as_the_caller_has_them(session: Session) -> None:
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+
+    def act(scale, x):
+        return scale * 1, _Wrong.apply(x)
+
+    scale = torch.ones(2, dtype=torch.float64)
+    with pytest.raises(RuntimeError) as caught:
+        torch.autograd.gradcheck(act, (scale, x))
+    assert "output 1 at" in str(caught.value)
+    assert "input 1 at" in str(caught.value)
+    with pytest.raises(RuntimeError) as fast:
+        torch.autograd.gradcheck(act, (scale, x), fast_mode=True)
+    assert str(fast.value).count("gradcheck") == 1
+
+
+def test_what_cannot_be_checkpointed_is_named(session: Session) -> None:
+    def looks(x):
+        return x * x.sum().item()
+
+    def act():
+        return torch.utils.checkpoint.checkpoint(looks, torch.ones(2), use_reentrant=False)
+
+    if session.transport.url == "embedded":
+        assert act().tolist() == [2.0, 2.0]  # there it runs all the same
+        return
+    with pytest.raises(RuntimeError, match="looks"):
+        act()

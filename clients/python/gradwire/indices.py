@@ -36,6 +36,13 @@ def _axis(session: Session, item: Any) -> Any:
         )
     if isinstance(item, list | range | tuple | np.ndarray):
         return leaf(session, _integers(item))
+    if isinstance(item, str | bytes):
+        raise error(
+            "invalid_argument",
+            f"index: invalid data type '{type(item).__name__}'",
+            "use ints, slices, None, Ellipsis, lists and tensors of ints or bools",
+            raised=TypeError,
+        )
     return plain(item)
 
 

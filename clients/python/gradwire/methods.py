@@ -17,7 +17,7 @@ from gradwire.options import Options
 from gradwire.size import device
 from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
-from gradwire_engine.errors import GradwireError
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Op
 
 
@@ -92,6 +92,18 @@ def _divide(self: Tensor, other: Any) -> Any:
     return _operator(resolve("__rtruediv__"))(self, other)
 
 
+def _invert(self: Tensor) -> Any:
+    """Every bit turned; of numbers that are no integers a TypeError, as of Python's own."""
+    if self.is_floating_point() or self.is_complex():
+        raise error(
+            "dtype_mismatch",
+            f"~: only of tensors of integers and bools, got {self.dtype.name}",
+            "convert it with bool() or int(), or write -x or 1 - x where that is meant",
+            raised=TypeError,
+        )
+    return _operator(resolve("__invert__"))(self)
+
+
 def _array_wrap(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
@@ -164,6 +176,7 @@ def _cpu(self: Tensor) -> Tensor:
 
 WRITTEN: dict[str, Function] = {
     "__array_wrap__": _array_wrap,
+    "__invert__": _invert,
     "__rtruediv__": _divide,
     "__getitem__": _get_item,
     "__setitem__": _set_item,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -288,7 +288,7 @@ def trace(
     transforms: tuple[str, ...] = (),
 ) -> Traced:
     """Call a function with placeholders for its tensors, and write down what it does."""
-    found = Trace(outer, getattr(function, "__name__", type(function).__name__))
+    found = Trace(outer, name_of(function))
     found.transforms = transforms
     given = [_entered(found, arg, enter) for arg in args]
     with found.here():
@@ -296,6 +296,13 @@ def trace(
         outputs: list[Tensor] = []
         structure = taken_apart(result, lambda t: outputs.append(found.lifted(t)))
     return Traced(found, outputs, structure)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function is called: a partial one by what it is a part of, a module by its class."""
+    if isinstance(function, partial) and not hasattr(function, "__name__"):
+        return name_of(function.func)
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _entered(found: Trace, arg: Any, enter: Enter) -> Any:
@@ -338,4 +345,4 @@ def restored(structure: Any, parts: Iterator[Any]) -> Any:
     return structure
 
 
-__all__ = ["Trace", "Traced", "innermost", "leaves", "restored", "taken_apart", "trace"]
+__all__ = ["Trace", "Traced", "innermost", "leaves", "name_of", "restored", "taken_apart", "trace"]

@@ -101,18 +101,21 @@ def _check(
     for text in reply["warnings"]:
         warnings.warn(f"{asked}: {text}", UserWarning, stacklevel=3)
     if not reply["ok"] and raise_exception:
-        raise GradcheckError(_told(asked, reply))
+        places = {name: i for i, x in enumerate(given) for name, t in found.trace.inputs if t is x}
+        raise GradcheckError(_told(asked, reply, places, found.body["outputs"]))
     return bool(reply["ok"])
 
 
-def _told(asked: str, reply: dict[str, Any]) -> str:
+def _told(asked: str, reply: dict[str, Any], inputs: dict[str, int], outputs: list[str]) -> str:
+    """A failure in words; outputs and inputs by their places, as the function's caller has them."""
     worst = reply["worst"]
     if worst is None:
-        return f"{asked}: {reply['reason']}"
+        return f"{asked}: {reply['reason'].removeprefix('gradcheck: ')}"
     at = worst["index"]
+    output, input = outputs.index(worst["output"]), inputs.get(worst["input"], worst["input"])
     return (
-        f"{asked}: derivatives differ: output {worst['output']} at {at['output']} with respect to "
-        f"input {worst['input']} at {at['input']}\n"
+        f"{asked}: derivatives differ: output {output} at {at['output']} with respect to "
+        f"input {input} at {at['input']}\n"
         f"numerical:  {worst['numerical']}\nanalytical: {worst['analytical']}"
     )
 

@@ -203,7 +203,7 @@ def _place(item: Any) -> Any:
 def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:
     if given is None:
         return None
-    listed = _listed(given, optional=True)
+    listed = _listed(given, optional=True)[: len(roots)]  # torch looks at no more of them either
     return None if all(g is None for g in listed) and len(listed) == len(roots) else listed
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 from gradwire import called, current
-from gradwire.trace import innermost, trace
+from gradwire.trace import innermost, name_of, trace
 from gradwire.wire import tensors_in
 from gradwire_engine.errors import GradwireError
+
+
+def _no_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    return nullcontext(), nullcontext()
 
 
 def checkpoint(
@@ -17,16 +22,19 @@ def checkpoint(
     *args: Any,
     use_reentrant: bool = False,
     preserve_rng_state: bool = True,
+    context_fn: Callable[[], Any] = _no_contexts,
     determinism_check: str = "default",
     debug: bool = False,
+    early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
     """What the function gives, of which backward will have the inputs only and run it again.
 
     The function is written down as a program, with the same random state when it runs again,
     unless preserve_rng_state is False. One that looks at values can't be: embedded it simply runs;
-    over the wire it is refused. determinism_check, debug: accepted; what runs again is the same
-    program, so there is nothing to check.
+    over the wire it is refused. determinism_check, debug, early_stop: accepted; what runs again is
+    the same program, so there is nothing to check. context_fn: what it gives first is entered while
+    the function is called, which is once; the second, for running again, is not entered.
     """
     _check(use_reentrant)
     if determinism_check not in ("default", "none"):
@@ -34,12 +42,17 @@ def checkpoint(
             f"determinism_check should be one of 'default' or 'none', but got {determinism_check!r}"
         )
     session = innermost() or _session(args, kwargs)
+    applied = partial(_called, function, kwargs)
+    applied.__name__ = name_of(function)  # type: ignore[attr-defined]  # for what is said of it
     try:
-        found = trace(partial(_called, function, kwargs), args, session)
+        found = trace(applied, args, session)
     except GradwireError as problem:
         if problem.code != "untraceable" or session.transport.url != "embedded" or innermost():
             raise
-        return function(*args, **kwargs)
+        with context_fn()[0]:
+            return function(*args, **kwargs)
+    if not found.outputs:
+        return found.restored(())
     again = {} if preserve_rng_state else {"preserve_rng_state": False}
     return called.call(found, checkpoint=True, **again)
 
