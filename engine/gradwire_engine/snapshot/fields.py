@@ -18,7 +18,7 @@ def incompatible(problem: str) -> GradwireError:
         "snapshot_incompatible",
         f"snapshot: {problem}",
         "restore the bytes that GET /v1/sessions/{id}/snapshot answered, unchanged, on a server of "
-        "the same version",
+        "the same version or a newer one",
     )
 
 

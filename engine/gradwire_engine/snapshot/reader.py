@@ -123,6 +123,12 @@ class Reader:
                     if attached.kind != RETAIN:
                         yield attached, _given(cell, attached.kind)
 
+    def mark_turned(self) -> None:
+        """Flag the tensors whose arrays are not row-major, where the snapshot doesn't say it."""
+        for cell in self._cells:
+            if type(cell) is Tensor:
+                cell.marked()
+
     def finish(self) -> None:
         """Nothing is left over."""
         self.arrays.finish()

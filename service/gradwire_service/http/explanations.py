@@ -214,7 +214,7 @@ EXPLANATIONS: dict[str, Explanation] = {
         "GET /v1/info lists the devices.",
     ),
     "snapshot_incompatible": Explanation(
-        "A snapshot can't be read: it is of another version, or doesn't hold together.",
+        "A snapshot can't be read: it is of a newer version, or doesn't hold together.",
         "A snapshot of a gradwire_snapshot that this server doesn't know, or one that was edited.",
         "Restore it unchanged, with a server of the version that wrote it.",
     ),

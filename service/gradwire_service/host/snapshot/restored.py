@@ -10,6 +10,7 @@ from typing import Any
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.snapshot import Reader, read_optimizer
 from gradwire_engine.snapshot.fields import incompatible, listed, named, need, text, whole
+from gradwire_engine.snapshot.older import from_version_1
 from gradwire_engine.tape import ACCUMULATED, Bound
 from gradwire_service.host.elements import Array
 from gradwire_service.host.hooks import LEAF, Hook
@@ -22,6 +23,8 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import Restored
 from gradwire_service.host.snapshot.written import VERSION
 
+_OLDER: dict[str, Callable[[Any], None]] = {"1": from_version_1}
+"""Older versions that are read too, and what brings the graph of each into today's form."""
 _PARTS = ("session", "tensors", "optimizers", "hooks", "marks", "graph", "programs")
 _WEIGHT = 24
 """Bytes that a character of JSON takes at most once it is lists, and then cells."""
@@ -45,16 +48,20 @@ def restored(
 ) -> Session:
     """The session of a snapshot. Raises snapshot_incompatible or memory_limit; nothing is kept."""
     version, body = version_of(metadata), metadata.get("session")
-    if version != VERSION:
-        raise incompatible(f"it is of version {str(version)[:20]!r}, this server reads {VERSION!r}")
+    if version is None or (version != VERSION and version not in _OLDER):
+        known = " and ".join(map(repr, (*_OLDER, VERSION)))
+        raise incompatible(f"it is of version {str(version)[:20]!r}, this server reads {known}")
     if body is None or metadata.keys() != {"gradwire_snapshot", "session"}:
         raise incompatible("its metadata has more or less than gradwire_snapshot and session")
     with _room(len(body) * _WEIGHT, ledger):
         data = named(_json(body), "the snapshot", *_PARTS)
+        older = _OLDER.get(version)
+        if older is not None:
+            older(data["graph"])
         session = make(_asked(named(data["session"], "the session"), limits))
         try:
             with session.use(), modes(session):
-                _fill(session, data, arrays)
+                _fill(session, data, arrays, turned_is_said=older is None)
         except BaseException:
             session.close()
             raise
@@ -108,12 +115,16 @@ def _asked(data: dict[str, Any], limits: Limits) -> SessionCreate:
     )
 
 
-def _fill(session: Session, data: dict[str, Any], arrays: Mapping[str, Array]) -> None:
+def _fill(
+    session: Session, data: dict[str, Any], arrays: Mapping[str, Array], *, turned_is_said: bool
+) -> None:
     limit = session.limits.names
     for part in ("tensors", "hooks", "optimizers"):
         need(type(data[part]) in (dict, list), f"its {part} are none")
         need(len(data[part]) <= limit, f"it has {len(data[part])} {part}, the limit is {limit}")
     reader = Reader(data["graph"], arrays, Restored(data["programs"], session.limits))
+    if not turned_is_said:
+        reader.mark_turned()
     session.tensors.update(
         {_name(name): reader.tensor(cell) for name, cell in named(data["tensors"], "names").items()}
     )
