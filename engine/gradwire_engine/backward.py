@@ -245,10 +245,15 @@ def _input_edge(asked: str, index: int, x: Place, names: Sequence[str] | None) -
     if edge is None and type(x) is Tensor and x.requires_grad:
         return AccumulateGrad(x)  # a view made in no_grad: nothing ever arrives there
     if edge is None:
+        dtype = getattr(x, "dtype", None)
+        able = dtype is None or dtype.differentiable
         raise error(
             "requires_no_grad",
-            f"{asked}: {_called('input', index, names)} does not require grad",
-            "set requires_grad on it before it is used",
+            f"{asked}: {_called('input', index, names)} does not require grad"
+            + ("" if able else f": it is {dtype.name}, and such numbers have no gradients"),  # type: ignore[union-attr]
+            "set requires_grad on it before it is used"
+            if able
+            else "make it floating: write 2.0 for 2, or give its dtype as float32",
         )
     return edge
 

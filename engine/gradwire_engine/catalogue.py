@@ -55,7 +55,7 @@ def resolve(name: str) -> Op:
         bare = name.removeprefix("gradwire.").removeprefix("torch.")
         bare = bare.removeprefix("nn.functional.").removeprefix("F.")
         near = get_close_matches(bare, {*CATALOGUE, *ALIASES, *_BY_LAST_PART}, n=3)
-        near = near if find(bare) is None else [bare]
+        near = next(([b] for b in (bare, bare.lower()) if find(b) is not None), near)
         hint = f"did you mean {' or '.join(near)}?" if near else "GET /v1/ops lists them all"
         raise error("op_not_found", f"there is no op called {name[:100]!r}", hint)
     return found

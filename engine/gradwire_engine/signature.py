@@ -255,7 +255,7 @@ def too_long(parameter: Parameter, value: int) -> Exception:
 
 def _convert(parameter: Parameter, value: Any) -> Any:
     if value is REQUIRED:
-        raise Mismatch(f"{parameter.name!r} is missing")
+        raise Mismatch(f"{parameter.name!r} is missing: give it by its place or by its name")
     if value is None and (parameter.optional or parameter.default is None):
         return None
     if type(value) is int and not LEAST <= value <= MOST:

@@ -27,6 +27,7 @@ from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.protocol.names import GRAD
 from gradwire_service.host.reply import Reply, TensorReply
+from gradwire_service.host.result_names import stands_under
 from gradwire_service.host.scope import Callee
 
 _serials = count(1)
@@ -178,6 +179,7 @@ class Session:
         """The error of a name that stands for nothing here."""
         near = get_close_matches(name, self.tensors, n=3) if len(self.tensors) <= 1000 else []
         hint = f"did you mean {' or '.join(near)}?" if near else "make it by a step before this one"
+        hint = stands_under(name, self.tensors) or hint
         return error("tensor_not_found", f"there is no tensor called {name[:140]!r}", hint)
 
     def bind(self, name: str, tensor: Tensor) -> None:

@@ -60,7 +60,7 @@ class _Known(Frame):
         if found is None:
             call, _, number = name.rpartition(".")
             if call not in self.several or not number.isdigit():
-                raise unknown(name)
+                raise unknown(name, self.tensors)
             return self.placeholder
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, cast
 
 from gradwire_engine.dual.width import among_columns, levels_of, standing
@@ -13,6 +13,7 @@ from gradwire_engine.pullback import tensors_of
 from gradwire_engine.random import Generator
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.limits import Limits
+from gradwire_service.host.result_names import stands_under
 from gradwire_service.host.scope import Callee, Meter
 
 _LIMITS = Limits()
@@ -73,7 +74,7 @@ class Frame:
 
     def missing(self, name: str) -> GradwireError:
         """The error of a name that stands for nothing here."""
-        return unknown(name)
+        return unknown(name, self.tensors)
 
     def bind(self, name: str, tensor: Any) -> None:
         """Make the name stand for this value. Not journalled: the frame goes with a failure."""
@@ -118,8 +119,11 @@ class Frame:
         return self._calls[key]
 
 
-def unknown(name: str) -> GradwireError:
-    """The error of a name that no input and no earlier step of a program makes."""
+def unknown(name: str, known: Container[str] = ()) -> GradwireError:
+    """The error of a name that no input and no earlier step of a program makes.
+
+    known: the names that there are.
+    """
     if name.endswith(".grad"):
         return error(
             "tensor_not_found",
@@ -129,5 +133,5 @@ def unknown(name: str) -> GradwireError:
     return error(
         "tensor_not_found",
         f"there is no tensor called {name[:140]!r} in the program",
-        "make it an input, or the result of a step before this one",
+        stands_under(name, known) or "make it an input, or the result of a step before this one",
     )

@@ -107,8 +107,11 @@ def _hint(place: Place, found: ErrorDetails) -> str:
         field = STEPS[last].model_fields[last]
         example = dumps({last: (field.examples or [{}])[0]})
         return f"{field.description} For example {example}"
-    described = fields[last].description if last in fields else None
-    return described or f"the fields here are {', '.join(fields)}"
+    if last not in fields or not fields[last].description:
+        return f"the fields here are {', '.join(fields)}"
+    examples = fields[last].examples
+    shape = f" Write it as in {dumps({last: examples[0]})}" if examples else ""
+    return f"{fields[last].description}{shape}"
 
 
 _EXAMPLE = ', as in {"steps": [{"op": "ones", "args": [[2]], "out": "x"}], "return": ["x"]}'

@@ -13,6 +13,7 @@ from gradwire_service.host.source.operators import BINARY, COMPARE, UNARY
 from gradwire_service.host.source.writer import Writer
 
 NAMESPACES = frozenset({"torch", "nn", "linalg", "fft", "special"})
+_LIBRARIES = frozenset({"F", "gradwire", "gw", "jnp", "math", "np", "numpy", "scipy", "tf"})
 
 _TENSOR = (
     'a tensor may stand here: a name, t["a.b"], x.grad, an operation (+ - * / // % ** @ & | ^ << '
@@ -165,16 +166,26 @@ class Expressions:
             case ast.Name(id=name):
                 return self._op_name(node, name), None
             case ast.Attribute(value=value, attr=name):
+                self._refuse_library(node, value, name)
                 if (space := self._namespace(value)) is None:
                     return self._op_name(node, name), value
                 return self._op_name(node, ".".join([*space, name])), None
         raise self.text.refuse(node, "a call of what isn't an op", "softmax(x, dim=1) or x.sum(0)")
 
+    def _refuse_library(self, node: ast.expr, value: ast.expr, op: str) -> None:
+        """Libraries under the names that scripts import them by are no tensors."""
+        if isinstance(value, ast.Name) and value.id in _LIBRARIES and not self._stands(value.id):
+            found = f"{value.id}, which is no tensor here, and no library"
+            raise self.text.refuse(node, found, f"{op}(…): an op is called by its own name")
+
+    def _stands(self, name: str) -> bool:
+        return name in self.writer.assigned or name in self.writer.known
+
     def _namespace(self, node: ast.expr) -> list[str] | None:
         """`nn.functional` as parts, where it isn't a tensor; `torch` itself is left out."""
         match node:
             case ast.Name(id=name) if name in NAMESPACES:
-                if name in self.writer.assigned or name in self.writer.known:
+                if self._stands(name):
                     return None
                 return [] if name == "torch" else [name]
             case ast.Attribute(value=value, attr=name):
