@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, leading_of, parts
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, elementwise, primitive
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.accumulate import in_range
@@ -49,14 +49,22 @@ def row_shares(
     return shares.reshape(-1, 1)
 
 
+@elementwise(vjp("rows: g", rows=lambda g: g), public=False, inplace=False)
+def by_frequency_once(xp: Any, rows: Array, shares: Array) -> Array:
+    """Rows times their shares; as in torch the next derivative doesn't know of the shares."""
+    return rows * shares
+
+
 def _table_gradient(
     g: Any, index: Any, padding_idx: int | None, by_frequency: bool, weight: Spec
 ) -> Any:
     size, width = weight.shape
     padding = padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + size
     rows = reshape(g, (prod(index.shape), width))
-    if padding is not None or by_frequency:
-        rows = rows * row_shares(index, size, padding, by_frequency, weight.dtype)
+    if padding is not None:
+        rows = rows * row_shares(index, size, padding, False, weight.dtype)
+    if by_frequency:
+        rows = by_frequency_once(rows, row_shares(index, size, None, True, weight.dtype))
     return rows_sum(rows, reshape(index, (prod(index.shape),)), 0, weight.shape)
 
 

@@ -309,3 +309,30 @@ def rearranged(torch, see):
         nn.Flatten(0, 1), nn.Unflatten(1, (2, 2)),
     ):  # fmt: skip
         see(y=module(x).detach())
+
+
+def settings_looked_at_when_made(torch, see):
+    nn = torch.nn
+    for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout"):
+        made = getattr(nn, name)
+        see.error(**{name: lambda m=made: m(3.0), f"{name}_least": lambda m=made: m(p=-0.1)})
+        see(ends=[made(0).p, made(1).p])
+    see.error(feature=lambda: nn.FeatureAlphaDropout(1.5))
+
+
+def an_axis_taken_for_granted(torch, see):
+    for name in ("Softmax", "LogSoftmax", "Softmin"):
+        module = getattr(torch.nn, name)()
+        see(shown=repr(module))
+        for shape in ((), (3,), (2, 3), (2, 3, 2), (1, 2, 3, 2)):
+            x = draw(torch, *shape)
+            see.warned(**{name: lambda m=module, x=x: m(x)})
+
+
+def rows_by_frequency_and_once_more(torch, see):
+    grad, places = torch.autograd.grad, torch.tensor([1, 1, 2, 3])
+    weight = draw(torch, 4, 2, requires_grad=True)
+    for padding in (None, 3):
+        rows = torch.nn.functional.embedding(places, weight, padding, scale_grad_by_freq=True)
+        (first,) = grad((rows**3).sum(), weight, create_graph=True)
+        see(first=first.detach(), second=grad((first**2).sum(), weight)[0])

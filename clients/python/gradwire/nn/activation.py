@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from gradwire.functions import catalogued
@@ -82,13 +83,35 @@ class Sigmoid(Applied, op="sigmoid"): ...
 class Tanh(Applied, op="tanh"): ...
 
 
-class Softmax(Applied, op="softmax"): ...
+class _AlongAxis(Applied):
+    """A module whose op needs an axis, of which torch's module takes one for granted."""
+
+    dim: int | None
+
+    @classmethod
+    def _parameters_of(cls) -> dict[str, Any]:
+        return {"dim": None}
+
+    def forward(self, input: Tensor) -> Any:
+        dim = self.dim
+        if dim is None:
+            warnings.warn(
+                f"Implicit dimension choice for {type(self).__name__} has been deprecated. Change "
+                "the call to include dim=X as an argument.",
+                UserWarning,
+                stacklevel=3,
+            )
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        return catalogued(self._op)(input, dim)
 
 
-class LogSoftmax(Applied, op="log_softmax"): ...
+class Softmax(_AlongAxis, op="softmax"): ...
 
 
-class Softmin(Applied, op=f"{_F}softmin"): ...
+class LogSoftmax(_AlongAxis, op="log_softmax"): ...
+
+
+class Softmin(_AlongAxis, op=f"{_F}softmin"): ...
 
 
 class GLU(Applied, op=f"{_F}glu"): ...
