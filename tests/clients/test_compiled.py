@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 import pytest
@@ -182,3 +183,17 @@ def test_what_can_not_be_written_down_runs_as_python_or_is_refused(door, session
     with pytest.raises(RuntimeError, match="looks at"):
         torch.compile(looks, fullgraph=True)(torch.ones(2))
     assert torch.compile(looks, disable=True) is looks
+
+
+def test_what_torch_is_told_is_taken() -> None:
+    """Without effect, but for what torch itself refuses."""
+    said: dict[str, Any] = {"mode": "reduce-overhead", "dynamic": True, "backend": "inductor"}
+    made = torch.compile(torch.sin, fullgraph=True, **said)
+    assert made(torch.zeros(2)).tolist() == [0, 0]
+    assert torch.compile(options={}, **{**said, "mode": None})(torch.exp)(torch.zeros(1)) == 1
+    with pytest.raises(RuntimeError, match="Unrecognized mode"):
+        torch.compile(torch.sin, mode="fastest")
+    with pytest.raises(RuntimeError, match="both"):
+        torch.compile(torch.sin, mode="default", options={})
+    with pytest.raises(AssertionError, match="callable"):
+        torch.compile(3)  # type: ignore[arg-type]

@@ -25,6 +25,15 @@ from gradwire_engine.mode import local
 
 KEPT = 64
 """Kinds of arguments that are known at a time."""
+_MODES = (
+    None,
+    "default",
+    "lite",
+    "reduce-overhead",
+    "max-autotune-no-cudagraphs",
+    "max-autotune",
+)
+"""What torch calls its ways to compile."""
 
 
 class Kind(NamedTuple):
@@ -189,7 +198,14 @@ def _writes(traced: Traced) -> bool:
 
 
 def compile(
-    model: Callable[..., Any] | None = None, *, fullgraph: bool = False, disable: bool = False
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "gradwire",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
 ) -> Any:
     """A function, or a module, that is written down as a program and runs by that.
 
@@ -197,9 +213,20 @@ def compile(
     tensor; and again when what it looks up outside has changed. A function that looks at values, or
     writes to tensors from outside, runs as Python; with `fullgraph` the former is an error. Also a
     decorator. `explain(*args)` of the result says what a call runs, and why there were traces.
+    dynamic, backend, mode, options: torch's, without effect: the host has one way to run a program.
     """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode not in _MODES:
+        raise RuntimeError(
+            f"Unrecognized mode={mode}, should be one of: {', '.join(filter(None, _MODES))}"
+        )
     if model is None:
         return lambda function: compile(function, fullgraph=fullgraph, disable=disable)
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     return model if disable else Compiled(model, fullgraph)
 
 

@@ -93,3 +93,52 @@ def arguments_that_are_not_used(torch, see):
     first, second = run(lambda a, b: (a * 2, b * b), x, y, use_reentrant=False)
     see(first=grad(first.sum(), (x, y), allow_unused=True, retain_graph=True))
     see(second=grad(second.sum(), (x, y), allow_unused=True))
+
+
+def what_is_said_to_checkpoint_itself(torch, see):
+    x, met = torch.arange(3.0, requires_grad=True), []
+
+    class Entered:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            met.append(self.name)
+
+        def __exit__(self, *problem):
+            met.append(f"{self.name} left")
+
+    run = torch.utils.checkpoint.checkpoint
+    contexts = lambda: (Entered("first"), Entered("again"))  # noqa: E731
+    y = run(torch.sin, x, use_reentrant=False, early_stop=False, context_fn=contexts)
+    see(y=y, met=list(met))
+    y.sum().backward()
+    see(x=x)
+    see.error(contexts=lambda: run(torch.sin, x, use_reentrant=False, context_fn=lambda: (1, 2)))
+
+
+def what_is_no_tensor(torch, see):
+    x, run = torch.ones(2, requires_grad=True), torch.utils.checkpoint.checkpoint
+    for result in (None, 3.0, (), "text"):
+        see(result=run(lambda a, r=result: r, x, use_reentrant=False))
+    see(beside=run(lambda a, k: (a * k, None, "text"), x, k=3, use_reentrant=False))
+
+
+def views_of_arguments_stay_views(torch, see):
+    checkpoint = _checkpoint(torch)
+    views = (lambda x: x.t(), lambda x: x[0], lambda x: x[:, 1:], lambda x: x.t()[:2])
+    for number, view in enumerate(views):
+        for x in (torch.zeros(2, 3), torch.zeros(3, 2).t(), torch.zeros(2, 3, requires_grad=True)):
+            seen = checkpoint(view, x, use_reentrant=False)
+            with torch.no_grad():
+                seen.add_(number + 1)
+            see(x=x.detach(), seen=seen.detach(), strides=list(seen.stride()))
+
+
+def what_lies_otherwise_is_viewed_inside(torch, see):
+    checkpoint = _checkpoint(torch)
+    x = torch.arange(6.0).reshape(3, 2).t().requires_grad_()
+    flat = checkpoint(lambda x: x.t().view(-1) * 2, x, use_reentrant=False)
+    captured = checkpoint(lambda y: (x.t().view(-1) * y), torch.ones(6), use_reentrant=False)
+    (flat * captured).sum().backward()
+    see(flat=flat, grad=x.grad)

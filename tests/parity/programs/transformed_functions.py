@@ -238,3 +238,30 @@ def results_that_are_no_tensors(torch, see):
         see.error(**{f"vmap_{name}": lambda r=result: func.vmap(lambda a: r)(x)})
         see.error(**{f"beside_{name}": lambda r=result: func.vmap(lambda a: {"a": a, "r": r})(x)})
     see(without=func.vmap(lambda a: (a, 3.0), out_dims=(0, None))(x))
+
+
+def how_functional_is_asked(torch, see):
+    functional, x = torch.autograd.functional, draw(torch, 2)
+    loss = lambda a: (a**3).sum()  # noqa: E731
+    forward = {"outer_jacobian_strategy": "forward-mode"}
+    see(
+        hessian=functional.hessian(loss, x, vectorize=True),
+        forward=functional.hessian(loss, x, vectorize=True, **forward).detach(),
+    )
+    for name, said in {
+        "both": {"strict": True, "vectorize": True},
+        "forward": forward,
+        "strict": forward | {"strict": True, "vectorize": True},
+        "graph": forward | {"create_graph": True, "vectorize": True},
+        "unknown": {"outer_jacobian_strategy": "sideways"},
+    }.items():
+        see.error(**{name: lambda s=said: functional.hessian(loss, x, **s)})
+    for name in ("jacobian", "vjp", "hessian"):
+        asked = getattr(functional, name)
+        for kind, result in {
+            "dict": lambda a: {"s": a},
+            "list": lambda a: [a],
+            "number": len,
+        }.items():
+            see.error(**{f"{name}_{kind}": lambda f=asked, r=result: f(r, x)})
+        see.error(**{f"{name}_in": lambda f=asked: f(loss, {"s": x})})

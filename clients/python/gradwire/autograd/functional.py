@@ -21,23 +21,14 @@ class _Given(Asked):
     def __init__(self, asked: str, func: Callable[..., Any], inputs: Inputs) -> None:
         self.asked = asked
         given = inputs if isinstance(inputs, tuple) else (inputs,)
-        for place, x in enumerate(given):
-            if not isinstance(x, Tensor):
-                raise TypeError(
-                    f"The inputs given to {asked} must be either a Tensor or a tuple of Tensors "
-                    f"but the value at index {place} has type {type(x)}."
-                )
+        _check_tensors(f"inputs given to {asked}", given)
         numbers = tuple(range(len(given)))
         super().__init__(func, given, {}, numbers, False)
         self.tuple_in = isinstance(inputs, tuple)
-        structure = self.traced.structure
-        self.tuple_out = isinstance(structure, tuple)
-        flat = structure if isinstance(structure, tuple) else (structure,)
-        if not flat or len(flat) != len(self.own):
-            raise TypeError(
-                f"The outputs of the user-provided function given to {asked} must be either a "
-                "Tensor or a tuple of Tensors"
-            )
+        result = self.like_output(self.own)
+        self.tuple_out = isinstance(result, tuple)
+        flat = result if isinstance(result, tuple) else (result,)
+        _check_tensors(f"outputs of the user-provided function given to {asked}", flat)
 
     def inner(self, parts: Sequence[Any]) -> Any:
         """One part for each input, a tuple only where the inputs are."""
@@ -108,6 +99,16 @@ class _Given(Asked):
     def named(self, names: Sequence[str], values: Sequence[Tensor]) -> dict[str, str]:
         pairs = zip(names, values, strict=True)
         return {name: self.name_of(value) for name, value in pairs}
+
+
+def _check_tensors(which: str, values: tuple[Any, ...]) -> None:
+    """A tensor or a tuple of some, no other nest."""
+    for place, x in enumerate(values):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"The {which} must be either a Tensor or a tuple of Tensors but the value at index "
+                f"{place} has type {type(x)}."
+            )
 
 
 def _outside(given: _Given, like: Tensor) -> Tensor:
@@ -217,8 +218,7 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """The Hessian of a function to one number: for each pair of inputs a tensor."""
-    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize, create_graph)
     given = _Given("hessian", func, inputs)
     given.check_scalar()
     given.check_dependence(strict)

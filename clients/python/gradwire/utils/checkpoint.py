@@ -44,8 +44,10 @@ def checkpoint(
     session = innermost() or _session(args, kwargs)
     applied = partial(_called, function, kwargs)
     applied.__name__ = name_of(function)  # type: ignore[attr-defined]  # for what is said of it
+    first, _ = context_fn()
     try:
-        found = trace(applied, args, session)
+        with first:
+            found = trace(applied, args, session)
     except GradwireError as problem:
         if problem.code != "untraceable" or session.transport.url != "embedded" or innermost():
             raise
