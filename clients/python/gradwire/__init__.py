@@ -48,6 +48,9 @@ with importing():
     from gradwire.random import manual_seed as manual_seed
     from gradwire.ranges import finfo as finfo
     from gradwire.ranges import iinfo as iinfo
+    from gradwire.scripts import asarray as asarray
+    from gradwire.scripts import broadcast_shapes as broadcast_shapes
+    from gradwire.scripts import set_anomaly_enabled as set_anomaly_enabled
     from gradwire.session import Session as Session
     from gradwire.size import Size as Size
     from gradwire.size import device as device

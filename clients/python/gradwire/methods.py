@@ -169,6 +169,12 @@ def _further(self: Tensor, name: str) -> Any:
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
+def _cuda(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself, where the session is on that GPU; else refused, saying so."""
+    place = "cuda" if device is None else device
+    return _to(self, f"cuda:{place}" if isinstance(place, int) else place)
+
+
 def _cpu(self: Tensor) -> Tensor:
     """The tensor itself, where the session is on the CPU."""
     return _to(self, "cpu")
@@ -183,6 +189,7 @@ WRITTEN: dict[str, Function] = {
     "__getattr__": _further,
     "backward": _backward,
     "cpu": _cpu,
+    "cuda": _cuda,
     "to": _to,
     **METHODS,
     **hooks.METHODS,

@@ -1063,6 +1063,9 @@ class Methods:
         zero_infinity: builtins.bool = False,
     ) -> Tensor: ...
 
+    def cuda(self, device: Any=None) -> Tensor:
+        """The tensor itself, where the session is on that GPU; else refused, saying so."""
+
     def cummax(self, dim: builtins.int) -> results.cummax:
         """The largest element so far along an axis, and its index."""
 

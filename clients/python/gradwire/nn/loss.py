@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from gradwire.nn import functional
 from gradwire.nn.applied import Loss
+from gradwire.nn.module import Module
+from gradwire.tensor import Tensor
 
 _F = "nn.functional."
 
@@ -59,6 +65,24 @@ class TripletMarginLoss(Loss, op=f"{_F}triplet_margin_loss"):
     operands = 3
 
 
+class TripletMarginWithDistanceLoss(Module):
+    """How much nearer than a margin the negative is, by a distance of one's own."""
+
+    def __init__(
+        self, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: float = 1.0,
+        swap: bool = False, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.distance_function = distance_function
+        self.margin, self.swap, self.reduction = margin, swap, reduction
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Any:
+        return functional.triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function,
+            margin=self.margin, swap=self.swap, reduction=self.reduction,
+        )  # fmt: skip
+
+
 class SoftMarginLoss(Loss, op=f"{_F}soft_margin_loss"): ...
 
 
@@ -76,4 +100,5 @@ __all__ = [
     "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss",
     "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
     "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from gradwire.functions import catalogued
 from gradwire.nn.applied import Applied
@@ -29,6 +29,22 @@ class Unfold(Applied, op=f"{_F}unfold"): ...
 
 class Upsample(Applied, op=f"{_F}interpolate"):
     without = (*Applied.without, "antialias")
+
+
+class _UpsamplingTo(Upsample):
+    without = (*Upsample.without, "mode", "align_corners", "recompute_scale_factor")
+    kind: ClassVar[dict[str, Any]]
+
+    def forward(self, input: Tensor) -> Any:
+        return catalogued(self._op)(input, self.size, self.scale_factor, **self.kind)
+
+
+class UpsamplingNearest2d(_UpsamplingTo):
+    kind: ClassVar[dict[str, Any]] = {"mode": "nearest"}
+
+
+class UpsamplingBilinear2d(_UpsamplingTo):
+    kind: ClassVar[dict[str, Any]] = {"mode": "bilinear", "align_corners": True}
 
 
 class _Pad(Module):
@@ -152,5 +168,6 @@ __all__ = [
     "ChannelShuffle", "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d",
     "ConstantPad2d", "ConstantPad3d", "Fold", "PixelShuffle", "PixelUnshuffle", "ReflectionPad1d",
     "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
-    "ReplicationPad3d", "Unfold", "Upsample", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+    "ReplicationPad3d", "Unfold", "Upsample", "UpsamplingBilinear2d",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
 ]  # fmt: skip
