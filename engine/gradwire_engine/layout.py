@@ -38,6 +38,12 @@ def lying_like(made: Tensor, model: Tensor) -> Tensor:
     return found
 
 
+def mirrored_as(made: Tensor, phantom: Any) -> Tensor:
+    """A tensor on meta that nothing else sees yet, which lies as this phantom of its shape does."""
+    made.storage.array = phantom
+    return made.marked()
+
+
 def in_rows(made: Any, given: Sequence[Any]) -> Any:
     """A result of a program in row-major order, as who doesn't see its ops takes it to lie.
 
@@ -45,8 +51,7 @@ def in_rows(made: Any, given: Sequence[Any]) -> Any:
     """
     if type(made) is not Tensor or not made.flags & TURNED or any(made is x for x in given):
         return made
-    shared = any(type(x) is Tensor and x.storage is made.storage for x in given)
-    if made.view is None and not shared:
+    if made.view is None and not sees(made, given):
         made.storage.array = laid(made.array, None, made.spec)
         made.flags &= ~TURNED
         return made
@@ -54,3 +59,10 @@ def in_rows(made: Any, given: Sequence[Any]) -> Any:
     if node is not None:
         found.rename_node(node.name())
     return found
+
+
+def sees(made: Any, given: Sequence[Any]) -> bool:
+    """Whether a result shares the memory of an argument."""
+    return type(made) is Tensor and any(
+        type(x) is Tensor and x.storage is made.storage for x in given
+    )

@@ -14,6 +14,7 @@ from tests.service.conftest import Client, Running
 from tests.service.snapshots import FILE, KINDS, op, restore, taken
 from tests.service.test_http_snapshot import continued, everything
 
+from gradwire_engine.tensor import TURNED
 from gradwire_service.host import safetensors
 
 FILES = Path(__file__).with_name("version_1")
@@ -47,6 +48,8 @@ def test_flags_of_version_1_have_moved(server: Running) -> None:
     assert found.get("/tensors/d").json()["version"] == 3
     found.steps(op("add_", "d", 1))
     assert found.get("/tensors/d").json()["version"] == 4
+    tensors = server.service.host.session(found.id).tensors
+    assert {name for name, t in tensors.items() if t.flags & TURNED} == {"v", "turned"}
     found.steps(op("mul", "turned", 2, out="like"), op("view", "like", [3, 2], out="same"))
     found.steps(op("t", "like", out="rows"), op("view", "rows", [6], out="row"))
     assert found.data("row") == [2, 4, 6, 8, 10, 12]

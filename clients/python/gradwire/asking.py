@@ -104,7 +104,7 @@ class Asked:
             place = next(places)
             if place not in by:
                 return inside.placeholder(known)
-            made = inside.enter(known, known.shape, requires_grad=True)
+            made = inside.enter_as_it_lies(known, requires_grad=True)
             entered[place].append(made._name)
             return made
 

@@ -10,6 +10,7 @@ from gradwire.trace import Trace, Traced, innermost
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.families import primitive
+from gradwire_engine.layout import mirrored_as
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.signature import Arrays, Ints
@@ -51,9 +52,10 @@ def of_mirrors(operands: Sequence[Meta], wanted: Wanted) -> Meta:
     shape, dtype, label = tuple(wanted.shape), wanted.dtype, wanted.label
     metas = [meta for meta in operands if meta.requires_grad]
     if label is None or not metas or not local.state.grad or not dtype.differentiable:
-        return Meta.of(phantom(shape, dtype.numpy), device="meta")
-    found: Meta = _called(tuple(map(clone, metas)), shape, dtype, label)
-    return found
+        found = Meta.of(phantom(shape, dtype.numpy), device="meta")
+    else:
+        found = _called(tuple(map(clone, metas)), shape, dtype, label)
+    return found if wanted.lying is None else mirrored_as(found, wanted.lying)
 
 
 def call(traced: Traced, **fields: Any) -> Any:
@@ -62,20 +64,23 @@ def call(traced: Traced, **fields: Any) -> Any:
     parts: list[Any] = []
     for output in traced.outputs:
         same = outside.get(output._name)
-        parts.append(wanted(traced, output) if same is None else same)
+        lying = traced.lying_of(output)
+        parts.append(wanted(traced, output)._replace(lying=lying) if same is None else same)
     return traced.restored(record({"call": traced.id}, traced, parts, **fields))
 
 
 class Wanted(NamedTuple):
     """A result that a step is to make. label: its node's name, None where it has none.
 
-    of: the arguments that it is made of, by their places; None: maybe of all.
+    of: the arguments that it is made of, by their places; None: maybe of all. lying: a phantom that
+    lies in memory as the result will; None: it will be row-major.
     """
 
     shape: Sequence[int]
     dtype: DType
     label: str | None = None
     of: frozenset[int] | None = None
+    lying: Any = None
 
 
 def wanted(traced: Traced, output: Tensor, shape: Sequence[int] | None = None) -> Wanted:

@@ -24,6 +24,7 @@ from gradwire.tensor import Tensor
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.journal import Journal
+from gradwire_engine.layout import mirrored_as
 from gradwire_engine.mode import local
 from gradwire_engine.tape import Edge, target
 from gradwire_engine.tensor import Tensor as Meta
@@ -151,7 +152,7 @@ class Trace:
         """What stands inside for a tensor from outside, which becomes an input."""
         found = self._captured.get(id(tensor))
         if found is None:
-            found = self._captured[id(tensor)] = self.enter(tensor, tensor.shape)
+            found = self._captured[id(tensor)] = self.enter_as_it_lies(tensor)
         return found
 
     def stand_in(self, tensor: Tensor, inside: Tensor) -> None:
@@ -162,8 +163,15 @@ class Trace:
     def enter(
         self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
     ) -> Tensor:
-        """A new input of this shape for a tensor from outside."""
-        meta = Meta.of(phantom(tuple(shape), tensor.dtype.numpy), device="meta")
+        """A new input of this shape for a tensor from outside; row-major inside."""
+        return self._input(tensor, _phantom(tensor, shape), requires_grad)
+
+    def enter_as_it_lies(self, tensor: Tensor, requires_grad: bool | None = None) -> Tensor:
+        """A new input for a tensor from outside, in memory as that is."""
+        meta = mirrored_as(_phantom(tensor, tensor.shape), tensor._meta.array)
+        return self._input(tensor, meta, requires_grad)
+
+    def _input(self, tensor: Tensor, meta: Meta, requires_grad: bool | None) -> Tensor:
         wanted = tensor.requires_grad if requires_grad is None else requires_grad
         if wanted and tensor.dtype.differentiable:
             meta.requires_grad_()
@@ -189,6 +197,10 @@ class Trace:
             found: Tensor = outer.lifted(value)
             return found
         return value
+
+
+def _phantom(tensor: Tensor, shape: Sequence[int]) -> Meta:
+    return Meta.of(phantom(tuple(shape), tensor.dtype.numpy), device="meta")
 
 
 @cache
@@ -233,6 +245,12 @@ class Traced:
     def inside(self) -> dict[str, Tensor]:
         """The placeholders by their names."""
         return {t._name: t for t in self.trace.held[::2]}
+
+    def lying_of(self, output: Tensor) -> Any:
+        """A phantom that lies as an output does, if that is a view of an argument; else None."""
+        storage = output._meta.storage
+        seen = any(storage is inside._meta.storage for inside in self.inside.values())
+        return output._meta.array if seen else None
 
     def arguments_of(self, output: Tensor) -> frozenset[int] | None:
         """The places of the arguments that an output leads back to; None if that isn't clear."""

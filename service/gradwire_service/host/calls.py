@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.control import called
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.layout import in_rows
+from gradwire_engine.layout import in_rows, sees
 from gradwire_engine.vmap import vmap
 from gradwire_service.host.custom import custom
 from gradwire_service.host.derivatives import Ask, Wanted, derive
@@ -33,7 +33,8 @@ def call(steps: Steps, step: CallStep) -> None:
         outputs = checkpoint(Inside(program), values, step.preserve_rng_state)
     else:
         outputs = Inside(program)(*values)
-    results = [in_rows(x, values) for x in outputs]
+    direct = step.backward is None and not step.planned  # views of arguments are torch's then
+    results = [x if direct and sees(x, values) else in_rows(x, values) for x in outputs]
     steps.name_results(program.id, step.out, results[0] if len(results) == 1 else results)
 
 
