@@ -171,6 +171,14 @@ def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return np.lib.stride_tricks.as_strided(one, shape, tuple(reversed(strides)), writeable=False)
 
 
+def phantom_like(array: Array) -> Array:
+    """The phantom of an array, which lies as that does."""
+    if array.flags.c_contiguous:
+        return phantom(array.shape, array.dtype)
+    one = np.empty((), array.dtype)
+    return np.lib.stride_tricks.as_strided(one, array.shape, array.strides, writeable=False)
+
+
 def phantom_of(spec: Spec) -> Array:
     """The phantom of a spec."""
     return phantom(spec.shape, spec.dtype.numpy)

@@ -11,9 +11,12 @@ from tests.engine.calls import leaf, op
 
 from gradwire_engine.backward import grad
 from gradwire_engine.control import chunked, scan
-from gradwire_engine.errors import GradwireError
+from gradwire_engine.control.known import Known
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import using
 from gradwire_engine.plan import lowered, simplified, trace
+from gradwire_engine.plan.chunk import longest
+from gradwire_engine.plan.code import Code
 from gradwire_engine.plan.parted import parted
 from gradwire_engine.spec import Spec, float64
 from gradwire_engine.tensor import Tensor
@@ -192,7 +195,7 @@ def test_a_step_that_fails_says_so_as_ever() -> None:
 
     rows = np.tile(np.eye(2), (STEPS, 1, 1))
     rows[100] = 0
-    with pytest.raises(GradwireError, match="Singular"):
+    with pytest.raises(GradwireError, match="singular"):
         scan(Program(body), [leaf(np.ones(2), False)], [leaf(rows, False)])
 
 
@@ -225,7 +228,73 @@ def test_time_ends_between_chunks_and_their_bytes_are_asked_for() -> None:
         close(scanned(case, given, False), wanted)
     waiting = [c for (known, _, _), c in chunked._idle.items() if known.body == Program(case.body)]
     assert 0 < 10**6 - steps.left < STEPS / 2
-    assert any(chunk.nbytes in steps.asked for chunk in waiting)
+    again = Clocked(10**6)
+    with using(meter=again):
+        scanned(case, given, False)
+    assert any(chunk.nbytes in again.asked for chunk in waiting)
+    pieces = [n for chunk in waiting for n in map(len, chunk._made.memory._pieces)]
+    assert not [n for n in pieces if n not in steps.asked]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_chunks_that_wait_hold_nothing_of_anybodys(name: str) -> None:
+    case = CASES[name]
+    given = arguments(case)
+    with_gradients(scanned(case, given, False), given)
+    assert ways(case)
+    for chunk in chunked._idle.values():
+        assert not any(piece.any() for piece in chunk._made.memory._pieces)
+
+
+def _weighted(h: Any, x: Any, w: Any) -> tuple[Any, ...]:
+    return (op("tanh", op("matmul", h, w) + x),)
+
+
+def weighted(size: int) -> Code:
+    """The code of a step with a matrix of so many rows and columns."""
+    specs = [Spec(s, float64, "cpu") for s in ((1, size), (1, size), (size, size))]
+    return lowered(simplified(trace(lambda *values: _weighted(*values), specs)))
+
+
+def test_what_is_too_large_for_a_chunk_is_not_allocated_to_find_out() -> None:
+    meter = Clocked(10**6)
+    with using(meter=meter):
+        assert not longest(weighted(2**12), 1, 1, False, False)
+    assert sum(meter.asked) < 2**20
+    with using(meter=meter):
+        assert longest(weighted(2**8), 1, 1, False, False) > 1
+    assert sum(meter.asked) > 2**19
+
+
+class Small(Clocked):
+    """A meter that has room for little."""
+
+    def charge(self, nbytes: int) -> None:
+        """As much as fits a piece of a page."""
+        super().charge(nbytes)
+        if sum(self.asked) > 2**16:
+            raise error("memory_limit", "no more", "ask for less")
+
+
+def test_where_no_memory_is_left_for_chunks_steps_run_one_by_one() -> None:
+    case = CASES["numbers"]
+    given = arguments(case, requires_grad=False)
+    wanted = scanned(case, given, False)
+    found = known_of(case)
+    way = (2, 1, False, False)
+    chunked._idle.clear()
+    meter = Small(10**6)
+    meter.asked.append(2**16)
+    with using(meter=meter):
+        assert chunked.borrowed(found, way, STEPS) is None
+    assert len(meter.asked) > 1
+    assert found.longest[way] > 0
+    close(scanned(case, given, False), wanted)
+
+
+def known_of(case: Case) -> Known:
+    """What is known of a body that chunks wait for."""
+    return next(k for k, _, _ in chunked._idle if k.body == Program(case.body))
 
 
 def test_chunks_that_wait_are_few(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from functools import partial
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,30 @@ def test_a_kernel_that_is_one_step_lies_as_op_by_op(name: str) -> None:
     x = np.arange(9.0).reshape(3, 3) ** 2 + 5 * np.eye(3)
     agree(lambda x: reshape(t(TURNED[name](x)), (9,)), x, DTYPES["float64"])
     agree(TURNED[name], x, DTYPES["float64"])
+
+
+SINGLE: dict[str, Callable[[Any], Any]] = {
+    "cat": lambda x: resolve("narrow")(resolve("cat")([x, x], 2), 2, 1, 2),
+    "placed": lambda x: resolve("narrow")(resolve("cat")([x, x * 2, x], 0), 0, 1, 2),
+    "sum": lambda x: resolve("sum")(resolve("cat")([x, x], 2), 0, keepdim=True),
+    "matmul": lambda x: resolve("matmul")(x, x),
+}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("name", SINGLE)
+def test_what_a_step_makes_lies_as_was_traced(name: str, order: tuple[int, ...]) -> None:
+    permute, reshape = resolve("permute"), resolve("reshape")
+
+    def function(x: Any, turned: tuple[int, ...]) -> Any:
+        found = permute(SINGLE[name](permute(x, order)), turned)
+        return reshape(found, (found.shape[0] * found.shape[1], found.shape[2]))
+
+    for turned in permutations(range(3)):
+        agree(partial(function, turned=turned), np.arange(8.0).reshape(2, 2, 2), DTYPES["float64"])
+
+
+def test_a_constant_that_is_turned_stays_so() -> None:
+    t, reshape, arange = resolve("t"), resolve("reshape"), resolve("arange")
+    x = np.arange(9.0).reshape(3, 3)
+    agree(lambda x: reshape(t(t(reshape(arange(9.0), (3, 3))) * 2 + x), (9,)), x, DTYPES["float64"])

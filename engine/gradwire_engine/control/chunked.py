@@ -7,12 +7,14 @@ from collections import OrderedDict
 from typing import Any
 
 from gradwire_engine.control.known import Known, planned
+from gradwire_engine.mode import charge
 from gradwire_engine.plan.chunk import Chunk, chunk_of, longest
+from gradwire_engine.plan.code import Code
 
 WORTH = 128
 """Steps, all runs together, from which on chunks are made: that takes about as long."""
 _KEPT = 2**25
-"""Bytes of chunks that wait for their next run."""
+"""Bytes of chunks that wait for their next run: arrays with nothing in them."""
 
 _idle: OrderedDict[Any, Chunk] = OrderedDict()
 _lock = threading.Lock()
@@ -28,12 +30,23 @@ def borrowed(found: Known, way: Way, times: int) -> Chunk | None:
     plan = planned(found, 0) if found.runs >= WORTH else None
     if plan is None:
         return None
+    try:
+        return _metered(found, plan.code, way, times)
+    except MemoryError:  # the machine's, or the meter's: one step at a time takes less
+        return None
+
+
+def _metered(found: Known, code: Code, way: Way, times: int) -> Chunk | None:
+    """A chunk whose bytes the meter was asked for, also where it waited."""
     if way not in found.longest:
-        found.longest[way] = longest(plan.code, *way)
+        found.longest[way] = longest(code, *way)
     length = _length(found.longest[way], times)
     with _lock:
         waiting = _idle.pop((found, way, length), None)
-    return waiting or (chunk_of(plan.code, *way, length) if length else None)
+    if waiting is not None:
+        charge(waiting.nbytes)
+        return waiting
+    return chunk_of(code, *way, length) if length else None
 
 
 def _length(most: int, times: int) -> int:
@@ -43,7 +56,11 @@ def _length(most: int, times: int) -> int:
 
 
 def given_back(chunk: Chunk, found: Known, way: Way) -> None:
-    """Have a chunk wait for its next run; those that were used longest ago make room."""
+    """Have a chunk wait for its next run; those that were used longest ago make room.
+
+    Whoever lent it weights and rows may free them, and then they have to be gone.
+    """
+    chunk.wipe()
     with _lock:
         _idle[found, way, chunk.length] = chunk
         total = sum(waiting.nbytes for waiting in _idle.values())

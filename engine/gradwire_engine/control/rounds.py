@@ -193,7 +193,6 @@ class Rounds:
     def _in_chunks(self, chunk: Chunk, reverse: bool) -> range:
         """As many steps as can be done in chunks; those that are left, by their rows."""
         size, count = chunk.length, self._times // chunk.length
-        charge(chunk.nbytes)
         chunk.start(self.carry, self._rest)
         into, done = self.collected or [], 0
         try:

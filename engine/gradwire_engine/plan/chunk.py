@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.plan.buffers import TooLargeError
 from gradwire_engine.plan.chunk_making import Making
 from gradwire_engine.plan.code import Code
 from gradwire_engine.plan.fixed import Call
@@ -34,8 +35,8 @@ def longest(code: Code, carries: int, slices: int, reverse: bool, keeps: bool) -
     """
     parts = parted(code, carries, slices, keeps)
     try:
-        few = [Making(code, parts, carries, slices, n, reverse).nbytes for n in (1, 2, 3)]
-    except (ValueError, TypeError, ArithmeticError, LookupError):
+        few = [Making(code, parts, carries, slices, n, reverse).memory.nbytes for n in (1, 2, 3)]
+    except (TooLargeError, ValueError, TypeError, ArithmeticError, LookupError):
         return 0
     each = max(1, few[2] - few[1])
     if each > LARGEST or few[1] - 2 * each > COPIED:
@@ -59,7 +60,7 @@ class Chunk:
     """
 
     def __init__(self, made: Making) -> None:
-        self._made, self.length, self.nbytes = made, made.length, made.nbytes
+        self._made, self.length, self.nbytes = made, made.length, made.memory.nbytes
         self._first, self._last = (self.length, 0) if made.reverse else (0, self.length)
 
     def start(self, carry: Sequence[Array], rest: Sequence[Array]) -> None:
@@ -90,6 +91,10 @@ class Chunk:
         """The carries now. done: false where `run` failed; then those that it began with."""
         place = self._last if done else self._first
         return [np.array(a[place, ...] if chain else a) for a, chain in self._made.carries]
+
+    def wipe(self) -> None:
+        """Leave nothing of what it was given and made."""
+        self._made.memory.wipe()
 
 
 def _run(calls: Sequence[Call]) -> None:

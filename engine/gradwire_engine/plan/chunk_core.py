@@ -72,7 +72,7 @@ class Core:
 
     def _enter_own(self) -> None:
         """Arrays for what only the step itself reads: the same ones for every step."""
-        uses, pool = Uses([[s] for s in self._steps], ()), Pool()
+        uses, pool = Uses([[s] for s in self._steps], ()), Pool(self._values.memory)
         owned: dict[int, Any] = {}
         for place, step in enumerate(self._steps):
             for n in step.results if step.kind != VIEW else ():
@@ -87,7 +87,6 @@ class Core:
             for n in uses.ending(place):
                 if n in owned:
                     pool.back(owned.pop(n))
-        self._values.lasting.nbytes += pool.nbytes
 
     def _step(self, row: int) -> None:
         seen: dict[int, Any] = {}

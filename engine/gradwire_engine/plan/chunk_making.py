@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.plan.buffers import Memory
 from gradwire_engine.plan.chunk_core import Core
 from gradwire_engine.plan.chunk_values import Values
 from gradwire_engine.plan.code import VIEW, Code, Step
@@ -18,15 +19,19 @@ from gradwire_engine.plan.uses import Uses, read
 class Making:
     """rest, rows (None where nobody reads them), carries: arrays for what a chunk is given, a carry
     with a row more than there are steps, or as a sum; kept, collected: arrays of what it gives.
-    once, calls: what is called first, and then for each chunk. nbytes: of all arrays.
+    once, calls: what is called first, and then for each chunk. memory: of all arrays.
     """
+
+    ROOM = 3 << 24
+    """Bytes that arrays may take: nothing that is worth a chunk takes more."""
 
     def __init__(
         self, code: Code, parts: Parts, carries: int, slices: int, length: int, reverse: bool
     ) -> None:
         self.code, self.length, self.reverse = code, length, reverse
         self.parts = parts if length > 1 else in_order(code, parts, carries)
-        self._values = values = Values(code, length)
+        self.memory = Memory(self.ROOM)
+        self._values = values = Values(code, length, self.memory)
         self.once, self.calls = values.once, list[Call]()
         rest = code.inputs[carries + slices :]
         values.same.update(rest)
@@ -42,7 +47,6 @@ class Making:
         self.kept = [values.known[n][0] for n in code.inputs[:carries] if n in values.known]
         self._do_all()
         self.collected = [np.asarray(values.known[n][0]) for n in collected]
-        self.nbytes = values.pool.nbytes + values.lasting.nbytes
 
     def _summed_in_making(self) -> dict[int, Step]:
         """Addends that nobody else reads, and that are summed in making them."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.plan.buffers import Pool
+from gradwire_engine.plan.buffers import Memory, Pool
 from gradwire_engine.plan.code import MAP, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.fixed import Call, Operand, call_of, views
 from gradwire_engine.plan.functions import copied, select
@@ -18,13 +18,13 @@ _SHORT, _SMALL = 1 << 9, 1 << 15
 
 
 class Values:
-    """known: of each value its array, and whether that has an axis of rows. lasting: memory of what
+    """known: of each value its array, and whether that has an axis of rows. lasting: arrays of what
     is there before the first call; pool: of the rest. same: values that are the same in every step.
     """
 
-    def __init__(self, code: Code, length: int) -> None:
-        self.code, self.length = code, length
-        self.pool, self.lasting = Pool(), Pool()
+    def __init__(self, code: Code, length: int, memory: Memory) -> None:
+        self.code, self.length, self.memory = code, length, memory
+        self.pool, self.lasting = Pool(memory), Pool(memory)
         self.known: dict[int, Operand] = {n: (_plain(c), False) for n, c in code.constants.items()}
         self.same: set[int] = set()
         self.once: list[Call] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.arrays import phantom
+from gradwire_engine.arrays import phantom, phantom_like
 from gradwire_engine.plan.code import CONTRACT, FOLD, JOIN, MAP, PRODUCT, VIEW, Step
 from gradwire_engine.plan.functions import contracted, copied, joined
 
@@ -39,7 +39,7 @@ class Recorder:
         key = ("array", id(value)) if array else ("number", type(value), repr(value))
         found = self._known.get(key)
         if found is None:
-            number = self.value(phantom(value.shape, value.dtype) if array else value)
+            number = self.value(phantom_like(value) if array else value)
             if not array:
                 del self.phantoms[number]
             self.constants[number] = value

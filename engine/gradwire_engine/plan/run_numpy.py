@@ -210,9 +210,28 @@ def _getter(places: Sequence[int]) -> Callable[[list[Any]], Sequence[Any]]:
 
 
 def _runner(code: Code, unit: Step | Sweep) -> Callable[..., Any]:
-    """What an action calls."""
+    """What an action calls; what it makes lies as its phantom does."""
     if isinstance(unit, Sweep):
         return _swept(code, unit)
+    run = _step_runner(code, unit)
+    return partial(_in_rows, run) if _may_turn(code, unit) else run
+
+
+def _may_turn(code: Code, step: Step) -> bool:
+    """Whether NumPy may lay out a step's result as the operands lie, and not row-major."""
+    if step.kind in (VIEW, CALL) or code.phantoms[step.results[0]].ndim < 2:
+        return False
+    given = (code.phantoms[n] for n in step.operands if n in code.phantoms)
+    return any(x.ndim > 1 and not x.flags.c_contiguous for x in given)
+
+
+def _in_rows(run: Callable[..., Any], *operands: Any) -> Any:
+    """What a step makes, row-major."""
+    return _row_major(run(*operands))
+
+
+def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
+    """What does a step by itself."""
     laid_out = [code.phantoms[n] for n in unit.results]
     if unit.kind == FOLD:
         return partial(unit.run.reduce, **dict(unit.options))
