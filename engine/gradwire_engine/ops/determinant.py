@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.batch.rules import leading
+from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
@@ -58,6 +58,7 @@ def _no_further(g: Any, A: Any, direction: Any) -> Any:
     vjp(A=_no_further, direction=lambda g, A: cofactor_change(A, g)),
     spec=lambda A: A,
     public=False,
+    batch=stacked(A=2, direction=2),
     formula="the same of g for the direction; there is none for A",
 )
 def cofactor_change(xp: Any, A: Array, direction: Array) -> Array:
@@ -75,6 +76,7 @@ def cofactor_change(xp: Any, A: Array, direction: Array) -> Array:
     vjp("their change along g", A=lambda g, A: cofactor_change(A, g)),
     spec=lambda A: A,
     public=False,
+    batch=leading,
 )
 def cofactors(xp: Any, A: Array) -> Array:
     """The conjugated cofactors of each matrix, also of singular ones."""

@@ -6,7 +6,6 @@ from math import inf
 from typing import Any
 
 from gradwire_engine.accepted import BOOLS, HALVES, refuse
-from gradwire_engine.accepted import BOOLS, HALVES, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
@@ -193,7 +192,6 @@ def cond(A: Array, p: Data = None) -> Array:
 @composite(name="linalg.vander")
 def vander(x: Array, *, N: int | None = None) -> Array:
     """The powers 0 to N - 1 of each element, in a new last axis."""
-    refuse("linalg.vander", (BOOLS, HALVES), x, raised=RuntimeError)
     refuse("linalg.vander", (BOOLS, HALVES), x, raised=RuntimeError)
     x = x if x.ndim else reshape(x, (1,))
     count = x.shape[-1] if N is None else N
