@@ -84,3 +84,14 @@ def test_a_walk_stops_at_a_complex_gradient_of_a_real_operand(name: str) -> None
             run(x, other).abs().sum().backward()
         assert x.grad is None
         assert library.autograd.gradcheck(run, (x.detach(), other.requires_grad_()))
+
+
+def test_beside_a_complex_number_where_gives_a_real_operand_the_real_part() -> None:
+    gradwire.connect()
+    for library in (gradwire, torch):
+        x = library.tensor([[0.5, -1.0]], dtype=library.float64, requires_grad=True)
+        mask = library.tensor([[True, False], [True, True]])
+        cotangent = library.tensor([[2 - 1j, 5], [1j, 3 + 1j]], dtype=library.complex128)
+        library.where(mask, x, 2j).backward(cotangent)
+        assert x.grad.dtype is library.float64
+        assert x.grad.tolist() == [[2.0, 3.0]]

@@ -13,9 +13,12 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, Number, Spec
 
 
-def of_its_kind(op: str, g: Any, spec: Any) -> Any:
-    """A gradient of an operand; refused, as by torch's walk, if it is complex and that is real."""
-    if is_complex(g) and not spec.dtype.is_complex:
+def of_its_kind(op: str, g: Any, spec: Any, beside: Any) -> Any:
+    """A gradient of an operand; refused, as by torch's walk, if it is complex and that is real.
+
+    Beside a complex number, which is no tensor, torch converts the operand before: its real part.
+    """
+    if is_complex(g) and not spec.dtype.is_complex and isinstance(beside, Spec):
         raise error(
             "dtype_mismatch",
             f"backward: {op} gives an operand that is {spec.dtype.name} a complex gradient",

@@ -35,11 +35,11 @@ def _needs_condition(named: dict[str, Any]) -> None:
 @elementwise(
     vjp(
         "input: g where condition; other: g elsewhere",
-        input=lambda g, condition, input_spec: where(
-            condition, of_its_kind("where", g, input_spec), 0
+        input=lambda g, condition, input_spec, other_spec: where(
+            condition, of_its_kind("where", g, input_spec, other_spec), 0
         ),
-        other=lambda g, condition, other_spec: where(
-            condition, 0, of_its_kind("where", g, other_spec)
+        other=lambda g, condition, other_spec, input_spec: where(
+            condition, 0, of_its_kind("where", g, other_spec, input_spec)
         ),
     ),
     unpromoted=("condition",),

@@ -104,11 +104,11 @@ def _away(one: Any, two: Any, *specs: Any) -> Any:
     vjp(
         "input: g / conj(1 + exp(other - input)); other: g / conj(1 + exp(input - other))",
         input=lambda g, input, other, input_spec, other_spec: (
-            of_its_kind("logaddexp", g, input_spec)
+            of_its_kind("logaddexp", g, input_spec, other_spec)
             / conj(exp(_away(input, other, input_spec, other_spec)) + 1)
         ),
         other=lambda g, input, other, input_spec, other_spec: (
-            of_its_kind("logaddexp", g, other_spec)
+            of_its_kind("logaddexp", g, other_spec, input_spec)
             / conj(exp(_away(other, input, input_spec, other_spec)) + 1)
         ),
     ),
