@@ -197,6 +197,8 @@ def copied(array: Array, dtype: np.dtype) -> Array:
 
     An axis that has no steps is put where array libraries put it in results, not in copies.
     """
+    if dtype.char == "e" and array.dtype.char == "d":  # by way of float32, rounded twice, as torch
+        array = array.astype(np.float32)
     if 0 not in array.strides:
         return array.astype(dtype)
     order = alone(lying_of(array))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="make parity installs torch")
@@ -95,3 +96,12 @@ def test_beside_a_complex_number_where_gives_a_real_operand_the_real_part() -> N
         library.where(mask, x, 2j).backward(cotangent)
         assert x.grad.dtype is library.float64
         assert x.grad.tolist() == [[2.0, 3.0]]
+
+
+def test_halves_of_float64_are_rounded_by_way_of_float32() -> None:
+    """Every 17,000th number is another half than if it were rounded once."""
+    gradwire.connect()
+    values = np.random.default_rng(0).standard_normal(100_000)
+    wanted = torch.tensor(values).half().numpy()
+    assert np.array_equal(gradwire.tensor(values).half().numpy(), wanted)
+    assert not np.array_equal(values.astype(np.float16), wanted)
