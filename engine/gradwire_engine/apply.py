@@ -199,10 +199,15 @@ def _device(op: Primitive, flat: list[Any], state: State) -> str:
     return device or state.device
 
 
+def _whole(call: Call) -> bool:
+    """Whether whole numbers come of what may require grad: refused, but for writes of them."""
+    return call.unrecorded and not call.outputs[0].dtype.differentiable
+
+
 def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tuple[int, ...]]:
     """Make the node of a call if a gradient can flow; also which outputs it has to save."""
     constant = not call.op.differentiable or (not call.differentiable and call.outputs)
-    if not state.grad or constant:
+    if not state.grad or constant or (state.writing and _whole(call)):
         if state.grad and call.op.looks_back:
             _look_back(flat)
         return None, ()
@@ -222,8 +227,6 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         return None, ()
     if call.unrecorded and not state.writing:
         raise unrecorded(call.op.name, call.outputs)
-    if not call.outputs[0].dtype.differentiable and call.unrecorded:
-        return None, ()
     recipe = call.recipe(needs)
     saved = tuple([flat[place] if place >= 0 else None for place in recipe.saved])
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])

@@ -104,10 +104,15 @@ def one(seed: int, url: str | None, length: int = LENGTH) -> Tally:
     return tally
 
 
+COTANGENTS = ("gradient", "grad_tensors", "grad_variables")
+"""What backward calls grad_outputs, as a method, as a function and as it once did."""
+
+
 def _options(step: Step) -> set[str]:
     """What a walk was asked besides roots and inputs; an option that is off is not counted."""
     edges = any(isinstance(value, Edge) for value in operands(step))
-    asked = {name for name, value in step.kwargs if value is not False or name == "retain_graph"}
+    named = {k for k, value in step.kwargs if value is not False or k == "retain_graph"}
+    asked = {"grad_outputs" if k in COTANGENTS else k for k in named}
     return asked | ({"gradient edges"} if edges else set())
 
 

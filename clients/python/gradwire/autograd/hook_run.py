@@ -47,6 +47,10 @@ class _Inside(Trace):
         self.inputs.append((made._name, tensor))
         return made
 
+    def enter_as_it_lies(self, tensor: Tensor, requires_grad: bool | None = None) -> Tensor:
+        """The same: its mirror lies as it does."""
+        return self.enter(tensor, tensor.shape, requires_grad)
+
     def record(
         self,
         step: Step,
