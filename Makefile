@@ -54,7 +54,7 @@ $(RIVALS)/stamp: $(STAMPS)/venv requirements/rivals.txt
 
 # --- the verbs ----------------------------------------------------------------------------------
 
-.PHONY: demo serve test check crash fuzz parity parity-full bench docs image-test lock clean help .venv
+.PHONY: demo serve test check crash fuzz load parity parity-full bench docs image-test lock clean help .venv
 
 demo: $(STAMPS)/dev ## train on handwritten digits over HTTP, and draw the loss and a step's graph
 	$(BIN)/python examples/digits.py
@@ -78,6 +78,9 @@ crash: $(STAMPS)/dev ## kill a server that keeps sessions 200 times, and look at
 fuzz: $(STAMPS)/fuzz ## a million broken bodies, requests made of OpenAPI's schemas, sessions against a model (ARGS="--seed 7")
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
+load: $(STAMPS)/dev ## ask a server for twice what it can, then for 10,000 sessions and 100,000 lives (ARGS="flood --seconds 30")
+	$(BIN)/python -m tests.service.load $(ARGS)
+
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
 
@@ -86,7 +89,7 @@ parity-full: $(STAMPS)/torch ## random programs and torch's table of ops, all sa
 	$(BIN)/python -m tests.parity.higher_order $(ARGS)
 	$(BIN)/python -m tests.parity.opinfo
 
-bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, Tesseract and UM-Bridge
+bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, JAX, autograd, Tesseract and UM-Bridge
 	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(STAMPS)/dev ## write the pages made from the code again (ARGS=--pictures for the demo's too)

@@ -10,7 +10,7 @@ from importlib import import_module
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from benchmarks import machine, report
+from benchmarks import chart, machine, report
 from benchmarks.figures import Figure, UnavailableError
 from benchmarks.harness import Harness, Settings
 from benchmarks.side import SideFailedError
@@ -23,6 +23,7 @@ CASES = (
     "rows",
     "hessian",
     "planned",
+    "memory",
     "checkpoints",
     "loops",
     "forks",
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.renew:
         page = report.renewed(report.RESULTS.read_text(), options.cases, loads, figures)
         report.RESULTS.write_text(page)
+    if (options.keep and not options.cases) or options.renew:
+        chart.draw(figures)
     return 0 if all(figure.measured for figure in figures) else 1
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.servers import RIVALS
 
 OURS = ("gradwire", "numpy", "scipy", "torch", "fastapi", "uvicorn", "pydantic", "httpx")
-THEIRS = ("tesseract-core", "umbridge")
+THEIRS = ("tesseract-core", "umbridge", "jax", "autograd")
 
 
 def header(threads: int, load: float, peak: float) -> list[str]:

@@ -17,12 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Side:
-    """What to measure and where: `target` is "module:function", called with `arguments` there."""
+    """What to measure and where: `target` is "module:function", called with `arguments` there.
+
+    python: which interpreter runs it.
+    """
 
     target: str
     arguments: dict[str, Any] = field(default_factory=dict)
     cores: tuple[int, ...] = ()
     threads: int = 1
+    python: str = sys.executable
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -51,7 +55,7 @@ class Worker:
     def __init__(self, side: Side) -> None:
         self._target = side.target
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker"],
+            [side.python, "-m", "benchmarks.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment(side.threads),

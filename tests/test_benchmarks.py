@@ -9,12 +9,14 @@ import time
 from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import machine, report
+from benchmarks import chart, machine, report
 from benchmarks.__main__ import CASES, QUICK, main, measure
+from benchmarks.cases import memory
 from benchmarks.cases.planned import planned
 from benchmarks.exchange import STREAMED, client_side, served
 from benchmarks.figures import Figure, duration
@@ -22,6 +24,7 @@ from benchmarks.harness import Harness, Measured, Spread
 from benchmarks.libraries import LIBRARIES
 from benchmarks.messages import QUESTIONS, WrongAnswerError, gradwire
 from benchmarks.op_kinds import KINDS
+from benchmarks.peers import by_hand
 from benchmarks.plain_http import Connection, get, post
 from benchmarks.plain_stream import Stream
 from benchmarks.servers import RIVALS, running
@@ -29,8 +32,8 @@ from benchmarks.side import Side, SideFailedError, Worker
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
-NEEDS_TORCH = {"eager", "hessian", "loops", "op_kinds", "planned", "rows", "training"}
-NEEDS_RIVALS = {"small_gradient", "million"}
+NEEDS_TORCH = {"eager", "hessian", "loops", "memory", "op_kinds", "planned", "rows", "training"}
+NEEDS_RIVALS = {"million", "planned", "small_gradient"}
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch isn't installed")
 
@@ -74,6 +77,59 @@ def test_a_planned_workload_gives_the_same(workload: str) -> None:
     wanted = [lib.numpy(t) for t in (loss, *gradients)]
     for ours, theirs in zip(planned(WORKLOADS[workload])(), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+def given_by_the_engine(workload: str) -> list[Any]:
+    lib = LIBRARIES["engine"]()
+    loss, gradients = WORKLOADS[workload](lib)()
+    return [lib.numpy(t) for t in (loss, *gradients)]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_by_hand_gives_the_same(workload: str) -> None:
+    loss, gradients = by_hand.prepare(workload)()
+    for mine, other in zip((loss, *gradients), given_by_the_engine(workload), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.skipif(not RIVALS.exists(), reason="`make bench` installs the rivals")
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["jax", "autograd"])
+@pytest.mark.parametrize("workload", ["mlp", "logreg", "lenet", "scalars", "hess200"])
+def test_libraries_that_differentiate_functions_give_the_same(workload: str, library: str) -> None:
+    given = {"workload": workload, "library": library}
+    python = str(RIVALS / "bin" / "python")
+    target = "benchmarks.peers.differentiated:answer"
+    with Worker(Side(target, given, threads=2, python=python)) as worker:
+        found = worker.measure(0.0)["found"]
+    for mine, other in zip(found, given_by_the_engine(workload), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-5)
+
+
+def test_the_chart_has_what_was_measured(tmp_path: Path) -> None:
+    def ratio(name: str, middle: float) -> Figure:
+        return Figure(f"planned {name}", None, Spread.of([middle]))
+
+    figures = [
+        ratio("mlp / torch eager", 0.5), ratio("mlp / JAX jit", 0.25),
+        ratio("chain / torch eager", 2.0), ratio("conv2d of 1×3×16×16 / torch eager", 3.0),
+        Figure("planned lenet / torch eager", None, None),
+    ]  # fmt: skip
+    assert chart.times(figures) == {
+        chart.OURS: {"mlp": 0.5, "chain": 2.0},
+        "torch eager": {"mlp": 1.0, "chain": 1.0},
+        "JAX jit": {"mlp": 2.0},
+    }
+    path = tmp_path / "chart.png"
+    assert chart.draw(figures, path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert not chart.draw(figures[3:], path)
+
+
+@pytest.mark.parametrize("workload", memory.MEASURED)
+def test_a_plan_takes_the_memory_that_it_says(workload: str) -> None:
+    found = memory.once("Forecast", 2, workload=workload)
+    assert 0.9 <= found["bytes"] / found["said"] <= 1.1
 
 
 CALLS = {name: row for kind in KINDS.values() for name, row in kind.items()}

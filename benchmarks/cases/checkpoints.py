@@ -8,13 +8,13 @@ that does this once, less that before it, when weights and input are there and B
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.figures import Figure
 from benchmarks.harness import Harness, Spread
+from benchmarks.resident import peak_from_here, status
 from benchmarks.side import Side, Worker
 
 LAYERS, SEGMENT, ROWS, WIDTH = 64, 8, 256, 1024
@@ -47,8 +47,7 @@ class Step:
         """Bytes at the peak, over those before; in a process that did nothing else."""
         from gradwire_engine.checkpoint import checkpoint
 
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
-        before, x = _status("VmRSS"), self._x
+        before, x = peak_from_here(), self._x
         for at in range(0, LAYERS, SEGMENT):
             segment = self._weights[at : at + SEGMENT]
             if self._checkpointed:
@@ -58,13 +57,7 @@ class Step:
         total = self._engine.ops.sum(x)
         del x
         self._engine.grad(total, [self._x])
-        return {"bytes": _status("VmHWM") - before}
-
-
-def _status(name: str) -> int:
-    """Bytes that the kernel reports of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+        return {"bytes": status("VmHWM") - before}
 
 
 def figures(harness: Harness) -> Sequence[Figure]:

@@ -1,8 +1,12 @@
-"""Whole models, forward and backward, as plans: against torch op by op, and compiled."""
+"""Whole models, forward and backward, as plans: against torch, op by op and compiled, and others.
+
+JAX compiles a step, autograd records it anew each time, and by hand is NumPy with derivatives
+worked out on paper.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
 from typing import Any
 
@@ -11,15 +15,26 @@ import numpy as np
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Spread
 from benchmarks.libraries import LIBRARIES, Engine, Library, Torch
+from benchmarks.servers import RIVALS
 from benchmarks.side import Side, all_cores
 from benchmarks.workloads import WORKLOADS, Step
 
-MEAN, WORST, ABOVE = 0.5, 1.0, 1
-"""Of the ratios: what their geometric mean may be, and how many may be above the worst."""
+MEAN, WORST, ABOVE, AHEAD = 0.5, 1.0, 1, 6
+"""Of the ratios: what their geometric mean may be, how many may be above the worst; and how many
+must not be, against the best of torch and JAX."""
+AGAINST = {
+    "torch": "torch eager",
+    "compiled": "torch compiled",
+    "jax": "JAX jit",
+    "autograd": "HIPS autograd",
+    "by hand": "NumPy by hand",
+}
+"""What is compared with, as figures call it."""
+BEST_OF = ("torch eager", "torch compiled", "JAX jit")
 
 
-def planned(workload: Callable[[Library], Step]) -> Callable[[], Any]:
-    """One step of a workload as a plan: everything that it made tensors of is an input."""
+def made(workload: Callable[[Library], Step]) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    """A step of a workload as a plan; everything that it made tensors of is an input: these."""
     from gradwire_engine.plan import plan_of
     from gradwire_engine.spec import Spec, dtype_of
 
@@ -31,7 +46,12 @@ def planned(workload: Callable[[Library], Step]) -> Callable[[], Any]:
 
     workload(_On(given))
     arrays = [array for array, _ in given]
-    plan = plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
+    return plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays]), arrays
+
+
+def planned(workload: Callable[[Library], Step]) -> Callable[[], Any]:
+    """One step of a workload as a plan."""
+    plan, arrays = made(workload)
 
     def step() -> Any:
         with np.errstate(all="ignore"):
@@ -93,21 +113,41 @@ def prepare(workload: str, library: str) -> Callable[[], object]:
 _WHOLE = {"planned": planned, "compiled": compiled}
 
 
+def sides(harness: Harness, workload: str) -> dict[str, Side]:
+    """The planned side and those to compare with that are there."""
+    settings = harness.settings
+    cores = all_cores()[: settings.threads]
+    names = ["planned", "torch"]
+    if workload in COMPILED and settings.scale == 1:
+        names.append("compiled")
+    target, threads = "benchmarks.cases.planned:prepare", settings.threads
+    found = {
+        name: Side(target, {"workload": workload, "library": name}, cores, threads)
+        for name in names
+    }
+    python = RIVALS / "bin" / "python"
+    if python.exists():
+        target = "benchmarks.peers.differentiated:prepare"
+        for name in ("jax", "autograd"):
+            given = {"workload": workload, "library": name}
+            found[name] = Side(target, given, cores, threads, str(python))
+    target = "benchmarks.peers.by_hand:prepare"
+    found["by hand"] = Side(target, {"workload": workload}, cores, threads)
+    return found
+
+
 def figures(harness: Harness) -> Sequence[Figure]:
-    """A ratio of times for each workload, their geometric mean, and how many are above 1."""
-    found, beside = [], []
-    for workload in WORKLOADS:
-        eager, *others = _figures(harness, workload)
-        found.append(eager)
-        beside += others
-    ratios = [f.measured for f in found if f.measured is not None]
+    """A ratio of times for each workload and each that it is compared with, and what they say."""
+    found = {workload: _figures(harness, workload) for workload in WORKLOADS}
+    eager = [figures["torch eager"] for figures in found.values()]
+    ratios = [f.measured for f in eager if f.measured is not None]
     mean = Spread(
         *(_mean([getattr(r, part) for r in ratios]) for part in ("middle", "low", "high"))
     )
-    above = [f.name.split()[1] for f in found if f.measured and f.measured.middle > WORST]
+    above = [f.name.split()[1] for f in eager if f.measured and f.measured.middle > WORST]
     return [
-        *found,
-        *beside,
+        *eager,
+        *(f for figures in found.values() for f in figures.values() if f not in eager),
         Figure("planned / torch eager, geometric mean of eight", MEAN, mean, "of those above"),
         Figure(
             "planned / torch eager: how many of eight above 1",
@@ -115,30 +155,35 @@ def figures(harness: Harness) -> Sequence[Figure]:
             Spread.of([float(len(above))]),
             ", ".join(above) or "none",
         ),
+        _ahead(found),
     ]
+
+
+def _ahead(found: Mapping[str, Mapping[str, Figure]]) -> Figure:
+    """How often the plan takes no longer than the best of the others."""
+    name = f"planned / the best of {', '.join(BEST_OF)}: how many of eight at most 1"
+    if not RIVALS.exists():
+        note = f"{RIVALS.name} isn't there: `make bench` makes it"
+        return Figure(name, AHEAD, None, note, at_least=True)
+    worst = {}
+    for workload, figures in found.items():
+        ratios = [f.measured.middle for n, f in figures.items() if n in BEST_OF and f.measured]
+        worst[workload] = max(ratios)
+    note = ", ".join(f"{workload} {ratio:.3g}" for workload, ratio in worst.items())
+    count = sum(ratio <= WORST for ratio in worst.values())
+    return Figure(name, AHEAD, Spread.of([float(count)]), note, at_least=True)
 
 
 def _mean(ratios: Sequence[float]) -> float:
     return exp(sum(map(log, ratios)) / len(ratios))
 
 
-def _figures(harness: Harness, workload: str) -> list[Figure]:
-    """Against torch eager; and compiled, where that takes no longer than all the rest."""
-    settings = harness.settings
-    sides = ["planned", "torch"]
-    if workload in COMPILED and settings.scale == 1:
-        sides.append("compiled")
-    cores = all_cores()[: settings.threads]
-    target = "benchmarks.cases.planned:prepare"
-    found = harness.take_turns(
-        {
-            side: Side(target, {"workload": workload, "library": side}, cores, settings.threads)
-            for side in sides
-        }
-    )
-    ours, figures = found["planned"], []
-    for side in sides[1:]:
-        note = f"{duration(ours.seconds)} against {duration(found[side].seconds)}"
-        name = f"planned {workload} / torch {'eager' if side == 'torch' else side}"
-        figures.append(Figure(name, None, ours.over(found[side]), note))
+def _figures(harness: Harness, workload: str) -> dict[str, Figure]:
+    """Ratios of times, by what the plan is compared with."""
+    found = harness.take_turns(sides(harness, workload))
+    ours, figures = found.pop("planned"), {}
+    for side, theirs in found.items():
+        note = f"{duration(ours.seconds)} against {duration(theirs.seconds)}"
+        name = AGAINST[side]
+        figures[name] = Figure(f"planned {workload} / {name}", None, ours.over(theirs), note)
     return figures

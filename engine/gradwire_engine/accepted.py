@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from gradwire_engine.errors import error
+from gradwire_engine.promote import promote_types
+from gradwire_engine.spec import FLOAT, DType
 
 BOOLS, INTEGERS, HALVES, FLOATS, COMPLEX = "bool", "integer", "half", "floating", "complex"
 """The groups of dtypes; FLOATS are float32 and float64."""
@@ -53,6 +55,23 @@ def one_dtype(asked: str, **operands: Any) -> None:
     if len(set(given.values())) > 1:
         shown = ", ".join(f"{name} is {dtype}" for name, dtype in given.items())
         raise error("dtype_mismatch", f"{asked}: {shown}", "convert them to one dtype")
+
+
+def norm_dtype(asked: str, own: DType, dtype: DType | None) -> None:
+    """Raise unless a norm is of floating or complex numbers, and its dtype holds all of them.
+
+    Complex numbers are not real ones that a dtype happens to hold, nor the other way round.
+    """
+    if own.category < FLOAT:
+        raise error(
+            "dtype_mismatch", f"{asked}: takes floating or complex, not {own.name}", "convert first"
+        )
+    if dtype is not None and (own.category, dtype) != (dtype.category, promote_types(own, dtype)):
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: dtype {dtype.name} does not hold all numbers of {own.name}",
+            "name a dtype of the same kind that is no narrower, or convert the tensor first",
+        )
 
 
 def beside_input(asked: str, input: Any, **parameters: Any) -> None:

@@ -54,10 +54,11 @@ def _refuse_unsaved(op: Primitive, args: tuple[Any, ...]) -> None:
         return
     for parameter, arg in zip(op.signature.parameters, args, strict=False):
         if parameter.name in op.saves and type(arg) is Tensor and arg.is_inference:
-            raise _unsaved(op.name)
+            raise unsaved(op.name)
 
 
-def _unsaved(asked: str) -> GradwireError:
+def unsaved(asked: str) -> GradwireError:
+    """The refusal of an op that would save an inference tensor."""
     return error(
         "inference_tensor",
         f"{asked}: inference tensors cannot be saved for backward",
@@ -218,6 +219,8 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
             for item, wanted in zip(flat, ruled, strict=True)
         ]
     )
+    if call.op.itself is not None and any(map(_unknown_to_autograd, flat)):
+        edges = _without_viewed(call.op.itself(*flat), flat, edges)
     needs = tuple([edge is not None for edge in edges])
     if not call.outputs:  # unbind of an axis of size 0
         return None, ()
@@ -232,7 +235,7 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
     for item in saved:
         if type(item) is Tensor and item.flags & INFERENCE and not item.flags & OWN:
-            raise _unsaved(call.op.name)
+            raise unsaved(call.op.name)
     node = Node(recipe, edges, saved, versions, next_seq())
     return node, tuple([~place for place in recipe.saved if place < 0])
 
@@ -245,6 +248,16 @@ def _leads_nowhere(operand: Any, wanted: bool) -> bool:
 def _unknown_to_autograd(operand: Any) -> bool:
     """Whether nothing is recorded for its sake, whatever it says to require."""
     return type(operand) is not Tensor or bool(operand.flags & INFERENCE)
+
+
+def _without_viewed(
+    itself: tuple[bool, ...], flat: list[Any], edges: tuple[Edge | None, ...]
+) -> tuple[Edge | None, ...]:
+    """The edges without those of inference tensors that are seen through views, which have none."""
+    return tuple(
+        edge if stays or not _unknown_to_autograd(item) else None
+        for item, edge, stays in zip(flat, edges, itself, strict=True)
+    )
 
 
 def _with_number(call: Call, flat: list[Any]) -> bool:

@@ -29,6 +29,17 @@ GRADS: dict[type, Callable[..., list[Any]]] = {}
 of the highest level. Takes that level, then outputs, inputs, grad_outputs and options of `grad`."""
 
 
+def refuse_needless(allow_unused: bool | None, materialize_grads: bool) -> None:
+    """Raise if unused inputs are forbidden and get zeros all the same."""
+    if allow_unused is False and materialize_grads:
+        raise error(
+            "invalid_argument",
+            "grad: materialize_grads=true needs allow_unused to be left out or true",
+            "leave allow_unused out",
+            raised=ValueError,
+        )
+
+
 def grad(
     outputs: Sequence[Place],
     inputs: Sequence[Place],
@@ -49,13 +60,7 @@ def grad(
     is_grads_batched: the first axis of each of grad_outputs, and of the results, is a batch, for
     which one walk is done. Values of transforms have gradients that are values of them.
     """
-    if allow_unused is False and materialize_grads:
-        raise error(
-            "invalid_argument",
-            "grad: materialize_grads=true needs allow_unused to be left out or true",
-            "leave allow_unused out",
-            raised=ValueError,
-        )
+    refuse_needless(allow_unused, materialize_grads)
     allowed = materialize_grads if allow_unused is None else allow_unused
     if not inputs:
         raise error("invalid_argument", "grad: inputs is empty", "name at least one input")
@@ -213,27 +218,42 @@ def _reading(
 
 
 def _rows(outputs: Sequence[Place], cotangents: Cotangents) -> int:
-    """How many rows batched cotangents have; each has one more axis than its output."""
+    """How many rows batched cotangents have; each has one more axis than its output.
+
+    Torch looks at one pair after the other first, and then at whether there are equally many.
+    """
     given = [None] * len(outputs) if cotangents is None else list(cotangents)
-    for index, (output, g) in enumerate(zip(outputs, given, strict=False)):
-        if g is None:
-            implicit("grad", output)
-        elif g.shape[1:] != output.spec.shape or not g.shape:
-            raise error(
-                "shape_mismatch",
-                f"grad: with is_grads_batched the cotangent of output {index} is a batch of "
-                f"cotangents; it has shape {list(g.shape)}, the output {list(output.spec.shape)}",
-                "its axes after the first must be the output's",
-                raised=RuntimeError if g.shape else IndexError,
-            )
-        elif not g.shape[0]:
-            raise error(
-                "shape_mismatch",
-                f"grad: the batch of cotangents of output {index} has no rows",
-                "give at least one",
-                raised=IndexError,
-            )
-    return rows_of(given)
+    return rows_of([_rows_at(*each) for each in zip(range(len(given)), outputs, given)])  # noqa: B905
+
+
+def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
+    """The rows of one; None where there is no cotangent, nor one implied that has an axis."""
+    if g is None:
+        if not _records(output):
+            return None
+        return 1 if implicit("grad", output).shape else None
+    if not g.shape or not g.shape[0]:
+        raise error(
+            "shape_mismatch",
+            f"grad: with is_grads_batched the cotangent of output {index} is a batch of "
+            f"cotangents; it has shape {list(g.shape)}, which is no row",
+            "give at least one row",
+            raised=IndexError,
+        )
+    one = g.spec.with_(shape=g.shape[1:])
+    if one.shape != output.spec.shape:
+        raise error(
+            "shape_mismatch",
+            f"grad: with is_grads_batched the cotangent of output {index} is a batch of "
+            f"cotangents; it has shape {list(g.shape)}, the output {list(output.spec.shape)}",
+            "its axes after the first must be the output's",
+        )
+    _check_cotangent("grad", index, output.spec, one)
+    return g.shape[0]
+
+
+def _records(output: Place) -> bool:
+    return type(output) is GradientEdge or bool(getattr(output, "requires_grad", True))
 
 
 def _called(kind: str, index: int, names: Sequence[str] | None) -> str:
@@ -299,7 +319,10 @@ def _roots(
                 "and does not have a grad_fn",
                 "make it from tensors that require grad, with grad mode on",
             )
-        g = implicit(asked, tensor) if g is None else g
+        if g is None:
+            g = implicit(asked, tensor)
+            if batched:  # the first axis of the ones that stand for it counts rows, too
+                _check_cotangent(asked, index, tensor.spec, g.spec.with_(shape=g.shape[1:]))
         had = _form(tensor, edge).shape  # another one where only the tensor's was changed in place
         if had != tensor.spec.shape and not batched:
             g = in_form(had, g)

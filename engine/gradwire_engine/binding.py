@@ -76,7 +76,12 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     if op.view:
         return base if bind is None else bind(call, base)
     if leading and not op.random and op.family == "elementwise":
-        found = direct(op.kernel, xp, len(call.inputs), call.attributes)
+        handed = [
+            _handed(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
+            for s in call.spans
+            for i in range(s.start, s.stop)
+        ]
+        found = direct(op.kernel, xp, handed, call.attributes)
         if type(found) is np.ufunc and call.outputs[0].size >= LARGE:
             found = shared(found)
         base = found or base
@@ -103,6 +108,16 @@ def _regroup(
     return kernel(**operands, **attributes)
 
 
+def _handed(spec: Spec | Weak | None, compute: DType | None, exact: bool) -> Any:
+    """The dtype that an operand reaches the kernel in; None of a number."""
+    return _worked_in(spec, compute, exact).numpy if isinstance(spec, Spec) else None
+
+
+def _worked_in(spec: Spec, compute: DType | None, exact: bool) -> DType:
+    wanted = spec.dtype if compute is None else compute
+    return float32 if wanted.half and not exact else wanted
+
+
 def _cast(
     spec: Spec | Weak | None, compute: DType | None, exact: bool
 ) -> Callable[[Any], Any] | None:
@@ -113,9 +128,7 @@ def _cast(
         if compute is not None and compute.category in (BOOL, INTEGER):
             return partial(_wrapped_int, dtype=compute.numpy)
         return None
-    wanted = spec.dtype if compute is None else compute
-    if wanted.half and not exact:
-        wanted = float32
+    wanted = _worked_in(spec, compute, exact)
     return None if wanted is spec.dtype else partial(_astype, dtype=wanted.numpy)
 
 

@@ -44,6 +44,8 @@ class Call:
 
     def __init__(self, op: Primitive, arguments: tuple[Any, ...], device: str) -> None:
         self.op, self.device = op, device
+        if op.first is not None:
+            op.first(dict(zip(op.signature.by_name, arguments, strict=True)))
         arguments = _normal_dims(op, arguments)
         named = dict(zip(op.signature.by_name, arguments, strict=True))
         arguments = tuple([tuple(a) if type(a) is Unnamed else a for a in arguments])
@@ -179,6 +181,8 @@ def _normal_dims(op: Primitive, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         return arguments
     first = next((a for a in arguments if isinstance(a, Spec)), None)
     ndim = len(first.shape) if first is not None else 0
+    if op.any_axis_of_none and first is not None and 0 in first.shape:
+        return tuple(0 if isinstance(a, int) else a for a in arguments)
     found = list(arguments)
     for place, many in op.signature.dims:
         if found[place] is not None:

@@ -167,6 +167,7 @@ def reduction(
     of_nothing: bool = False,
     named_axes: bool = False,
     refusal: type[Exception] = RuntimeError,
+    first: Callable[[dict[str, Any]], None] | None = None,
     **facts: Any,
 ) -> Callable[[Kernel], Primitive]:
     """An op that folds the axes in its attribute `dim` (None: all), kept as 1 with `keepdim`.
@@ -178,8 +179,9 @@ def reduction(
     an IndexError.
     of_nothing: where there are no elements any dtype will do, as torch's kernels don't get to run.
     named_axes: no axes are not all axes, unless all are kept or there is nothing to fold.
-    refusal: the class that dtypes of other categories raise; what only lacks a kernel raises
-    NotImplementedError, when the shapes have been looked at.
+    refusal: the class that dtypes of other categories raise, before axes are looked at; what only
+    lacks a kernel raises NotImplementedError, when axes and shapes have been looked at.
+    first: raises for what else is refused before axes are looked at.
     """
 
     def declare(kernel: Kernel) -> Primitive:
@@ -196,8 +198,6 @@ def reduction(
                 shape = reduced_shape(public, shape, dims, named.get("keepdim", False))
             dtype = named.get("dtype") or compute(spec.dtype)
             known = of_nothing and 0 in spec.shape
-            if not known and refusal is not NotImplementedError:
-                _check_category(public, dtype, takes, refusal)
             if nonempty is True or (nonempty and nonempty(named)):
                 at_once = callable(nonempty) or dims is None or isinstance(dims, Unnamed)
                 _check_nonempty(public, spec.shape, dims, whole if at_once else IndexError)
@@ -207,11 +207,34 @@ def reduction(
                 return Inferred(Spec(shape, result(dtype), ""), dtype)
             return Inferred(tuple(Spec(shape, to(dtype), "") for to in results), dtype)
 
-        made = Primitive(public, kernel, infer, rules, family="reduction", outputs=outputs, **facts)
+        look = first
+        if takes is not ANY and refusal is not NotImplementedError:
+            look = _dtype_first(public, compute, takes, refusal, first)
+        made = Primitive(
+            public, kernel, infer, rules, family="reduction", outputs=outputs, first=look, **facts
+        )
         enter(made, aliases)
         return made
 
     return declare
+
+
+def _dtype_first(
+    op: str,
+    compute: Callable[[DType], DType],
+    takes: tuple[int, ...],
+    refusal: type[Exception],
+    then: Callable[[dict[str, Any]], None] | None,
+) -> Callable[[dict[str, Any]], None]:
+    """What a reduction refuses by its operand's dtype before it looks at axes."""
+
+    def look(named: dict[str, Any]) -> None:
+        dtype = named.get("dtype") or compute(next(iter(named.values())).dtype)
+        _check_category(op, dtype, takes, refusal)
+        if then is not None:
+            then(named)
+
+    return look
 
 
 def _check_named(op: str, shape: tuple[int, ...]) -> None:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
-from gradwire_engine.apply import planned, save_outputs
+from gradwire_engine.apply import planned, save_outputs, unsaved
 from gradwire_engine.arrays import backend
 from gradwire_engine.call import find_call
 from gradwire_engine.catalogue import inplace_twin, resolve
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local, using
-from gradwire_engine.op import Composite
+from gradwire_engine.op import Composite, Primitive, explain
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.index_write import zero_
-from gradwire_engine.ops.view_scatter import copy_slices
+from gradwire_engine.ops.view_scatter import copy_slices, view_scatter
 from gradwire_engine.overlap import (
     overlaps,
     refuse_overlap,
@@ -29,7 +30,8 @@ from gradwire_engine.overlap import (
     write_through,
 )
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import BOOL, Spec, dtype_of
+from gradwire_engine.symbol import Symbol
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, again, bare, next_seq, target
 from gradwire_engine.tensor import (
     COUNTED,
@@ -47,12 +49,15 @@ _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
 _ALSO_EXPANDED = (
     "fill_", "zero_", "index_fill_", "masked_fill_", "index_put_", "tril_", "triu_",
-    "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_",
+    "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "conj_physical_",
 )  # fmt: skip
 """Ops that may write to an expanded tensor, as in torch: they put in elements, and compute none."""
 
 
-_BY_PLACES = ("index_add_", "index_copy_", "index_fill_", "scatter_", "scatter_add_", "put_")
+_BY_PLACES = (
+    "index_add_", "index_copy_", "index_fill_", "scatter_", "scatter_add_", "scatter_reduce_",
+    "index_reduce_", "put_",
+)  # fmt: skip
 """Ops whose other operands must not lie in what they write to."""
 
 
@@ -76,6 +81,15 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     The op sees the target's present elements in a cell of their own, so what it saves of them
     outlives the write. The same tensor as another operand is the target itself, as in torch.
     """
+    try:
+        return _run(name, overload, values)
+    except GradwireError:
+        raise
+    except (AttributeError, TypeError) as problem:
+        explain(problem, overload, values)
+
+
+def _run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
     target = values[0]
     if type(target) not in VALUE_TYPES:
         raise error(
@@ -89,8 +103,11 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
         return overload(*values)  # type: ignore[no-any-return]  # it writes by itself
     if overload.random and isinstance(overload, Composite):
         return _drawn(name, overload, target, others)
+    if name in _UNRECORDED and local.state.grad:
+        with using(grad=False):
+            return _run(name, overload, values)
     if type(target) is Tensor:
-        _check_operands(name, overload, target, others)
+        _checked(name, overload, target, others)
     held = content(target)
     if type(held) is Tensor and held.view is not None and any(o is target for o in others):
         held._edge = bare(held._edge, anyway=True)  # as another operand it keeps its hooks
@@ -100,9 +117,6 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
             f"abs_: the magnitudes of a {target.dtype.name} tensor are real",
             "use abs, which gives a real tensor",
         )
-    if name == "index_add_" and type(target) is Tensor:
-        planned(overload, (held, *others))  # what is wrong with shapes is said first
-        refuse_overlap(name, target, others)
     value = _own(name, value_in_place(overload, held, *others), held, others)
     if name == "float_power_" and value.dtype is not target.dtype:
         raise error(
@@ -110,9 +124,9 @@ def run(name: str, overload: Any, values: Sequence[Any]) -> Tensor:
             f"float_power_: the result is {value.dtype.name}, the tensor {target.dtype.name}",
             "use float_power, which gives a new tensor",
         )
-    if name in _FORGETTING and type(value) is Tensor and local.state.grad:
-        value = _forgetting(name, held, value, others[0])
-    return write(name, target, value)
+    if overload.name in _FORGETTING and type(value) is type(held) is Tensor and local.state.grad:
+        value = _forgetting(overload.name, held, value, others[0])
+    return write(name, target, value, others)
 
 
 def _drawn(name: str, overload: Composite, target: Tensor, others: Sequence[Any]) -> Tensor:
@@ -126,7 +140,25 @@ def _drawn(name: str, overload: Composite, target: Tensor, others: Sequence[Any]
         return target
     if type(target) is Tensor:
         _check_operands(name, overload, target, others)
-    return write(name, target, value)
+    return write(name, target, _own(name, value, held, others))
+
+
+def _checked(name: str, overload: Any, target: Tensor, others: Sequence[Any]) -> None:
+    """The same; what is wrong with the types of operands is said first."""
+    try:
+        _check_operands(name, overload, target, others)
+    except GradwireError:
+        if isinstance(overload, Primitive) and not all(type(o) is Tensor for o in others):
+            _refuse_types(overload, (target, *others))
+        raise
+
+
+def _refuse_types(overload: Primitive, values: Sequence[Any]) -> None:
+    try:
+        planned(overload, tuple(values))
+    except GradwireError as problem:
+        if isinstance(problem, TypeError):
+            raise
 
 
 def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[Any]) -> None:
@@ -141,7 +173,12 @@ def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[A
         check_writable(asked, target, any(type(o) is Tensor and o.requires_grad for o in others))
     if getattr(overload, "family", "") == "elementwise" or name == "copy_":
         refuse_partial_overlap(name, target, others)
-    elif name in _BY_PLACES and name != "index_add_" and _has_axis(target, others[0]):
+    elif name == "index_put_" and not _is_filled(*others[:2]):
+        refuse_overlap(name, target, (others[1], *others[0]))
+    elif name == "index_add_":
+        planned(overload, (target, *others))  # what is wrong with shapes is said first
+        refuse_overlap(name, target, others)
+    elif name in _BY_PLACES and _has_axis(target, others[0]):
         refuse_overlap(name, target, others)
 
 
@@ -161,20 +198,39 @@ def _own(name: str, value: Any, held: Any, others: Sequence[Any]) -> Any:
     return value
 
 
+def _is_filled(masks: Sequence[Any], value: Any) -> bool:
+    """Whether one value is written where a mask holds, which torch does in another way."""
+    given = (m for m in masks if type(m) in VALUE_TYPES)  # None keeps an axis whole
+    return prod(value.shape) == 1 and all(m.dtype.category == BOOL for m in given)
+
+
 def _has_axis(target: Tensor, dim: Any) -> bool:
     """Whether it may be an axis of the target; what is wrong with axes is said first."""
     ndim = max(1, len(target.shape))
     return type(dim) is not int or -ndim <= dim < ndim
 
 
+def _always(label: str) -> Callable[..., str]:
+    return lambda *_: label
+
+
 _NODES: dict[str, Callable[..., str]] = {
     "fill_": lambda value: f"FillBackward{3 if type(value) is Tensor else 2}",
-    "conj_physical_": lambda: "ConjPhysicalBackward1",
+    "conj_physical_": _always("ConjPhysicalBackward1"),
+    "bernoulli_": _always("BernoulliBackward2"),
+    "polygamma_": _always("PolygammaBackward1"),
+} | {
+    f"{name}_": _always(f"{name.replace('arc', 'a').title()}Backward1")
+    for name in ("acosh", "asinh", "atanh", "arccosh", "arcsinh", "arctanh")
 }
 """What torch calls the nodes of ops that have one of their own in place."""
 
 
-_FORGETTING = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_")
+_UNRECORDED = ("logical_and_", "logical_or_", "logical_xor_", "logical_not_")
+"""Ops that torch writes without a look at histories, which stay as they are, also to leaves."""
+
+
+_FORGETTING = ("eq", "ne", "lt", "le", "gt", "ge")
 """Ops without a derivative whose result, written in place, depends on no history any more."""
 
 
@@ -188,7 +244,7 @@ def _forgetting(name: str, held: Tensor, value: Tensor, other: Any) -> Tensor:
         return value
     found: Tensor = to_dtype(value, held.dtype)
     found._edge = zero_(to_dtype(expand(operand, value.shape), held.dtype))._edge
-    found.rename_node(f"{name.removesuffix('_').title()}Backward{int(several)}")
+    found.rename_node(f"{name.title()}Backward{int(several)}")
     return found
 
 
@@ -253,7 +309,8 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
 
 
 def _refuse_expanded(name: str, tensor: Tensor) -> None:
-    if tensor.view is not None and name not in _ALSO_EXPANDED and overlaps(tensor.array):
+    lets = name in _ALSO_EXPANDED and not (name == "conj_physical_" and tensor.dtype.is_complex)
+    if tensor.view is not None and not lets and overlaps(tensor.array):
         raise error(
             "view_in_place",
             f"{name}: several elements of this expanded view share one place in memory",
@@ -280,8 +337,11 @@ def _check_history(name: str, tensor: Tensor) -> None:
         )
 
 
-def write(name: str, target: Tensor, value: Tensor) -> Tensor:
-    """Make `value` the content and the history of `target`, and of all that shares its storage."""
+def write(name: str, target: Tensor, value: Tensor, others: Sequence[Any] = ()) -> Tensor:
+    """Make `value` the content and the history of `target`, and of all that shares its storage.
+
+    others: what was written from, which inference mode's count of writes depends on.
+    """
     if type(target) is not Tensor:
         return WRITE[type(target)](name, target, value)  # type: ignore[no-any-return]
     while type(value) is not Tensor and not local.state.grad and hasattr(value, "primal"):
@@ -304,12 +364,14 @@ def write(name: str, target: Tensor, value: Tensor) -> Tensor:
         )
     if value.dtype is not target.dtype:
         value = _cast(name, value, target.spec)
+    if target.flags & INFERENCE and local.state.grad and _saves_result(value.edge):
+        raise unsaved(name)
     view = target.view
     base = None if view is None else view.base
     through = view is not None and base is not None and local.state.grad
     rebased = through and (base.requires_grad or value.requires_grad)  # type: ignore[union-attr]
     edge = _scattered(base, value, view) if rebased else None  # type: ignore[arg-type]
-    _swap(target, value)
+    _swap(target, value, local.state.inference and any(map(_is_normal, others)))
     if rebased:
         assert base is not None
         _adopt(base, edge)
@@ -324,7 +386,8 @@ def write(name: str, target: Tensor, value: Tensor) -> Tensor:
 
 
 def _cast(name: str, value: Tensor, wanted: Spec) -> Tensor:
-    if value.dtype.category > wanted.dtype.category:
+    lone = name in ("cumsum_", "cumprod_") and (not wanted.shape or 0 in wanted.shape)
+    if value.dtype.category > wanted.dtype.category and not lone:  # which torch only copies
         raise error(
             "dtype_mismatch",
             f"{name}: a {value.dtype.name} result cannot be stored in a {wanted.dtype.name} tensor",
@@ -350,8 +413,18 @@ def _scattered(base: Tensor, value: Tensor, view: View) -> Edge | None:
     return Node(recipe, edges, (None,), (0,), next_seq())
 
 
-def _swap(target: Tensor, value: Tensor) -> None:
-    """Put the value's elements into the storage: a fresh array, or a part of a fresh one."""
+def _is_normal(operand: Any) -> bool:
+    """Whether it is a tensor, or has one, that was not made in inference mode."""
+    if type(operand) is tuple:
+        return any(map(_is_normal, operand))
+    return type(operand) is Tensor and not operand.flags & INFERENCE
+
+
+def _swap(target: Tensor, value: Tensor, counted: bool = False) -> None:
+    """Put the value's elements into the storage: a fresh array, or a part of a fresh one.
+
+    counted: whether the write counts, where inference tensors alone would not.
+    """
     storage = target.storage
     if target.spec.device != "meta":
         view = target.view
@@ -361,8 +434,8 @@ def _swap(target: Tensor, value: Tensor) -> None:
                 array = _like(storage.array, array, target.spec.device)
             assign(storage, "array", array)
         else:
-            _write_part(storage, view, value.array)
-    target.count_write()
+            _write_part(storage, view, value)
+    target.count_write(counted)
 
 
 def _like(old: Any, new: Any, device: str) -> Any:
@@ -372,11 +445,18 @@ def _like(old: Any, new: Any, device: str) -> Any:
     return made
 
 
-def _write_part(storage: Storage, view: View, value: Any) -> None:
+def _write_part(storage: Storage, view: View, value: Tensor) -> None:
     """Write where the view shows; into a copy if anything else holds the array.
 
     A transaction could not undo a write into an array from before it, so its first write copies.
+    A trace writes down that the whole has another part, since none of its values may change.
     """
+    if type(storage.array) is Symbol:
+        whole = Spec(storage.array.shape, dtype_of(storage.array.dtype), value.device)
+        key = ("part", whole, value.spec, view.chain)
+        call = find_call(view_scatter, key, (whole, value.spec, view.chain), value.device)
+        assign(storage, "array", call.run(storage.array, value.array))
+        return
     view.array = view.source = None  # this view's own hold on the array must not count
     journal = local.state.journal
     early = journal is not None and storage.made_in is not journal.block
@@ -386,7 +466,7 @@ def _write_part(storage: Storage, view: View, value: Any) -> None:
         assign(storage, "array", storage.array.copy(order="K"))
         if journal is not None:
             assign(storage, "made_in", journal.block)
-    write_through(view.chain, storage.array, value)
+    write_through(view.chain, storage.array, value.array)
 
 
 def rebase(target: Tensor, edge: Edge) -> None:
@@ -407,5 +487,9 @@ def _adopt(target: Tensor, edge: Edge | None) -> None:
 
 def _save_result(target: Tensor, edge: Edge | None) -> None:
     """A rule that needs its op's result finds it in the tensor written, at its new version."""
-    if type(edge) is Node and any(place < 0 for place in edge.recipe.saved):
-        save_outputs(edge, [target])
+    if _saves_result(edge):
+        save_outputs(edge, [target])  # type: ignore[arg-type]
+
+
+def _saves_result(edge: Edge | None) -> bool:
+    return type(edge) is Node and any(place < 0 for place in edge.recipe.saved)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -104,11 +104,17 @@ class Primitive(Overload):
     by_strides: what a view shows depends on how the tensor lies in memory.
     batch: the rule for operands with a batch axis, where the family's does not fit: batch/rules.py.
     looks_back: torch writes it in differentiable ops, so a view that may not be used is refused.
-    keeps_result: on which operands the result is saved though only another operand's rule has it.
+    keeps: operands and results that are saved beside what rules ask for, as torch saves them: to
+    write to one before backward is refused. keeps_result: on which operands the result is, though
+    only another operand's rule has it.
     apart: operands of which torch records other ops, and how that is done here.
+    itself: of operands, whether torch's op takes each itself and not through a view that it makes,
+    which of an inference tensor would require no grad.
     lies: how results lie in memory where not row-major: see laid.py.
     sheds: results in whole numbers leave the graph, where elsewhere they are refused.
     fills_in: rules get zeros for a result to which no gradient came; else None.
+    any_axis_of_none: of a tensor without elements any axis may be named, there or not.
+    first: looks at a call before its axes are found, and raises.
     """
 
     def __init__(
@@ -136,13 +142,17 @@ class Primitive(Overload):
         holomorphic: bool = True,
         by_strides: bool = False,
         batch: Callable[[Any], Any] | None = None,
+        keeps: tuple[str, ...] = (),
         keeps_result: Callable[[tuple[Any, ...]], bool] | None = None,
         looks_back: bool = False,
         apart: tuple[Callable[..., bool], Callable[..., Any]] | None = None,
+        itself: Callable[..., tuple[bool, ...]] | None = None,
         lies: Lies | None = None,
         fills_in: bool = True,
         real_gradients: bool = False,
         sheds: bool = False,
+        any_axis_of_none: bool = False,
+        first: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         super().__init__(name, kernel, skip=2 if random else 1)
         self.fills_in = fills_in
@@ -152,7 +162,7 @@ class Primitive(Overload):
         self.infer = infer
         self.family = family
         self.outputs = outputs
-        self.rules = Rules(name, rules or {}, self.signature, outputs)
+        self.rules = Rules(name, rules or {}, self.signature, outputs, keeps)
         self.formula = formula or getattr(rules, "formula", None)
         self.refused: bool = getattr(rules, "refused", False)  # a walk that comes to it ends
         self.exact, self.view, self.fuses = exact, view, fuses
@@ -164,7 +174,7 @@ class Primitive(Overload):
         self.batch = batch
         self.keeps_result = keeps_result
         self.looks_back = looks_back
-        self.apart = apart
+        self.apart, self.itself = apart, itself
         self.lies = ITERATED if lies is None and family == "elementwise" else lies
         self._grad_name = grad_name or grad_fn_name(name)
         self.calls: dict[Any, Any] = {}
@@ -173,6 +183,7 @@ class Primitive(Overload):
         self.device_place = self.signature.by_name.get("device")
         self.short: tuple[int, Callable[..., Any]] | None = None  # see quick.py
         self.middle: Callable[[tuple[Any, ...]], Any] | None = None  # see quick_any.py
+        self.any_axis_of_none, self.first = any_axis_of_none, first
         PRIMITIVES.setdefault(name, []).append(self)
 
     def grad_name(self, attributes: dict[str, Any]) -> str:
@@ -322,6 +333,39 @@ def needs_tensor(name: str, operands: Sequence[str]) -> GradwireError:
     )
 
 
+_WITH_HOLES = "indices"
+"""The list of tensors in which None has a meaning: an axis that is kept whole."""
+
+
+def explain(problem: Exception, overload: Overload, values: Sequence[Any]) -> NoReturn:
+    """Raise what a caller is told: a refusal by the op's name, for a fault what was misplaced."""
+    if isinstance(problem, GradwireError):
+        problem.within(overload.name)
+        raise problem
+    refusal = misplaced(overload, values)
+    if refusal is None:
+        raise problem
+    raise refusal from problem
+
+
+def misplaced(overload: Overload, values: Sequence[Any]) -> GradwireError | None:
+    """What is said after a fault if a number, or None in a list, stands in a tensor's place."""
+    given = list(zip(overload.signature.parameters, values, strict=True))
+    numbers = [p.name for p, v in given if p.kind == "tensor" and type(v) in _NUMBERS]
+    if numbers:
+        return needs_tensor(overload.name, numbers)
+    lists = [(p.name, v) for p, v in given if p.kind == "tensors" and p.name != _WITH_HOLES]
+    holes = [name for name, v in lists if any(item is None for item in v or ())]
+    if not holes:
+        return None
+    return error(
+        "invalid_argument",
+        f"{overload.name}: {', '.join(holes)} has None among its elements",
+        "leave it out, or put something in its place",
+        raised=TypeError,
+    )
+
+
 def value_apply(
     args: Sequence[Any], places: tuple[int, ...]
 ) -> Callable[[Primitive, tuple[Any, ...]], Any] | None:
@@ -465,9 +509,8 @@ class Op:
             values = lifted(overload, values)
         try:
             return overload(*values)
-        except GradwireError as problem:
-            problem.within(self.name)
-            raise
+        except (GradwireError, AttributeError, TypeError) as problem:
+            explain(problem, overload, values)
 
     def __repr__(self) -> str:
         return f"<op {self.name}, {len(self.overloads)} overload(s)>"

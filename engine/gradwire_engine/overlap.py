@@ -10,6 +10,7 @@ import numpy as np
 from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import Call, follow
 from gradwire_engine.errors import error
+from gradwire_engine.symbol import Symbol
 from gradwire_engine.tensor import Tensor
 
 
@@ -107,7 +108,9 @@ def _touch(a: Any, b: Any) -> bool:
 
 
 def start(array: Any) -> int:
-    """The address of the first element."""
+    """The address of the first element; a symbol's is its phantom's, which views share."""
+    if type(array) is Symbol:
+        array = array.phantom
     if isinstance(array, np.ndarray):
         return int(array.__array_interface__["data"][0])
     return int(array.data.ptr)

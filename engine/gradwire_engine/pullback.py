@@ -60,7 +60,8 @@ class Pullback:
             if not y.dtype.differentiable:
                 raise refusal(
                     f"{asked}: a result of the function is {y.dtype.name}",
-                    "results must be floating or complex; give others as aux",
+                    "results must be floating or complex; give others as aux, or over REST name "
+                    "the outputs to derive in grad_outputs",
                     "dtype_mismatch",
                 )
         self.beyond = _lead_beyond(self.outputs, self.variables)

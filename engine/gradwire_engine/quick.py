@@ -59,7 +59,8 @@ def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:
     if call.unrecorded or not all(call.ruled):
         return None, OTHER
     recipe = call.recipe(needs)
-    return recipe, _KEEP.get(recipe.saved, OTHER)
+    keep = _KEEP.get(recipe.saved, OTHER)
+    return recipe, OTHER if keep == RESULT and len(needs) > 1 else keep
 
 
 def _suits(op: Primitive, operands: int) -> bool:

@@ -253,7 +253,7 @@ def _general_parts(
     call, edges = recipe.call, node.edges
     found = []
     for step in recipe.steps:
-        if not any(wanted_here(edges[t], useful) for t in step.targets):
+        if not (any(wanted_here(edges[t], useful) for t in step.targets) or call.op.refused):
             continue
         arguments = _cotangents(call, step.cotangents, g, ways)
         arguments += [values[place] for place in step.arguments]

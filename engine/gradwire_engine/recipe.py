@@ -42,6 +42,7 @@ class Recipe:
             rule
             for rule in rules.all()
             if rule is rules.joint
+            or call.op.refused  # a walk ends there, wherever it was to go on to
             or any(needs[by_name[rule.operand].start : by_name[rule.operand].stop])
         ]
         places: dict[str, list[int]] = {}

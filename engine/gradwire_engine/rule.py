@@ -38,6 +38,7 @@ class Rules:
         rules: dict[str, Callable[..., Any]],
         signature: Signature,
         outputs: tuple[str, ...],
+        keeps: tuple[str, ...] = (),
     ) -> None:
         operands = [signature.parameters[i].name for i in signature.operand_places]
         stages = _stages(operands, signature, outputs) if rules else {}
@@ -50,10 +51,11 @@ class Rules:
         if self.joint and self.by_operand:
             raise TypeError(f"op {op}: either one joint rule or a rule for each operand")
         names = [n for rule in self.all() for n in rule.saved]
-        self.saved_names = tuple(dict.fromkeys(names))
+        self.saved_names = tuple(dict.fromkeys([*names, *keeps]))
         several = len(self.by_operand) > 1
         # what torch saves whichever of the rules is to run, even where none is
-        self.common = tuple(n for n in self.saved_names if names.count(n) > 1 or not several)
+        shared = [n for n in self.saved_names if names.count(n) > 1 or not several]
+        self.common = tuple(dict.fromkeys([*shared, *keeps]))
 
     def all(self) -> list[Rule]:
         return [self.joint] if self.joint else list(self.by_operand.values())

@@ -50,10 +50,11 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
             values = full((), values, dtype=input.dtype, device=input.device)
         if type(found.seen) is Tensor:
             _check_put(found.seen, values)
+            _look_back(values)
             refuse_overlap("index_put_", found.seen, (values, *found.indices))
             _refuse_empty_axes(found.seen, found.indices)
         put = index_put_at(content(found.seen), found.indices, values, masks=found.masks)
-        write("index_put_", found.seen, put)
+        write("index_put_", found.seen, put, (values, *found.indices))
     return input
 
 
@@ -88,7 +89,8 @@ def _put(seen: Any, value: Any) -> None:
         value = _fitting(value)
     put_in = copy_ if getattr(value, "shape", ()) else fill
     written = value_in_place(put_in, _overwritten(seen), value)
-    write(name, seen, called("FillBackward3" if filled else "CopyBackwards", written))
+    label = "FillBackward3" if filled else "CopyBackwards"
+    write(name, seen, called(label, written), (value,))
 
 
 def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
@@ -100,7 +102,7 @@ def _fill_masked(input: Array, mask: Array, value: Array) -> Array:
     wide = reshape(mask, (*mask.shape, *rest)) if rest else mask
     one = reshape(value, ()) if getattr(value, "shape", ()) else value
     filled = value_in_place(masked_fill, content(input), wide, one)
-    return write("index_put_", input, called("IndexPutBackward0", filled))
+    return write("index_put_", input, called("IndexPutBackward0", filled), (mask, value))
 
 
 def _refuse_empty_axes(seen: Tensor, indices: Any) -> None:

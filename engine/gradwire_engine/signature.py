@@ -76,8 +76,8 @@ class Parameter(NamedTuple):
         )
 
 
-SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
-"""NumPy's words for torch's parameters, which torch takes too."""
+SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other", "input": "A"}
+"""NumPy's words for torch's parameters, which torch takes too; and what torch.linalg calls A."""
 
 
 def respelled(signatures: Sequence[Signature], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -219,10 +219,13 @@ class Tensor:
         """The version as torch shows it: an inference tensor counts by itself, or not at all."""
         return self.flags // WRITES if self.flags & COUNTED else self.version
 
-    def count_write(self) -> None:
-        """The version goes up; in inference mode not that of a tensor which counts by itself."""
+    def count_write(self, counted: bool = False) -> None:
+        """The version goes up; in inference mode not that of a tensor which counts by itself.
+
+        counted: but it does where a tensor that is none of inference mode was part of the write.
+        """
         assign(self.storage, "version", self.storage.version + 1)
-        if self.flags & COUNTED and not local.state.inference:
+        if self.flags & COUNTED and (counted or not local.state.inference):
             assign(self, "flags", self.flags + WRITES)
 
     def numpy(self) -> np.ndarray:

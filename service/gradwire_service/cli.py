@@ -104,6 +104,24 @@ def graph(
     _settled(lambda: draw(file, out, server))
 
 
+@app.command()
+def top(
+    server: Annotated[
+        str, typer.Option("--server", envvar="GRADWIRE_URL", help="The URL of the server.")
+    ] = "http://127.0.0.1:8000",
+    key: Annotated[
+        str | None,
+        typer.Option(envvar="GRADWIRE_KEY", help="The key to send; operator's sees all."),
+    ] = None,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once, and list all sessions.")] = False,
+) -> None:
+    """Show a server's sessions, those used last first, until Ctrl-C."""
+    from gradwire_service.commands.top import top as show_top
+
+    _settled(lambda: show_top(server, key, every, once))
+
+
 keys = typer.Typer(help="API keys: make, list and revoke them.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
 KeysFile = Annotated[

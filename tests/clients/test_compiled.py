@@ -166,15 +166,93 @@ def test_explain(session: Session) -> None:
     assert "11 calls needed no trace; 1 traces:\n  first call" in str(found)
 
 
+def test_explain_tells_shapes_apart_and_counts_what_each_took(session: Session) -> None:
+    compiled = torch.compile(lambda x: torch.tanh(x).sum())
+    for size in (5, 7):
+        x = torch.ones(size)
+        for _ in range(12):
+            compiled(x).tolist()
+        found = compiled.explain(x)
+        assert (found.inputs, found.plan["flops"]) == ((f"float32[{size}]",), 2 * size)
+        assert found.planned["made"] == (1 if size == 5 else 2)
+        assert found.trace_seconds > 0
+    assert (found.hits, len(found.retraces)) == (22, 2)
+    assert compiled.explain(torch.ones(5)).plan["flops"] == 10
+    first = compiled.explain(torch.ones(9))  # of what was never called: written down, not run
+    assert (first.hits, len(first.retraces)) == (22, 3)
+
+
+def test_what_it_writes_to_is_written_to(session: Session) -> None:
+    count, w = torch.zeros((), dtype=torch.int64), torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def function(x, y):
+        count.add_(1)
+        x.add_(y.sum())
+        with torch.no_grad():
+            w.mul_(0.5)
+        return x, (x * y * w).sum()
+
+    def run(called):
+        count.zero_()
+        with torch.no_grad():
+            w.copy_(torch.tensor([1.0, 2.0]))
+        x, seen = torch.tensor([0.5, -1.0]), []
+        for _ in range(12):
+            y = torch.tensor([1.0, 3.0], requires_grad=True)
+            same, loss = called(x, y)
+            assert same is x
+            slopes = torch.autograd.grad(loss, (y, w))
+            seen += [x.tolist(), loss.tolist(), *(g.tolist() for g in slopes), w.tolist()]
+            assert x.requires_grad
+            x = x.detach()
+        return [*seen, count.tolist()]
+
+    compiled = torch.compile(function)
+    wanted, found = run(function), run(compiled)
+    assert found == wanted
+    x, y = torch.tensor([0.5, -1.0]), torch.tensor([1.0, 3.0], requires_grad=True)
+    assert compiled.explain(x, y).planned["made"] == 2  # there and back
+    assert compiled.explain(x, x[:1]).program is None  # they share elements
+    inner = torch.compile(lambda h: h.mul_(2).sum())
+    grads = [torch.autograd.grad(called(y * 3), y)[0] for called in (inner, inner.__wrapped__)]
+    assert grads[0].tolist() == grads[1].tolist() == [6.0, 6.0]
+    with pytest.raises(RuntimeError, match="leaf"):
+        inner(y)
+
+
+def test_batch_norm_learns_by_plans(session: Session) -> None:
+    """Running statistics and their count are what they are op by op."""
+    models = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        models.append(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()).double())
+    compiled = torch.compile(models[0])
+    x = torch.linspace(-1, 1, 24, dtype=torch.float64).reshape(8, 3) ** 3
+    for number in range(12):
+        for run, model in ((compiled, models[0]), (models[1], models[1])):
+            step = torch.optim.SGD(model.parameters(), lr=0.1)
+            ((run(x * (number + 1)) - 1) ** 2).mean().backward()
+            step.step()
+            step.zero_grad()
+    for a, b in zip(models[0].state_dict().values(), models[1].state_dict().values(), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12)
+    assert compiled.explain(x).planned["made"] == 2
+    for model in models:
+        model.eval()
+    np.testing.assert_allclose(
+        compiled(x).detach().numpy(), models[1](x).detach().numpy(), rtol=1e-12, atol=1e-12
+    )
+
+
 def test_what_can_not_be_written_down_runs_as_python_or_is_refused(door, session: Session) -> None:
     def looks(x):
         return x * 2 if x.sum() > 0 else x
 
-    def writes(x):
+    def shares(x):
         x.add_(1)
-        return x * 2
+        return x[:1]
 
-    for function in (looks, writes):
+    for function in (looks, shares):
         compiled = torch.compile(function)
         assert compiled(torch.ones(2)).tolist() == function(torch.ones(2)).tolist()
         found = compiled.explain(torch.ones(2))

@@ -136,6 +136,49 @@ def test_a_backward_that_looks_at_values(session: Session) -> None:
     assert torch.allclose(torch.autograd.grad(y.sum(), x)[0], 3 * x.detach().exp())
 
 
+def test_a_backward_in_python_may_give_nothing(session: Session) -> None:
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x * y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * float(g.sum()), None
+
+    x, y = (torch.tensor([2.0], requires_grad=True) for _ in range(2))
+    found = First.apply(x, y)
+    if session.transport.url != "embedded":
+        with pytest.raises(RuntimeError, match="First") as refused:
+            found.backward(torch.tensor([3.0]))
+        assert getattr(refused.value, "code", None) == "untraceable"
+        assert x.grad is None and y.grad is None
+        return
+    found.backward(torch.tensor([3.0]))
+    assert (x.grad.tolist(), y.grad.tolist()) == ([9.0], [0.0])
+
+
+@pytest.mark.parametrize("called", [lambda f, x: f()(x), lambda f, x: f.apply(x).backward()])
+def test_what_is_no_function(session: Session, called: Any) -> None:
+    """One that is made and called, and one with two backwards."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+        @staticmethod
+        def vjp(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    with pytest.raises(RuntimeError, match="function"):
+        called(Twice, torch.tensor(1.0, requires_grad=True))
+
+
 def test_what_a_backward_in_python_raises(session: Session) -> None:
     class Fails(torch.autograd.Function):
         @staticmethod

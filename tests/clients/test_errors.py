@@ -348,8 +348,7 @@ def test_gradcheck_names_places_as_the_caller_has_them(session: Session) -> None
     scale = torch.ones(2, dtype=torch.float64)
     with pytest.raises(RuntimeError) as caught:
         torch.autograd.gradcheck(act, (scale, x))
-    assert "output 1 at" in str(caught.value)
-    assert "input 1 at" in str(caught.value)
+    assert "output 1 with respect to input 1" in str(caught.value)
     with pytest.raises(RuntimeError) as fast:
         torch.autograd.gradcheck(act, (scale, x), fast_mode=True)
     assert str(fast.value).count("gradcheck") == 1

@@ -109,8 +109,18 @@ def test_dir_names_what_comes_later() -> None:
         "from gradwire.nn import Linear, init, parameter",
         "import gradwire.testing, gradwire.cuda, gradwire.optim.lr_scheduler",
         "from gradwire.utils.checkpoint import checkpoint",
+        "from gradwire.autograd.gradcheck import GradcheckError, gradcheck",
         "from gradwire import *",
     ],
 )
 def test_statements_that_import_the_rest(statement: str) -> None:
     assert printed(f"{statement}; print('done')") == "done"
+
+
+def test_a_function_that_has_its_modules_name_is_called_after_both_imports() -> None:
+    code = """
+import gradwire as torch
+from gradwire.autograd.gradcheck import GradcheckError
+print(torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True)))
+"""
+    assert printed(code) == "True"

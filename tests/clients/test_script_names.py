@@ -60,3 +60,99 @@ def test_triplets_by_a_distance_of_ones_own(session: Session) -> None:
     )
     a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 1.5)
     assert loss(a, p, n).item() == 1.0
+
+
+def test_windows_are_leaves_of_their_length(session: Session) -> None:
+    for name in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
+        make = getattr(torch, f"{name}_window")
+        whole, periodic = make(7, False, dtype=torch.float64), make(6, dtype=torch.float64)
+        assert torch.allclose(whole[:6], periodic)
+        assert torch.allclose(whole, whole.flip(0))
+        assert make(1).tolist() == [1.0]
+        assert make(0).shape == (0,)
+        assert make(4, requires_grad=True).is_leaf
+        with pytest.raises(RuntimeError, match="non-negative"):
+            make(-1)
+        with pytest.raises(RuntimeError, match="floating"):
+            make(4, dtype=torch.int64)
+    assert torch.hann_window(4).tolist() == pytest.approx([0, 0.5, 1, 0.5], abs=1e-6)
+    assert torch.hamming_window(3, False, 0.6, 0.4).tolist() == pytest.approx([0.2, 1, 0.2])
+
+
+def test_elements_are_sought_among_others(session: Session) -> None:
+    x = torch.tensor([[1.0, 2.0], [float("nan"), 4.0]])
+    assert torch.isin(x, torch.tensor([4, 1])).tolist() == [[True, False], [False, True]]
+    assert torch.isin(x, 2.0, invert=True).tolist() == [[True, False], [True, True]]
+    assert torch.isin(1, torch.tensor([])).item() is False
+
+
+def test_places_become_indices(session: Session) -> None:
+    x = torch.arange(24).reshape(2, 3, 4)
+    assert x[torch.unravel_index(torch.tensor([5, 23]), x.shape)].tolist() == [5, 23]
+    with pytest.raises(TypeError):
+        torch.unravel_index(torch.tensor([1.5]), (2, 3))
+    with pytest.raises(ValueError, match="negative"):
+        torch.unravel_index(torch.tensor([1]), (2, -3))
+
+
+def test_powers_fall_unless_asked_otherwise(session: Session) -> None:
+    x = torch.tensor([2, 3])
+    assert torch.vander(x, 3).tolist() == [[4, 2, 1], [9, 3, 1]]
+    assert torch.vander(x, increasing=True).tolist() == [[1, 2], [1, 3]]
+    with pytest.raises(RuntimeError):
+        torch.vander(x.reshape(1, 2))
+
+
+def test_gumbel_samples_have_the_soft_ones_gradient(session: Session) -> None:
+    logits = torch.tensor([[0.0, 8.0], [8.0, 0.0]], requires_grad=True)
+    soft, hard = (nn.functional.gumbel_softmax(logits, hard=h) for h in (False, True))
+    assert torch.allclose(soft.sum(-1), torch.ones(2))
+    assert sorted(hard.flatten().tolist()) == [0.0, 0.0, 1.0, 1.0]
+    hard[:, 0].sum().backward()
+    assert logits.grad is not None
+    assert torch.allclose(logits.grad.sum(-1), torch.zeros(2), atol=1e-6)
+
+
+def test_diagonals_are_filled(session: Session) -> None:
+    assert torch.zeros(3, 2).fill_diagonal_(5).tolist() == [[5, 0], [0, 5], [0, 0]]
+    wrapped = torch.zeros(7, 2).fill_diagonal_(1, wrap=True)
+    assert wrapped.nonzero().tolist() == [[0, 0], [1, 1], [3, 0], [4, 1], [6, 0]]
+    assert torch.zeros(2, 2, 2).fill_diagonal_(1).sum().item() == 2
+    with pytest.raises(RuntimeError):
+        torch.zeros(3).fill_diagonal_(1)
+
+
+def test_tensors_are_filled_with_draws(session: Session) -> None:
+    torch.manual_seed(0)
+    x = torch.empty(4000)
+    assert 0.45 < (x.random_(0, 2) == 1).float().mean().item() < 0.55
+    assert 1.9 < x.geometric_(0.5).mean().item() < 2.1
+    assert abs(x.cauchy_(3.0).median().item() - 3) < 0.2
+    assert abs(x.log_normal_(0.0, 1.0).log().mean().item()) < 0.1
+    assert x.random_().max().item() > 2**23
+    assert torch.empty(9, dtype=torch.uint8).random_().dtype is torch.uint8
+    for call in (lambda: x.random_(2, 2), lambda: x.geometric_(1.0), lambda: x.log_normal_(0, 0)):
+        with pytest.raises(RuntimeError):
+            call()
+
+
+def test_einsum_takes_numbers_for_letters(session: Session) -> None:
+    a, b = torch.rand(2, 3), torch.rand(3, 4)
+    assert torch.allclose(torch.einsum(a, [0, 1], b, [1, 2]), a @ b)
+    assert torch.allclose(torch.einsum(a, [..., 1], b, [1, 30], [30, ...]), (a @ b).T)
+    with pytest.raises(ValueError, match="52"):
+        torch.einsum(a, [0, 60])
+
+
+def test_split_has_names_of_its_own(session: Session) -> None:
+    x = torch.arange(4)
+    assert [y.tolist() for y in torch.split(tensor=x, split_size_or_sections=3)] == [[0, 1, 2], [3]]
+    assert [y.tolist() for y in x.split(split_size=[1, 3])] == [[0], [1, 2, 3]]
+
+
+def test_types_are_named_as_of_old(session: Session) -> None:
+    x = torch.ones(2)
+    assert x.type("torch.DoubleTensor").dtype is torch.float64
+    assert x.type() == "torch.FloatTensor"
+    with pytest.raises(ValueError, match="foo"):
+        x.type("foo")

@@ -100,3 +100,24 @@ def test_state_of_another_shape_is_refused() -> None:
 def test_lbfgs_without_a_closure_is_refused() -> None:
     with pytest.raises(TypeError):
         Optimizer("lbfgs", [([leaf([1.0])], {})]).step()
+
+
+def test_the_curvature_of_some_parameters_is_not_that_of_others() -> None:
+    a, b = leaf([1.0, 2.0]), leaf([3.0])
+    old = Optimizer("lbfgs", [([a, b], {})])
+    old.states = ({"n_iter": 1}, {})
+    assert old.continued([([a, b], {"lr": -0.5})]).states == old.states
+    for params in ([a], [b, a], [a, leaf([4.0])]):
+        assert not any(old.continued([(params, {})]).states)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"), [("adam", {"betas": (1.0, 0.9)}), ("adagrad", {"lr_decay": -1.0})]
+)
+def test_of_what_is_changed_only_the_rate_has_no_range(kind: str, bad: dict[str, object]) -> None:
+    optimizer = Optimizer(kind, [([leaf([1.0])], {})])
+    optimizer.set([{"lr": -0.1}])
+    with pytest.raises(ValueError, match="Invalid"):
+        optimizer.set([bad])
+    optimizer.step()
+    assert optimizer.groups[0].settings["lr"] == -0.1

@@ -198,8 +198,8 @@ def test_inference_tensors_are_made_with_one_run(operands: int) -> None:
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_the_sign_of_a_zero_in_an_attribute_counts(sign: float) -> None:
     x, y = Tensor.of(np.array([complex(-0.0, 0.0)])), Tensor.of(np.array([1.0 + 0j]))
-    found = op("sub", x, y, alpha=complex(sign * 0.0, 0.0)).numpy()
-    assert np.signbit(found.real) == (sign > 0)
+    found = op("addcmul", x, y, y, value=complex(sign * 0.0, 0.0)).numpy()
+    assert np.signbit(found.real) == (sign < 0)
     f = Tensor.of(np.array([-0.0]))
     found = op("add", f, Tensor.of(np.array([1.0])), alpha=sign * 0.0).numpy()
     assert np.signbit(found) == (sign < 0)

@@ -23,6 +23,10 @@ REFUSED = {n for n, op in CATALOGUE.items() if any(getattr(o, "refused", 0) for 
 """Ops that are recorded without a derivative: a walk that comes to them ends with an error."""
 
 
+NO_SLOPES_IN_HALVES = ("special.i1", "special.i1e")
+"""Ops whose derivative torch has no kernel for in halves."""
+
+
 def settled_in(name: str, call: Call) -> list[Any]:
     """A sample's operands by which the op has no derivative, as its declaration says."""
     found: list[Any] = []
@@ -44,6 +48,8 @@ class Trial:
     def is_recorded(self, point: Host) -> bool:
         """Whether a leaf of this point may require grad."""
         real = any(o.real_gradients for o in CATALOGUE[self.name].overloads)
+        if self.name in NO_SLOPES_IN_HALVES and point.dtype.itemsize == 2:
+            return False
         return self.name not in REFUSED and not (real and point.dtype.kind == "c")
 
     def _map(self, other: Callable[[Host], Any], point: Callable[[Host], Any]) -> tuple[Any, Any]:

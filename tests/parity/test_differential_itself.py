@@ -10,11 +10,14 @@ import pytest
 
 pytest.importorskip("torch", reason="make parity installs torch")
 
+import torch
 from tests.parity.differential.campaign import one, seeds_from
 from tests.parity.differential.observe import ULPS, Seen, changes
-from tests.parity.differential.rounding import explained
+from tests.parity.differential.rounding import explained, noise
 from tests.parity.differential.run import Found
 from tests.parity.differential.step import Dtype, Program, Ref, Step
+from tests.parity.differential.undefined import arbitrary
+from tests.parity.differential.world import FLOATS
 
 from gradwire_engine import walk
 from gradwire_engine.tensor import Tensor
@@ -74,6 +77,43 @@ def test_what_twins_differ_by_is_rounding_and_more_is_not() -> None:
     assert not explained(program, _found(true, true + 1e-5))
     pair = ({"d": _seen(0.5, true)}, {"d": _seen(0.5, true + 1e-10, version=1)})
     assert not explained(program, Found(3, changes(*pair), [], pair))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_noise_is_added_to_numbers_of_any_width(dtype: str) -> None:
+    ones = torch.ones(16, dtype=getattr(torch, dtype))
+    assert (noise(0)(Step("leaf", "function", "ones", ()), ones, ones.abs()) != ones).any()
+
+
+def _program(*calls: tuple[str, str, tuple[Any, ...], tuple[str, ...]]) -> Program:
+    return tuple(Step("math", form, name, args, (), out) for form, name, args, out in calls)
+
+
+def test_what_was_divided_in_place_is_rounded_too() -> None:
+    """z / z leaves 1, and of the imaginary part 0 or a last digit, which then divides."""
+    z, parts = Ref("z"), Ref("parts")
+    program = _program(
+        ("function", "tensor", ([0.93 - 1.68j, -1.98 + 1.77j],), ("z",)),
+        ("method", "div_", (z, z), ()),
+        ("function", "view_as_real", (z,), ("parts",)),
+        ("method", "remainder", (parts, parts), ("d",)),
+    )
+    shown = _seen(0.0, 0.0, 0.0, 0.0, shape=(2, 2), dtype="float32")
+    theirs = replace(shown, values=np.zeros((2, 2)))
+    ours = replace(shown, values=np.array([[0.0, np.nan], [0.0, np.nan]]))
+    pair = ({"d": theirs}, {"d": ours})
+    assert explained(program, Found(3, changes(*pair), [], pair))
+    worse = ({"d": theirs}, {"d": replace(shown, values=np.full((2, 2), np.nan))})
+    assert not explained(program, Found(3, changes(*worse), [], worse))
+
+
+@pytest.mark.parametrize("name", ["signbit", "copysign"])
+def test_the_sign_of_nan_is_arbitrary(name: str) -> None:
+    numbers = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([float("nan"), 1.0])}
+    operands = {"signbit": ("y",), "copysign": ("x", "y")}[name]
+    asked = Step("math", "method", name, tuple(map(Ref, operands)))
+    assert arbitrary(numbers, asked)
+    assert not arbitrary(numbers | {"y": torch.ones(2)}, asked)
 
 
 def test_an_error_of_one_library_alone_is_never_rounding() -> None:

@@ -73,7 +73,7 @@ def serving(*arguments: object, **variables: str) -> Iterator[tuple[subprocess.P
 def test_help_names_every_command() -> None:
     shown = run("--help")
     assert shown.returncode == 0
-    for command in ("serve", "ops", "run", "graph"):
+    for command in ("serve", "ops", "run", "graph", "top"):
         assert command in shown.stdout
 
 

@@ -11,6 +11,7 @@ from tests.strict import backend
 
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import current
+from gradwire_service.host import safetensors
 from gradwire_service.host.arguments import complex_number
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
@@ -144,6 +145,18 @@ def test_the_ledger_is_empty_when_all_is_gone() -> None:
     for session in host.sessions():
         host.delete(session)
     assert host.ledger.held == 0
+
+
+def test_a_session_that_finds_no_seat_gives_back_what_it_held() -> None:
+    host = Host(Limits(sessions=1))
+    session = host.create(SessionCreate())
+    host.handle(session.id, read(StepsRequest, STEPS), ARRAYS)
+    metadata, arrays = safetensors.read(b"".join(host.snapshot(session)))
+    held = host.ledger.held
+    for more in (lambda: host.fork(session), lambda: host.restore(metadata, arrays)):
+        with pytest.raises(GradwireError, match="limit is 1 sessions"):
+            more()
+        assert host.ledger.held == held
 
 
 def test_on_a_device_whose_arrays_are_not_numpys(host: Host) -> None:

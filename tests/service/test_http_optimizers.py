@@ -84,6 +84,18 @@ def test_lbfgs_finds_the_minimum_with_a_program(session: Client, server: Running
     assert found["before"]["data"] == 85.0
 
 
+def test_lbfgs_begins_anew_with_other_parameters(session: Client, server: Running) -> None:
+    program = {"inputs": ["w"], "source": "loss = (w ** 4).sum()", "outputs": ["loss"]}
+    key = server.client.post("/v1/programs", json=program).json()["id"]
+    opt, step = {"optimizer": "opt", "kind": "lbfgs"}, {"step": "opt", "closure": key}
+    session.steps(W, opt | {"params": ["w"]}, step)
+    session.steps({"tensor": "b", "value": [1.0, 2.0, 3.0], "requires_grad": True})
+    session.steps(opt | {"params": ["w", "b"]}, step)
+    counted = session.get("/optimizers").json()["items"][0]["state"][0]["n_iter"]
+    session.steps(opt | {"params": ["w", "b"], "lr": 0.5}, step)
+    assert session.get("/optimizers").json()["items"][0]["state"][0]["n_iter"] > counted
+
+
 def test_gradients_are_clipped_together(session: Client) -> None:
     clip = {"clip_grad_norm": ["w"], "max_norm": 1.0, "out": "norm"}
     session.steps(W, {"set_grad": "w", "value": [3.0, 4.0]}, clip)
@@ -119,6 +131,7 @@ def test_moments_are_counted_as_held(session: Client) -> None:
         ({"optimizer": "o", "kind": "sgd", "groups": [{}]}, "invalid_request"),
         ({"optimizer": "o", "kind": "adam", "params": ["w"], "betas": [1, 0]}, "invalid_argument"),
         ({"optimizer": "o", "kind": "adam", "params": ["w"], "betas": 3}, "invalid_argument"),
+        ({"optimizer": "opt", "momentum": -1.0}, "invalid_argument"),
         ({"step": "l"}, "invalid_argument"),
         ({"step": "l", "closure": "p_none"}, "program_not_found"),
         ({"step": "opt", "out": "loss"}, "invalid_request"),
@@ -146,3 +159,14 @@ def test_the_parameters_of_all_optimisers_are_bounded() -> None:
         session.steps({**opt, "kind": "adam"}, {"free": ["two"]}, {**opt, "optimizer": "three"})
         names = [item["name"] for item in session.get("/optimizers").json()["items"]]
         assert names == ["one", "three"]
+
+
+@pytest.mark.parametrize("kind", ["adam", "rmsprop", "adagrad"])
+def test_state_that_lacks_something_is_refused_where_it_is_needed(
+    session: Client, kind: str
+) -> None:
+    made = {"optimizer": "o", "kind": kind, "params": ["w"]}
+    session.steps(W, G, made, {"optimizer": "o", "state": [{"step": 3}]})
+    refused = session.refused({"step": "o"})
+    assert refused["code"] == "invalid_argument"
+    assert "the state that was loaded has no '" in refused["detail"]

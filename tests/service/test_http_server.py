@@ -179,6 +179,32 @@ def test_metrics(serve: Callable[..., Running]) -> None:
         assert float(re.search(rf"^{name}_total (.*)$", text, re.MULTILINE)[1]) > 0
 
 
+def test_metrics_of_planned_calls(serve: Callable[..., Running]) -> None:
+    """A trace for each shape, a hit for each call after it, a plan once there were several."""
+    server = serve()
+    program = {"inputs": ["x"], "source": "y = (x * x).sum() - 0.5", "outputs": ["y"]}
+    key = server.client.post("/v1/programs", json=program).json()["id"]
+    session = server.session()
+
+    def counted() -> dict[str, float]:
+        text = server.client.get("/metrics").text
+        found = re.findall(r"^gradwire_(\w+)_total (\S+)$", text, re.MULTILINE)
+        return {name: float(value) for name, value in found}
+
+    step = {"call": key, "args": ["x"], "planned": True, "out": ["y"]}
+    for size in (3, 4):
+        before = counted()
+        session.steps({"tensor": "x", "value": [1.0] * size}, *[step] * 12)
+        after = counted()
+        more = {name: after[name] - before[name] for name in after}
+        # What takes the event loop too long is undone and run again in a thread: some count twice.
+        assert 1 <= more["traces"] <= 2
+        assert 11 <= more["trace_hits"] <= 23
+        assert more["body_plans"] == 1
+        assert more["plan_seconds"] > 0
+        assert session.data("y") == size - 0.5
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_each_code_has_a_page(server: Running, code: str) -> None:
     reply = server.client.get(f"/errors/{code}")

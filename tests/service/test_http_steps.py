@@ -100,6 +100,27 @@ def test_indices(session: Client, index: object, data: object) -> None:
     assert values["y"]["data"] == data
 
 
+def test_places_in_a_list_written_to(session: Client) -> None:
+    """A null keeps an axis whole, in place as elsewhere; a number in it is refused."""
+    given = (
+        {"tensor": "x", "value": [[1.0, 2.0], [3.0, 4.0]]},
+        {"tensor": "i", "value": [1]},
+        {"tensor": "v", "value": 5.0},
+    )
+    values = session.steps(
+        *given,
+        {"op": "index_put", "args": ["x", [None, "i"], "v"], "out": "y"},
+        {"op": "index_put_", "args": ["x", [None, "i"], "v"]},
+        returns=("x", "y"),
+    )
+    assert values["x"]["data"] == values["y"]["data"] == [[1.0, 5.0], [3.0, 5.0]]
+    for step in ({"op": "index_put", "out": "y"}, {"op": "index_put_"}):
+        asked = [*given, step | {"args": ["x", [1, "i"], "v"]}]
+        reply = session.post("/steps", {"steps": asked})
+        assert reply.status_code == 422, reply.json()
+        assert "indices must be a tensor" in reply.json()["detail"]
+
+
 def test_out_of_several_results(session: Client) -> None:
     values = session.steps(
         X,

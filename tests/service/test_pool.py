@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from threading import Barrier, BrokenBarrierError
 
 from gradwire_service.host.pool import Pool, Share
@@ -21,6 +22,20 @@ async def both(pool: Pool, share: Share) -> bool:
 
     done = [pool.submit(share, meet, lambda _: None) for _ in range(2)]
     return all(await asyncio.gather(*done))
+
+
+def test_who_asks_how_long_it_takes_hears_of_what_runs_now() -> None:
+    async def main() -> None:
+        pool = Pool(1)
+        await pool.submit(pool.share(), lambda: None, lambda _: None)
+        assert pool.patience(10) < 0.2
+        running = pool.submit(pool.share(), lambda: time.sleep(0.3), lambda _: None)
+        await asyncio.sleep(0.1)
+        assert pool.patience(10) >= 0.9
+        await running
+        pool.close()
+
+    asyncio.run(main())
 
 
 def test_one_alone_has_all_threads() -> None:

@@ -67,6 +67,14 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire import utils as utils
     from gradwire._typed.functions import *  # noqa: F403
     from gradwire.compiled import compile as compile
+    from gradwire.composed import bartlett_window as bartlett_window
+    from gradwire.composed import blackman_window as blackman_window
+    from gradwire.composed import hamming_window as hamming_window
+    from gradwire.composed import hann_window as hann_window
+    from gradwire.composed import isin as isin
+    from gradwire.composed import kaiser_window as kaiser_window
+    from gradwire.composed import unravel_index as unravel_index
+    from gradwire.composed import vander as vander
     from gradwire.control import cond as cond
     from gradwire.control import scan as scan
     from gradwire.control import while_loop as while_loop
@@ -84,6 +92,10 @@ _LATER = ("cuda", "func", "optim", "testing", "utils")
 """Modules that are imported when they are first asked for."""
 _SAVING = ("load", "save")
 _CONTROL = ("cond", "scan", "while_loop")
+_COMPOSED = (
+    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "isin", "kaiser_window",
+    "unravel_index", "vander",
+)  # fmt: skip
 
 _function, _names = functions.serving("gradwire", "")
 
@@ -100,6 +112,8 @@ def _found(name: str) -> Any:
         return import_module("gradwire.vmapped").vmap
     if name in _CONTROL:
         return getattr(import_module("gradwire.control"), name)
+    if name in _COMPOSED:
+        return getattr(import_module("gradwire.composed"), name)
     if name == "__version__":
         from importlib.metadata import version
 
@@ -112,4 +126,5 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), *_LATER, *_SAVING, *_CONTROL, "compile", "vmap"})
+    later = (*_LATER, *_SAVING, *_CONTROL, *_COMPOSED, "compile", "vmap")
+    return sorted({*globals(), *_names(), *later})

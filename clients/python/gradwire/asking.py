@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gradwire import called, current, eager
@@ -14,7 +15,7 @@ from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trac
 from gradwire.wire import tensors_in
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
-from gradwire_engine.errors import GradwireError
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local, using
 
 Function = Callable[..., Any]
@@ -66,6 +67,14 @@ def _may_run(outer: Any) -> bool:
     return not isinstance(outer, Trace) and outer.transport.url == "embedded"
 
 
+def _of_its_own(transforms: tuple[str, ...]) -> AbstractContextManager[None]:
+    """The modes that a function begins in: its own blocks count, and none around the transform.
+
+    torch.autograd.functional, which names no transforms, leaves inference as it is.
+    """
+    return using(grad=True, inference=False) if transforms else using(grad=True)
+
+
 class Asked:
     """A function written down at its arguments, and what is asked of its derivative.
 
@@ -114,12 +123,14 @@ class Asked:
         function.__name__ = getattr(func, "__name__", type(func).__name__)
         self.standing, self.ran = outer, False
         try:
-            self.traced: Traced | Ran = trace(function, args, outer, enter, transforms)
+            with _of_its_own(transforms):
+                self.traced: Traced | Ran = trace(function, args, outer, enter, transforms)
         except GradwireError as problem:
             if problem.code != "untraceable" or not _may_run(outer):
                 raise
             self.traced, self.ran = run(function, args, by), True
             entered = self.traced.entered
+        _refuse_writes(self.traced, transforms, entered.values())
         self.names = [name for number in numbers for name in entered[number % len(args)]]
         self.inside = [self.traced.inside[name] for name in self.names]
         self.own = self.traced.outputs
@@ -134,24 +145,26 @@ class Asked:
             restored(structure[0], (own.append(t) or t for t in taken))  # type: ignore[func-returns-value]
             self.own = own
 
-    def only_output(self, asked: str) -> Tensor:
-        """The one tensor that the function gives."""
-        if len(self.own) != 1:
-            raise RuntimeError(f"{asked}: Expected f(*args) to return one tensor")
-        return self.own[0]
+    def only_tensor(self) -> Tensor:
+        """What the function gives: a tensor, in no list or tuple."""
+        found = self.like_output(self.own)
+        if not isinstance(found, Tensor):
+            raise RuntimeError(f"Expected f(*args) to return a tensor, got {type(found).__name__}")
+        return found
 
-    def name_of(self, tensor: Tensor) -> Any:
-        """What stands for a tensor in the step: its name there, which may be a trace further in."""
-        if self.ran:
-            return tensor
+    def direction(self, tensor: Tensor) -> Tensor:
+        """A cotangent, tangent or vector as it is where the step stands, which may be a trace."""
         place: Any = innermost() or self.standing
         found: Tensor = place.lifted(tensor) if isinstance(place, Trace) else tensor
-        return found._name
+        return found
 
     def derive(
         self, transform: str, parts: list[Wanted], **fields: Any
     ) -> tuple[list[Any], list[Any]]:
-        """Record the transform; its parts, and the outputs themselves."""
+        """Record the transform; its parts, and the outputs themselves.
+
+        fields: those of the step; directions in them are tensors.
+        """
         if isinstance(self.traced, Ran):
             recorded = local.state.grad and any(x.requires_grad for x in self.wanted)
             found = eager.derive(transform, self.inside, self.own, self.names, recorded, fields)
@@ -169,6 +182,19 @@ class Asked:
             fields["wrt"] = self.names
         places = self._of_outputs(parts) if transform in _OF_OUTPUTS else parts
         return called.derived(self.traced, transform, places, values, **fields)
+
+    def pushed(self, directions: Sequence[Tensor]) -> tuple[Any, list[Any]]:
+        """The derivative along a tangent for each input, like the output; and the outputs."""
+        pairs = zip(self.names, directions, strict=True)
+        named = {name: self.direction(v) for name, v in pairs}
+        parts = [Wanted(o.shape, o.dtype, RESULT) for o in self.own]
+        found, outputs = self.derive("jvp", parts, tangents=named)
+        return self.like_output(found), outputs
+
+    def hold_still(self) -> None:
+        """Whatever is asked from here on is asked at the values that all it reads has now."""
+        if isinstance(self.traced, Traced):
+            self.traced.args = [_copied(x) for x in self.traced.args]
 
     def _of_outputs(self, parts: Sequence[Wanted]) -> list[Wanted | None]:
         """Parts for each output of the program that has derivatives; of an aux one none."""
@@ -238,6 +264,33 @@ class Asked:
     def with_aux(self, outputs: Sequence[Any]) -> Any:
         """The outputs in what the function gave them in."""
         return self.traced.restored(outputs)
+
+
+def _refuse_writes(
+    traced: Traced | Ran, transforms: Sequence[str], entered: Iterable[Sequence[str]]
+) -> None:
+    """As torch: what a function under a transform writes to is its own. The write would be lost."""
+    if not transforms or isinstance(traced, Ran):
+        return
+    own = {name for names in entered for name in names}
+    for place in traced.written:
+        if traced.trace.inputs[place][0] not in own:
+            raise error(
+                "invalid_argument",
+                f"{traced.trace.called}: under a gradient's transform it writes in place to a "
+                "tensor that is none of those it is differentiated by",
+                "give that tensor as an argument to differentiate by, or clone() it inside",
+                raised=RuntimeError,
+            )
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    """A copy: in a trace a step of it, outside a leaf, since derivatives don't lead further."""
+    if innermost() is not None:
+        made: Tensor = tensor.clone()
+        return made
+    found: Tensor = tensor.detach().clone()
+    return found.requires_grad_(tensor.requires_grad)
 
 
 def flat(value: Any) -> list[Tensor]:

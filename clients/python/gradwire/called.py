@@ -120,7 +120,8 @@ def derived(
 ) -> tuple[list[Any], list[Any]]:
     """Record a transform; its parts, and the program's outputs. Part of the graph if there is one.
 
-    parts: those that nobody wants are None, and are not among what comes back.
+    parts: those that nobody wants are None, and are not among what comes back; they are part of the
+    graph of their directions as well, which stand in fields as tensors, by name.
     Sent at once: what is wrong with it is said at the call.
     """
     # A function that pulls back may be called in a trace that began after its own.
@@ -128,14 +129,25 @@ def derived(
     args: list[Tensor] = (
         traced.args if session is traced.trace.outer else session.lifted(traced.args)
     )
-    create_graph = local.state.grad and any(x.requires_grad for x in args)
+    said = {name: value for name, value in fields.items() if value is not None}
+    directions = [name for name in _DIRECTIONS if name in said]
+    along = [v for name in directions for v in said[name].values() if isinstance(v, Tensor)]
+    every = [*args, *along]
+    create_graph = local.state.grad and any(x.requires_grad for x in every)
     key = traced.id
     _pass_on(traced, session)
     with session.recording() as recording:
         kept = [part for part in parts if part is not None]
-        made = [Tensor(session, result(args, part)) for part in (*kept, *values)]
+        own = frozenset(range(len(args), len(every)))
+        made = [
+            Tensor(
+                session, result(every, part._replace(of=None if part.of is None else part.of | own))
+            )
+            for part in kept
+        ]
+        made += [Tensor(session, result(args, value)) for value in values]
         names = iter([m._name for m in made])
-        said = {name: value for name, value in fields.items() if value is not None}
+        said |= {name: _by_name(said[name]) for name in directions}
         step = {
             "transform": transform,
             "call": key,
@@ -147,6 +159,15 @@ def derived(
         session.record(step | said, made, mark=recording.mark)
         session.flush()
     return made[: len(kept)], made[len(kept) :]
+
+
+_DIRECTIONS = ("cotangents", "tangents", "vector")
+"""Fields of a transform that have a tensor or a number by each name."""
+
+
+def _by_name(given: dict[str, Any]) -> dict[str, Any]:
+    """Tensors by what they are called."""
+    return {key: v._name if isinstance(v, Tensor) else v for key, v in given.items()}
 
 
 def _pass_on(traced: Traced, session: Any) -> None:

@@ -16,6 +16,7 @@ from gradwire import called
 from gradwire.asking import session_of
 from gradwire.called import Wanted
 from gradwire.explained import Explanation, described
+from gradwire.modes import set_grad_enabled
 from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
@@ -36,6 +37,10 @@ _MODES = (
 """What torch calls its ways to compile."""
 
 
+_PYTHONS = ("untraceable", "leaf_in_place")
+"""Errors that may only mean that it was written down: what comes in is a leaf there."""
+
+
 class Kind(NamedTuple):
     """What has to be the same for a program to serve again, by what it is called in reports."""
 
@@ -46,11 +51,17 @@ class Kind(NamedTuple):
 
 
 class Variant:
-    """The function for one kind of arguments. traced: None where it runs as Python, and why."""
+    """The function for one kind of arguments. traced: None where it runs as Python, and why.
+
+    outputs: what the function gives. written: what it writes to, by name, with the places of these
+    arguments: the program works on copies, and gives them as they are in the end.
+    """
 
     def __init__(self, traced: Traced | None, seen: Seen, why: str, seconds: float) -> None:
         self.traced, self.seen, self.why, self.seconds = traced, seen, why, seconds
         self.calls = 0
+        self.outputs = [] if traced is None else traced.outputs
+        self.written = {} if traced is None else traced.write_to_copies()
 
     def run(self, args: Sequence[Tensor]) -> Any:
         """Record a call on these tensors."""
@@ -59,15 +70,33 @@ class Variant:
         again = copy(traced)
         again.args = [*args, *traced.args[len(args) :]]
         places = {name: place for place, (name, _) in enumerate(traced.trace.inputs)}
-        parts = [
-            again.args[places[o._name]]
-            if o._name in places
-            else Wanted(o.shape, o.dtype, "CallBackward" if o.requires_grad else None)
-            for o in traced.outputs
-        ]
-        if all(isinstance(part, Tensor) for part in parts):
-            return again.restored(parts)
-        return again.restored(called.record({"call": traced.id}, again, parts, planned=True))
+        found = {name: again.args[place] for name, place in (places | self.written).items()}
+        parts = [self._part(o, again.args, places) for o in traced.outputs]
+        if not all(isinstance(part, Tensor) for part in parts):
+            for place in self.written.values():  # what is kept for gradients is not written to
+                again.args[place] = again.args[place].clone()
+            parts = called.record({"call": traced.id}, again, parts, planned=True)
+        for output, part in zip(traced.outputs, parts, strict=True):
+            if output._name in self.written:
+                _write(found[output._name], part, output)
+            else:
+                found[output._name] = part
+        return again.restored([found[o._name] for o in self.outputs])
+
+    def _part(self, output: Tensor, args: Sequence[Tensor], places: dict[str, int]) -> Any:
+        """What stands outside for an output of the program: an argument, where it is one."""
+        place = places.get(output._name)
+        if place is not None:
+            return args[place]
+        moves = output.requires_grad and not (output._name in self.written and output.is_leaf)
+        return Wanted(output.shape, output.dtype, "CallBackward" if moves else None)
+
+
+def _write(target: Tensor, found: Tensor, inside: Tensor) -> None:
+    """Write what was written to a copy; with its history if it has one, and is no leaf still."""
+    moves = inside.requires_grad and not inside.is_leaf
+    with set_grad_enabled(moves):
+        target.copy_(found if moves else found.detach())
 
 
 class Compiled:
@@ -140,10 +169,10 @@ class Compiled:
         try:
             traced = trace(once, tensors, session, enter)
         except GradwireError as problem:
-            if problem.code != "untraceable" or self._fullgraph:
+            if problem.code not in _PYTHONS or (problem.code == "untraceable" and self._fullgraph):
                 raise
             return Variant(None, seen, str(problem.detail), time.perf_counter() - began)
-        why = "it writes to tensors from outside" if _writes(traced) else ""
+        why = "it writes to tensors that share elements" if traced.writes_to_shared else ""
         spent = time.perf_counter() - began
         return Variant(None if why else traced, seen, why, spent)
 
@@ -192,11 +221,6 @@ def _fixed(value: Any) -> Any:
     return (type(value), repr(value) if type(value) in (float, complex) else value)
 
 
-def _writes(traced: Traced) -> bool:
-    """Whether it writes to what was handed in."""
-    return any(inside._version for inside in traced.inside.values())
-
-
 def compile(
     model: Callable[..., Any] | None = None,
     *,
@@ -211,8 +235,9 @@ def compile(
 
     It is called once for each kind of arguments: shapes, dtypes, requires_grad, whatever is no
     tensor; and again when what it looks up outside has changed. A function that looks at values, or
-    writes to tensors from outside, runs as Python; with `fullgraph` the former is an error. Also a
-    decorator. `explain(*args)` of the result says what a call runs, and why there were traces.
+    writes to one of several tensors that share elements, runs as Python; with `fullgraph` the
+    former is an error. Also a decorator. `explain(*args)` of the result says what a call runs, and
+    why there were traces.
     dynamic, backend, mode, options: torch's, without effect: the host has one way to run a program.
     """
     if mode is not None and options is not None:

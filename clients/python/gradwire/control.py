@@ -58,6 +58,20 @@ def scan(
     The last carry, and all y along a first axis. length: how many steps, where there are no xs.
     checkpoint: keep a square root of the carries for backward, and run what is between again.
     """
+    return loop(combine_fn, init, xs, "ScanBackward", dim, reverse, length, checkpoint)
+
+
+def loop(
+    combine_fn: Function,
+    init: Any,
+    xs: Any,
+    named: str,
+    dim: int = 0,
+    reverse: bool = False,
+    length: int | None = None,
+    checkpoint: bool = False,
+) -> tuple[Any, Any]:
+    """A scan; named: what the node of its results is called here."""
     session: Any = innermost() or session_of([init, xs], {})
     carries = _tensors(init)
     rows = [_inside(session, x.movedim(dim, 0) if dim else x) for x in _tensors(xs)]
@@ -77,8 +91,8 @@ def scan(
     _need_carries("scan", "combine_fn", init, traced.structure[0], traced.outputs)
     collected = traced.outputs[len(carries) :]
     parts = [
-        *[Wanted(c.shape, c.dtype, "ScanBackward") for c in carries],
-        *[Wanted((count, *y.shape), y.dtype, "ScanBackward") for y in collected],
+        *[Wanted(c.shape, c.dtype, named) for c in carries],
+        *[Wanted((count, *y.shape), y.dtype, named) for y in collected],
     ]
     args = [t._name for t in traced.args]
     first, last = len(carries), len(carries) + len(rows)
@@ -230,4 +244,4 @@ def _wrong(detail: str, hint: str, code: str = "invalid_argument") -> GradwireEr
     return error(code, detail, hint)
 
 
-__all__ = ["cond", "scan", "while_loop"]
+__all__ = ["cond", "loop", "scan", "while_loop"]

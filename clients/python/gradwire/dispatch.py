@@ -204,7 +204,12 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     try:
         kind = structure(op, args, kwargs)
     except GradwireError:
-        return call(op, *_with_ints(op, args, kwargs))
+        known, named = _with_ints(op, args, kwargs)
+        given = zip((*args, *kwargs.values()), (*known, *named.values()), strict=True)
+        if all(before is after for before, after in given):
+            _ask_why(session, step_of(op.name, args, kwargs), mark)
+            raise
+        return call(op, known, named)
     several = isinstance(kind, tuple | list)
     parts = [Tensor(session, unknown()) for _ in (kind if several else [kind])]
     names = [part._name for part in parts]

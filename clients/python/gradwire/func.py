@@ -29,7 +29,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         asked = Asked(func, args, kwargs, argnums, has_aux, (REVERSE,))
-        loss = asked.only_output("grad")
+        loss = asked.only_tensor()
         if loss.ndim:
             raise RuntimeError(
                 "Expected f(*args) to return a scalar tensor, got tensor with "
@@ -60,7 +60,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         given = leaves(cotangents)
         parts = [Wanted(x.shape, x.dtype, RESULT) for x in asked.wanted]
         pairs = zip(asked.own, given, strict=True)
-        named = {o._name: asked.name_of(v) for o, v in pairs}
+        named = {o._name: asked.direction(v) for o, v in pairs}
         return asked.by_argument(asked.derive("vjp", parts, cotangents=named)[0])
 
     value = asked.with_aux(outputs)
@@ -85,12 +85,8 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
         )
     asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux, (FORWARD,))
     asked.check_output("jvp(f, primals, tangents)")
-    pairs = zip(asked.names, directions, strict=True)
-    named = {name: asked.name_of(v) for name, v in pairs}
-    parts = [Wanted(o.shape, o.dtype, RESULT) for o in asked.own]
-    found, outputs = asked.derive("jvp", parts, tangents=named)
+    pushed, outputs = asked.pushed(directions)
     value = asked.with_aux(outputs)
-    pushed = asked.like_output(found)
     return (value[0], pushed, value[1]) if has_aux else (value, pushed)
 
 
@@ -135,13 +131,32 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """What the function gives, and its derivative there as a function of tangents."""
+    """What the function gives, and its derivative there as a function of tangents.
+
+    There: at the values of all that it reads now, whatever is written to that later.
+    """
+    asked = Asked(func, primals, {}, tuple(range(len(primals))), False, (FORWARD,))
+    asked.check_output("linearize(f, *primals)")
+    outputs = asked.outputs()
+    asked.hold_still()
+    like, specs = shown(primals), [(x.shape, x.dtype) for x in asked.wanted]
 
     def push(*tangents: Any) -> Any:
-        return jvp(func, primals, tangents)[1]
+        if shown(tangents) != like:
+            raise RuntimeError(
+                "Expected the tangents to have the same structure as the primals, which is "
+                f"{like}; got {shown(tangents)}"
+            )
+        directions = leaves(tangents)
+        for place, (tangent, (shape, dtype)) in enumerate(zip(directions, specs, strict=True)):
+            if tangent.shape != shape or tangent.dtype != dtype:
+                raise RuntimeError(
+                    f"tangent:{place} is {tangent.dtype.name}{list(tangent.shape)}, which doesn't "
+                    f"match the corresponding primal, {dtype.name}{list(shape)}"
+                )
+        return asked.pushed(directions)[0]
 
-    asked = Asked(func, primals, {}, tuple(range(len(primals))), False, (FORWARD,))
-    return asked.with_aux(asked.outputs()), push
+    return asked.with_aux(outputs), push
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from gradwire.dispatch import call, call_inplace
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin
+from gradwire_engine.errors import error
 from gradwire_engine.examples import example
 from gradwire_engine.op import Op
 
@@ -22,7 +24,7 @@ def function(name: str) -> Function | None:
     op = twin or find(name)
     if op is None:
         return None
-    made = _inplace(name, op) if twin else _WARNING.get(op.name, _apply)(op)
+    made = _inplace(name, op) if twin else _OWN.get(op.name, _apply)(op)
     made.__name__ = made.__qualname__ = name.rpartition(".")[2]
     made.__doc__ = documentation(op)
     return made
@@ -92,7 +94,45 @@ def _of_an_axis(op: Op) -> Function:
     return apply
 
 
-_WARNING = {
+def _of_a_tensor(op: Op) -> Function:
+    """torch.split, whose first parameter has a name of its own."""
+
+    def apply(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+        return call(op, (tensor, split_size_or_sections, dim), {})
+
+    return apply
+
+
+def _by_numbers(op: Op) -> Function:
+    """torch.einsum, of which an equation may also be lists of numbers behind the operands."""
+
+    def apply(equation: Any, *operands: Any, **kwargs: Any) -> Any:
+        if kwargs or isinstance(equation, str):
+            return call(op, (equation, *operands), kwargs)
+        given = (equation, *operands)
+        terms = ["".join(map(_letter, numbers)) for numbers in given[1::2]]
+        written = ",".join(terms)
+        if len(given) % 2:
+            written += "->" + "".join(map(_letter, given[-1]))
+        return call(op, (written, *given[: 2 * len(terms) : 2]), {})
+
+    return apply
+
+
+def _letter(number: Any) -> str:
+    if number is Ellipsis:
+        return "..."
+    if not 0 <= number < len(ascii_letters):
+        raise error(
+            "invalid_argument",
+            f"einsum(): subscript {number} in subscript list is not within the valid range [0, 52)",
+            "give each axis a number from 0 to 51",
+            raised=ValueError,
+        )
+    return (ascii_uppercase + ascii_lowercase)[number]
+
+
+_OWN: dict[str, Callable[[Op], Function]] = {
     f"nn.functional.{name}": made
     for names, made in (
         ("softmax log_softmax softmin", _of_an_axis),
@@ -100,7 +140,11 @@ _WARNING = {
     )
     for name in names.split()
 }
-"""What torch warns of: an axis that is not named, and operands compared that are broadcast."""
+_OWN |= {"split": _of_a_tensor, "einsum": _by_numbers}
+"""What torch warns of: an axis that is not named, and operands compared that are broadcast.
+
+And functions that it calls otherwise than the op behind them.
+"""
 
 
 def _inplace(name: str, op: Op) -> Function:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -45,7 +45,7 @@ class GradFn:
         return f"<{self.node.name()} object at {hex(id(self))}>"
 
 
-@cache
+@lru_cache(1024)  # names are the user's too, and may be any number
 def _kind(name: str) -> type[GradFn]:
     """torch has a class for each kind of node, by whose name some programs ask for it."""
     return type(name, (GradFn,), {"__slots__": ()})

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwire import autograd
 from gradwire.autograd import hooks
+from gradwire.composed import METHODS as COMPOSED
 from gradwire.creation import as_tensor
 from gradwire.dispatch import call, call_inplace
 from gradwire.functions import Function
@@ -151,9 +152,14 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if args and isinstance(args[0], str | device):
         place, *args = args  # type: ignore[assignment]
     Options(device=place).check(self.session.device)
+    if args and isinstance(args[0], Tensor):  # by name: a word in this place is a device
+        kwargs["other"], *args = args  # type: ignore[assignment]
+        kwargs |= dict(zip(("non_blocking", "copy"), args, strict=False))
+        found: Tensor = call(resolve("to"), (self,), kwargs)
+        return found
     if not args and "dtype" not in kwargs:
         args = (self.dtype,)
-    found: Tensor = call(resolve("to"), (self, *args), kwargs)
+    found = call(resolve("to"), (self, *args), kwargs)
     return found
 
 
@@ -167,6 +173,11 @@ def _further(self: Tensor, name: str) -> Any:
             setattr(Tensor, name, _named(make, name, op))
             return getattr(self, name)
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """Cut an axis into pieces of one size, or of the sizes in a list."""
+    return call(resolve("split"), (self, split_size, dim), {})
 
 
 def _cuda(self: Tensor, device: Any = None) -> Tensor:
@@ -191,7 +202,9 @@ WRITTEN: dict[str, Function] = {
     "cpu": _cpu,
     "cuda": _cuda,
     "to": _to,
+    "split": _split,
     **METHODS,
+    **COMPOSED,
     **hooks.METHODS,
 }
 """Methods that aren't an op alone."""

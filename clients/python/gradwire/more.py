@@ -10,7 +10,8 @@ from gradwire.functions import catalogued
 from gradwire.tensor import Tensor
 from gradwire.wire import plain
 from gradwire_engine import promote
-from gradwire_engine.spec import DType
+from gradwire_engine.errors import error
+from gradwire_engine.spec import DTYPES, DType
 
 
 def is_tensor(obj: Any) -> bool:
@@ -96,14 +97,24 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
-def type_(self: Tensor, dtype: DType | None = None) -> Any:
+def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
     """The tensor in a dtype; without one the name that torch has for a tensor of its dtype."""
-    if dtype is not None:
+    if dtype is not None and not isinstance(dtype, str):
         return self.to(plain(dtype))
     short = {"int32": "Int", "int64": "Long", "int16": "Short", "int8": "Char", "uint8": "Byte"}
     short |= {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
     short |= {"complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool"}
-    return f"torch.{short[self.dtype.name]}Tensor"
+    if dtype is None:
+        return f"torch.{short[self.dtype.name]}Tensor"
+    named = {f"torch.{word}Tensor": name for name, word in short.items()}
+    if dtype not in named:
+        raise error(
+            "invalid_argument",
+            f"type: invalid type: {dtype!r}",
+            f"give a dtype, or one of {', '.join(named)}",
+            raised=ValueError,
+        )
+    return self.to(DTYPES[named[dtype]])
 
 
 def is_signed(self: Tensor) -> bool:

@@ -271,6 +271,38 @@ class Traced:
         return frozenset(starts[leaf] for leaf in found if leaf in starts)
 
     @property
+    def written(self) -> dict[int, Tensor]:
+        """What stands inside for those arguments that the function writes to, by their places."""
+        inside = self.inside
+        found = {place: inside.get(name) for place, (name, _) in enumerate(self.trace.inputs)}
+        return {place: t for place, t in found.items() if t is not None and t._version}
+
+    @property
+    def writes_to_shared(self) -> bool:
+        """Whether anything else that goes in or comes out has elements of what it writes to."""
+        written = self.written
+        outside = [tensor._meta.storage for _, tensor in self.trace.inputs]
+        if any(outside.count(outside[place]) > 1 for place in written):
+            return True
+        own = [t._meta.storage for t in written.values()]
+        views = [o for o in self.outputs if not any(o is t for t in written.values())]
+        return any(o._meta.storage in own for o in views)
+
+    def write_to_copies(self) -> dict[str, int]:
+        """Have the program copy what it writes to, and give that last; by name their places."""
+        found: dict[str, int] = {}
+        ends: list[Tensor] = []
+        for place, inside in self.written.items():
+            outside = self.trace.new_name()
+            self.trace.inputs[place] = (outside, self.trace.inputs[place][1])
+            copy = {"op": "clone", "args": [outside], "out": inside._name}
+            self.trace.steps.insert(0, copy)
+            found[inside._name] = place
+            ends.append(inside)
+        self.outputs = [o for o in self.outputs if o._name not in found] + ends
+        return found
+
+    @property
     def body(self) -> dict[str, Any]:
         """The program, as the contract has it."""
         return {

@@ -56,14 +56,13 @@ def batched_dry(size: int) -> Reading:
     return dry._replace(tensor=tensor, shown=dry.tensor)
 
 
-def rows_of(cotangents: list[Any]) -> int:
-    """How many rows the cotangents have, which must be equally many."""
-    sizes = [g.shape[0] for g in cotangents if g is not None and g.shape]
-    if len(sizes) != len(cotangents) or len(set(sizes)) != 1:
+def rows_of(counts: list[int | None]) -> int:
+    """How many rows the cotangents have, which must be equally many; None has none to count."""
+    if None in counts or len(set(counts)) != 1:
         raise error(
             "shape_mismatch",
-            f"grad: with is_grads_batched the cotangents have {sizes} rows",
+            f"grad: with is_grads_batched the cotangents have {counts} rows",
             "give each output a cotangent with the batch as its first axis, all equally long",
             raised=ValueError,
         )
-    return int(sizes[0])
+    return int(counts[0] or 0)

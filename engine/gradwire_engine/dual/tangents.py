@@ -135,6 +135,8 @@ def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spe
         if tangent.shape != out.shape:
             tangent = expand(tangent, out.shape)
         arguments = [values[place] for place in step.arguments]
+        if len(arguments) > 2:  # clamp's rule refuses, backwards, some that broadcast
+            arguments = [_expanded(value, out) for value in arguments]
         part = turn(step.function(turn(tangent), *arguments))
         total = part if total is None else total + part
     return fit(total, out)
@@ -142,6 +144,10 @@ def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spe
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _expanded(value: Any, out: Spec) -> Any:
+    return expand(value, out.shape) if getattr(value, "shape", out.shape) != out.shape else value
 
 
 def _transposed(

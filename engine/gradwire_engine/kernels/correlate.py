@@ -59,7 +59,9 @@ def images(
     xp: Any, y: Array, weight: Array, bias: Array | None, size: Sizes, how: Sliding
 ) -> Array:
     """x: what each y times w adds to its window, summed; the transposed convolution of y."""
-    if _turns(weight.shape, how) and not (_pointwise(weight.shape[2:], how) and prod(size) >= 64):
+    if _turns(weight.shape, y.shape, size, how) and not (
+        _pointwise(weight.shape[2:], how) and prod(size) >= 64
+    ):
         return _turned(xp, y, weight, bias, size, how)
     out = xp.empty((y.shape[0], weight.shape[1] * how.groups, *size), y.dtype)
 
@@ -84,10 +86,14 @@ def _images(xp: Any, y: Array, weight: Array, how: Sliding, out: Array) -> None:
     _add_images(xp, out, y, matrix, kernel, how)
 
 
-def _turns(weight: Sizes, how: Sliding) -> bool:
-    """Whether y's windows, as columns, are less work than what each y adds to its window."""
+def _turns(weight: Sizes, y: Sizes, size: Sizes, how: Sliding) -> bool:
+    """Whether y's windows, as columns, are less work than what each y adds to its window.
+
+    They have to be as many as x has elements: output_padding asks for more.
+    """
     spans = [reach(k, d) - 1 for k, d in zip(weight[2:], how.dilation, strict=True)]
-    inside = all(p <= span for p, span in zip(how.padding, spans, strict=True))
+    rest = zip(how.padding, spans, y[2:], size, strict=True)
+    inside = all(p <= span and m <= n + span - 2 * p for p, span, n, m in rest)
     return inside and set(how.stride) == {1} and weight[0] // how.groups <= 2 * weight[1]
 
 
@@ -171,7 +177,8 @@ def _columns(
         memory = xp.empty(part.size, x.dtype) if memory is None else memory
         columns = memory[: part.size]
         columns.reshape(part.shape)[...] = part
-        yield columns.reshape(how.groups, places // how.groups, -1), samples, rows
+        wide = prod(part.shape[1 + axes :])
+        yield columns.reshape(how.groups, places // how.groups, wide), samples, rows
 
 
 def _row_bytes(places: int, found: Sizes, itemsize: int) -> int:

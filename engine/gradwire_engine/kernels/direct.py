@@ -9,30 +9,59 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 
-class _Operand:
-    """Stands for an operand; any use of it but handing it on is an AttributeError or TypeError."""
+
+class _Number:
+    """Stands for a number; any use of it but handing it on is an AttributeError or TypeError."""
 
     __slots__ = ()
+
+
+class _Operand:
+    """Stands for an array, of which no more than the dtype may be asked."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+
+
+class _Shown:
+    """What a function of the array library was called with; nothing may depend on its result."""
+
+    __slots__ = ("name", "operands")
+
+    def __init__(self, name: str, operands: tuple[Any, ...]) -> None:
+        self.name, self.operands = name, operands
+
+    def __bool__(self) -> bool:
+        raise TypeError
 
 
 class _Handed:
     """Stands for the array library: a function called on it answers with its name and operands."""
 
-    def __getattr__(self, name: str) -> Callable[..., tuple[str, tuple[Any, ...]]]:
-        return lambda *operands: (name, operands)
+    def __getattr__(self, name: str) -> Callable[..., _Shown]:
+        return lambda *operands: _Shown(name, operands)
 
 
 def direct(
-    kernel: Callable[..., Any], xp: Any, operands: int, attributes: dict[str, Any]
+    kernel: Callable[..., Any],
+    xp: Any,
+    dtypes: list[np.dtype | None],
+    attributes: dict[str, Any],
 ) -> Callable[..., Any] | None:
-    """The array library's function that the kernel is, or None if it is more than that."""
-    stands = tuple(_Operand() for _ in range(operands))
+    """The array library's function that the kernel is, or None if it is more than that.
+
+    dtypes: those that its operands come in; None of a number.
+    """
+    stands = tuple(_Number() if dtype is None else _Operand(dtype) for dtype in dtypes)
     try:
         shown = kernel(_Handed(), *stands, **attributes)
     except (AttributeError, TypeError):
         return None
-    if isinstance(shown, tuple) and len(shown) == 2 and shown[1] == stands:
-        found: Callable[..., Any] = getattr(xp, shown[0])
+    if type(shown) is _Shown and shown.operands == stands:
+        found: Callable[..., Any] = getattr(xp, shown.name)
         return found
     return None

@@ -11,6 +11,7 @@ from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elemen
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen, zeroed
 from gradwire_engine.kernels.sweeps import LARGE, swept
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
@@ -107,7 +108,7 @@ def _limits_in_order(named: dict[str, Any]) -> None:
             "give the smaller one as min_val",
             raised=ValueError,
         )
-    if low < 0 and named["input"].dtype is uint8:
+    if low <= -1 and named["input"].dtype is uint8:  # as an integer; what is beyond -1 is 0
         raise error(
             "dtype_mismatch",
             f"hardtanh: min_val is {low}, the tensor unsigned",
@@ -117,7 +118,7 @@ def _limits_in_order(named: dict[str, Any]) -> None:
 
 def _limited(xp: Any, input: Array, low: float, high: float) -> Array:
     kind = int if input.dtype.kind in "iu" else float
-    return xp.minimum(xp.maximum(input, kind(low)), kind(high))
+    return xp.minimum(kind(high), xp.maximum(kind(low), input))  # a zero keeps its sign
 
 
 @of_numbers(
@@ -174,7 +175,12 @@ def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array
 @elementwise(
     vjp(
         input=lambda g, input, weight: leaky_gate(g, input, weight),
-        weight=lambda g, input: where(input > 0, 0, g * input),
+        weight=lambda g, input, weight: beside(
+            where(input > 0, 0, g * input),
+            weight,
+            zeros=True,
+            called="PreluKernelBackwardBackward0",
+        ),
     ),
     name="prelu_kernel",
     takes=FLOAT_ONLY,

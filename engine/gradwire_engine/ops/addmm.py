@@ -7,9 +7,9 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
-from gradwire_engine.ops.arithmetic import add, mul, need_factor
-from gradwire_engine.ops.choose import where, zero_of
+from gradwire_engine.families import composite, elementwise, primitive
+from gradwire_engine.ops.arithmetic import add, mul, need_factor, scaled
+from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.expand import sum as summed
 from gradwire_engine.ops.logical import logical_or
 from gradwire_engine.ops.matmul import (
@@ -25,18 +25,22 @@ from gradwire_engine.ops.matmul import (
 )
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import Number, Spec
+from gradwire_engine.spec import Number, Spec, dtype_of
 
 
 def _added_spec(asked: str, input: Spec, found: Spec) -> Spec:
     same_dtype(asked, input=input, product=found)
+    _need_fit(asked, input, found)
+    return found
+
+
+def _need_fit(asked: str, input: Any, found: Any) -> None:
     if broadcast_shapes(asked, input.shape, found.shape) != found.shape:
         raise error(
             "shape_mismatch",
             f"{asked}: input is {list(input.shape)}, the product is {list(found.shape)}",
             "input must broadcast to the product's shape",
         )
-    return found
 
 
 def _added(xp: Any, input: Array, found: Array, beta: Number, alpha: Number) -> Array:
@@ -45,7 +49,8 @@ def _added(xp: Any, input: Array, found: Array, beta: Number, alpha: Number) -> 
     Of integers the factors are cut to integers, as in torch.
     """
     if found.dtype.kind in "iu":
-        beta, alpha = int(beta), int(alpha)  # type: ignore[arg-type]
+        dtype = dtype_of(found.dtype)
+        beta, alpha = fits("beta", beta, dtype), fits("alpha", alpha, dtype)
     if alpha != 1:
         found *= alpha
     if beta != 0:
@@ -164,7 +169,8 @@ def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """Add a sum of products of matrices: beta input + alpha Σ batch1 batch2."""
-    return _added(xp, input, product(xp, batch1, batch2).sum(0), beta, alpha)
+    found = product(xp, batch1, batch2).sum(0, dtype=input.dtype)
+    return _added(xp, input, found, beta, alpha)
 
 
 @composite(grad_name="AddrBackward0", inplace=True)
@@ -174,12 +180,20 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     need_factor("beta", beta, *operands)
     need_factor("alpha", alpha, *operands)
     found = outer(vec1, vec2)
+    _need_fit("addr", input, found)
     if all(x.dtype.kind == "b" for x in operands):
         return logical_or(mul(input, bool(beta)), mul(found, bool(alpha)))
-    return add(mul(input, beta) if beta else _ignored(input), mul(found, alpha))
+    return add(_multiple(input, beta) if beta else ignored(input), _multiple(found, alpha))
 
 
-def _ignored(input: Any) -> Any:
-    """Zeros of which none changes a sum, with zeros as gradient: NaN of the input are not met."""
-    nowhere = zero_of(input) != 0
-    return where(nowhere, input, 0 if input.dtype.kind in "iub" else -0.0)
+def _multiple(x: Any, factor: Number) -> Any:
+    """A tensor times a factor, of which nothing is kept that could be freed, as in torch's node."""
+    if x.dtype.kind == "c" or (x.dtype.kind in "fV" and not isinstance(factor, complex)):
+        return x if factor == 1 else scaled(x, factor)
+    return mul(x, factor)
+
+
+@elementwise(vjp("0 g", input=lambda g: mul(g, 0)), public=False)
+def ignored(xp: Any, input: Array) -> Array:
+    """Zeros of which none changes a sum, whatever the input is."""
+    return xp.full(input.shape, 0 if input.dtype.kind in "iub" else -0.0, input.dtype)

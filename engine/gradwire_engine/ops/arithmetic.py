@@ -93,6 +93,15 @@ def _times(xp: Any, array: Array, alpha: Number) -> Array:
     return xp.multiply(array, alpha)
 
 
+def _complex_array(value: Any) -> bool:
+    """Whether an operand has elements that torch multiplies by alpha even where that is 1 or -1.
+
+    It leaves them what they are but for the signs of zeros, by which a cut is seen from one side.
+    """
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and dtype.kind == "c"
+
+
 def _with_scaled(combine: Any, xp: Any, first: Array, second: Array, alpha: Number) -> Array:
     """combine(first, alpha second): into the array that holds the product where that is alike."""
     scaled = _times(xp, second, alpha)
@@ -114,7 +123,7 @@ def _with_scaled(combine: Any, xp: Any, first: Array, second: Array, alpha: Numb
 )
 def add(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Add other, times alpha, to input."""
-    if alpha == 1:
+    if alpha == 1 and not _complex_array(other):
         return xp.add(input, other)
     return _with_scaled(xp.add, xp, input, other, alpha)
 
@@ -143,7 +152,11 @@ def _subtracts(named: dict[str, Any]) -> None:
 )
 def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract other, times alpha, from input."""
+    if _complex_array(other):
+        return _with_scaled(xp.add, xp, input, other, -alpha)
     if alpha == 1:
+        if _complex_array(input):
+            return xp.add(input, xp.multiply(input.dtype.type(other), -1))
         return xp.subtract(input, other)
     return _with_scaled(xp.subtract, xp, input, other, alpha)
 
@@ -164,6 +177,8 @@ def sub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
 )
 def rsub(xp: Any, input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """Subtract input, times alpha, from other."""
+    if _complex_array(input):
+        return _with_scaled(xp.add, xp, other, input, -alpha)
     if alpha == 1:
         return xp.subtract(other, input)
     return _with_scaled(xp.subtract, xp, other, input, alpha)
@@ -257,10 +272,21 @@ def reciprocal(xp: Any, input: Array) -> Array:
 )
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Add the product of two tensors, times value, to input."""
-    product = xp.multiply(tensor1, tensor2)
-    if product.dtype.kind in "iu" and input.dtype.kind in "iu":
+    if input.dtype.kind in "iu" and tensor1.dtype.kind in "iu" and tensor2.dtype.kind in "iu":
         value = int(value)  # type: ignore[arg-type]  # of integers it is cut to one, as in torch
-    return xp.add(input, product if value == 1 else xp.multiply(product, value))
+    first = tensor1 if value == 1 else _times(xp, tensor1, value)
+    return xp.add(input, xp.multiply(first, tensor2))
+
+
+def _by_dividend(g: Any, divisor: Any, value: Number, divisor_spec: Spec) -> Any:
+    """Torch writes a quotient into the divisor here, which whole numbers don't hold."""
+    if divisor_spec.dtype.category < FLOAT:
+        raise error(
+            "dtype_mismatch",
+            f"backward: addcdiv by a {divisor_spec.dtype.name} tensor has no derivative by tensor1",
+            "convert tensor2 to floats first",
+        )
+    return g * conj(value / divisor)
 
 
 def _no_whole_quotient(named: dict[str, Any]) -> None:
@@ -278,7 +304,9 @@ def _no_whole_quotient(named: dict[str, Any]) -> None:
     vjp(
         "input: g; tensor1: g conj(value / tensor2); tensor2: -g conj(value tensor1 / tensor2²)",
         input=lambda g: g,
-        tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+        tensor1=lambda g, tensor2, value, tensor2_spec: _by_dividend(
+            g, tensor2, value, tensor2_spec
+        ),
         tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
     ),
     takes=INEXACT,
@@ -289,8 +317,8 @@ def _no_whole_quotient(named: dict[str, Any]) -> None:
 )
 def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Add the quotient of two tensors, times value, to input."""
-    quotient = xp.divide(tensor1, tensor2)
-    return xp.add(input, quotient if value == 1 else xp.multiply(quotient, value))
+    first = tensor1 if value == 1 else xp.multiply(tensor1, value)
+    return xp.add(input, xp.divide(first, tensor2))
 
 
 def refuse_bools(asked: str, *specs: Any) -> None:
@@ -341,10 +369,15 @@ def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
     return xp.add(input, xp.multiply(way, weight))
 
 
+def _by_start(g: Any, weight: Any, weight_spec: Spec) -> Any:
+    refuse_bools("backward: lerp", weight_spec)
+    return g * conj(1 - weight)
+
+
 @elementwise(
     vjp(
         "input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
-        input=lambda g, weight: g * conj(1 - weight),
+        input=lambda g, weight, weight_spec: _by_start(g, weight, weight_spec),
         end=lambda g, weight: g * conj(weight),
         weight=lambda g, input, end: g * conj(end - input),
     ),

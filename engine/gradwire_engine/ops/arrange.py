@@ -241,6 +241,18 @@ def repeated_places(xp: Any, repeats: Array, count: int) -> Array:
     return xp.searchsorted(ends, xp.arange(count), side="right")
 
 
+def _axis_to_repeat(input: Any, dim: int) -> int:
+    """An axis that is there: here a scalar has not even its first one."""
+    if not input.ndim:
+        raise error(
+            "invalid_argument",
+            f"repeat_interleave: dim is {dim}, the tensor has no axes",
+            "leave dim out",
+            raised=IndexError,
+        )
+    return axis("repeat_interleave", dim, input.ndim)
+
+
 @composite()
 def repeat_interleave(
     input: Array, repeats: int, dim: int | None = None, *, output_size: int | None = None
@@ -250,8 +262,8 @@ def repeat_interleave(
         raise error("invalid_argument", f"repeat_interleave: {repeats} repeats", "ask for >= 0")
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
-    place = axis("repeat_interleave", dim, input.ndim)
-    seen = unsqueeze(input if input.ndim else reshape(input, (1,)), place + 1)
+    place = _axis_to_repeat(input, dim)
+    seen = unsqueeze(input, place + 1)
     shape = (*seen.shape[: place + 1], repeats, *seen.shape[place + 2 :])
     return flatten(contiguous_copy(expand(seen, shape)), place, place + 1)
 
@@ -263,8 +275,8 @@ def _repeat_each(
     """Each element, or slice of an axis, as often as a vector of repeats says."""
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
-    place = axis("repeat_interleave", dim, input.ndim)
-    length = input.shape[place] if input.ndim else 1
+    place = _axis_to_repeat(input, dim)
+    length = input.shape[place]
     if prod(repeats.shape) == 1 and length != 1:
         repeats = expand(reshape(repeats, (1,)), (length,))
     if prod(repeats.shape) != length:

@@ -11,6 +11,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.sums_of_windows import Windows, means, means_back
 from gradwire_engine.ops.axes import squeeze, unsqueeze
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.expand import called
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.resample import along_axis
@@ -41,10 +42,13 @@ def _planes(input: Spec, size: Shape) -> Spec:
 
 @primitive(
     vjp(
-        input=lambda g, found, kernel, stride, padding, padded, divisor, input_spec: (
+        input=lambda g, input, found, kernel, stride, padding, padded, divisor: beside(
             window_means_back(
-                g, input_spec.shape[-len(found) :], found, kernel, stride, padding, padded, divisor
-            )
+                g, input.shape[-len(found) :], found, kernel, stride, padding, padded, divisor
+            ),
+            input,
+            zeros=True,
+            called=f"AvgPool{len(kernel)}DBackwardBackward0",
         )
     ),
     spec=lambda input, found: _planes(input, found),

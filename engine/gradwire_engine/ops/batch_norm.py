@@ -186,7 +186,7 @@ def local_response_norm(
             "shape_mismatch",
             f"local_response_norm: the input is {list(input.shape)}, size is {size}",
             "it takes (N, C, ...) with at least three axes, and a size of 1 or more",
-            raised=ValueError,
+            raised=ValueError if input.ndim < 3 else RuntimeError,
         )
     if not prod(input.shape):
         return input

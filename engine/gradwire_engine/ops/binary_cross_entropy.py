@@ -67,7 +67,7 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
         input=lambda g, input, target, reduction, input_spec: _logits_gradient(
             _mean_share(g, reduction, input_spec), input, target
         ),
-        target=lambda g, input, reduction, input_spec: mul(
+        target=lambda g, input, target, reduction, input_spec: mul(
             _mean_share(g, reduction, input_spec), neg(input)
         ),
     ),
@@ -153,10 +153,12 @@ def binary_cross_entropy_with_logits(
     same_shape("binary_cross_entropy_with_logits", input, target)
     if group(input.dtype) not in WHOLE:
         refuse("binary_cross_entropy_with_logits", WHOLE, target, raised=RuntimeError)
-    if weight is None and pos_weight is None:
+    if weight is None and pos_weight is None and input.dtype == target.dtype:
         return logits_loss(input, target, how)
-    if pos_weight is None:
+    if pos_weight is None and input.dtype == target.dtype:
         losses = logits_loss(input, target, "none")
+    elif pos_weight is None:  # of what came before, torch writes each step into the target's dtype
+        losses = to_dtype((1 - target) * input - log_of_sigmoid(input), target.dtype)
     else:
         positive = (pos_weight - 1) * target + 1
         losses = (1 - target) * input - positive * log_of_sigmoid(input)

@@ -26,11 +26,12 @@ from gradwire_engine.spec import FLOAT, Spec, int32
 @in_real_floats(
     vjp(
         "input: g out / input, 0 at 0; other: 0",
-        input=lambda g, input, out: where(input == 0, 0, g * (out / where(input == 0, 1, input))),
+        input=lambda g, input, out: g * where(input == 0, 0, out / input),
         other=lambda g: zero_of(g),
     ),
     grad_name=lambda named: f"CopysignBackward{int(isinstance(named['other'], Weak))}",
     numbers=("other",),
+    keeps=("out",),
 )
 def copysign(xp: Any, input: Array, other: Array) -> Array:
     """The size of input with the sign of other."""

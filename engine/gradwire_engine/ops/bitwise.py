@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import WHOLE, elementwise
 from gradwire_engine.spec import INTEGER
@@ -53,8 +55,22 @@ def _inside(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(takes=(INTEGER,), numbers=())
 def gcd(xp: Any, input: Array, other: Array) -> Array:
-    """The greatest common divisor of two integers."""
-    return xp.gcd(input, other)
+    """The greatest common divisor of two integers; it may be negative if the least is among them.
+
+    That integer has no absolute value, so that a remainder of it is negative, as in torch.
+    """
+    found = xp.gcd(input, other)
+    if found.dtype.kind == "u":
+        return found
+    least = np.iinfo(found.dtype).min
+    if not bool(xp.any(xp.logical_or(xp.equal(input, least), xp.equal(other, least)))):
+        return found
+    a, b = xp.broadcast_arrays(xp.abs(input), xp.abs(other))
+    while bool(xp.any(a)):
+        done = xp.equal(a, 0)
+        rest = xp.fmod(b, xp.where(done, 1, a))
+        a, b = xp.where(done, a, rest), xp.where(done, b, a)
+    return b
 
 
 @elementwise(takes=(INTEGER,), numbers=())

@@ -100,7 +100,7 @@ def may_not_fit(input: Spec, value: Spec | Weak) -> bool:
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     """Put one value wherever the mask is True."""
-    if getattr(value, "dtype", None) != input.dtype:
+    if not hasattr(value, "dtype") or value.dtype != input.dtype:
         value = fits("masked_fill", value, dtype_of(input.dtype))
     return chosen(xp, mask, xp.asarray(value).astype(input.dtype), input)
 

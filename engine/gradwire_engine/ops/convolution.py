@@ -10,10 +10,14 @@ from gradwire_engine.families import primitive
 from gradwire_engine.kernels import correlate
 from gradwire_engine.kernels.correlate import Sliding
 from gradwire_engine.ops.arithmetic import conj
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec
+
+_TWICE = "ConvolutionBackwardBackward0"
+"""One node in torch for all the gradients of a convolution, each of which depends on all."""
 
 
 def _over_channels(g: Any) -> Any:
@@ -28,13 +32,19 @@ def _images_spec(input: Spec, weight: Spec, size: Ints, groups: int) -> Spec:
 @primitive(
     vjp(
         "input: g convolved back with weight; weight: the windows of input times g",
-        input=lambda g, weight, stride, padding, dilation, groups, input_spec: convolved_back(
-            g, conj(weight), None, input_spec.shape[2:], stride, padding, dilation, groups
+        input=lambda g, input, weight, stride, padding, dilation, groups: beside(
+            convolved_back(
+                g, conj(weight), None, input.shape[2:], stride, padding, dilation, groups
+            ),
+            input,
+            called=_TWICE,
         ),
-        weight=lambda g, input, stride, padding, dilation, groups, weight_spec: window_products(
-            conj(input), g, weight_spec.shape[2:], stride, padding, dilation, groups
+        weight=lambda g, input, weight, stride, padding, dilation, groups: beside(
+            window_products(conj(input), g, weight.shape[2:], stride, padding, dilation, groups),
+            weight,
+            called=_TWICE,
         ),
-        bias=_over_channels,
+        bias=lambda g, input, weight: beside(_over_channels(g), input, weight, called=_TWICE),
     ),
     spec=lambda input, weight, found: input.with_(shape=(input.shape[0], weight.shape[0], *found)),
     public=False,
@@ -62,6 +72,7 @@ def convolved(
         ),
         bias=_over_channels,
     ),
+    keeps=("input", "weight"),
     spec=_images_spec,
     public=False,
     linear=("input", "weight"),

@@ -15,6 +15,7 @@ from gradwire_engine.kernels.running_sums import running_sums
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import add, conj, div, is_complex, mul
 from gradwire_engine.ops.arrange import flip
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import int_to_int64
 from gradwire_engine.ops.exponential import exp, log
@@ -166,6 +167,12 @@ def running_places(xp: Any, input: Array, dim: int, wins: Any) -> Array:
     return best
 
 
+def _taken_back(g_values: Any, input: Any, indices: Any, dim: int) -> Any:
+    """The gradient; of nothing torch gives the input itself, which may require grad."""
+    found = gather_sum(g_values, indices, dim, input.shape)
+    return found if 0 not in input.shape else beside(found, input)
+
+
 def _running(xp: Any, input: Array, dim: int, wins: Any) -> Found:
     if not input.ndim:
         return xp.array(input), xp.zeros((), xp.int64)
@@ -174,15 +181,12 @@ def _running(xp: Any, input: Array, dim: int, wins: Any) -> Found:
 
 
 @primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: gather_sum(
-            g_values, indices, dim, input_spec.shape
-        )
-    ),
+    vjp(input=_taken_back),
     spec=_ordered,
     outputs=("values", "indices"),
     family="along",
     exact=True,
+    any_axis_of_none=True,
     formula="g added where each value was taken from",
 )
 def cummax(xp: Any, input: Array, dim: Dim) -> Found:
@@ -191,15 +195,12 @@ def cummax(xp: Any, input: Array, dim: Dim) -> Found:
 
 
 @primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: gather_sum(
-            g_values, indices, dim, input_spec.shape
-        )
-    ),
+    vjp(input=_taken_back),
     spec=_ordered,
     outputs=("values", "indices"),
     family="along",
     exact=True,
+    any_axis_of_none=True,
     formula="g added where each value was taken from",
 )
 def cummin(xp: Any, input: Array, dim: Dim) -> Found:
@@ -217,6 +218,8 @@ def _reverse_logcumsumexp(x: Any, dim: int) -> Any:
 
 def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
     """Σ g exp(input - out) from each place on, in logarithms, for either sign of g."""
+    if not input.ndim or 0 in input.shape:
+        return g
     if is_complex(input):
         logarithm = where(g == 0, LOWEST, log(where(g == 0, 1, g)))
         return exp(_reverse_logcumsumexp(logarithm - conj(out), dim) + conj(input))

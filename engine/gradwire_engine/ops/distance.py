@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradwire_engine.accepted import COMPLEX, HALVES, WHOLE, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.axes import broadcast_to, unsqueeze
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.gather import index_select
-from gradwire_engine.ops.limits import clamp_min
+from gradwire_engine.ops.limits import clamp_max, clamp_min
 from gradwire_engine.ops.norms import vector_norm
+from gradwire_engine.ops.rounding import ceil
 from gradwire_engine.ops.sequences import triu_indices
+from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.views import select
 from gradwire_engine.promote import broadcast_shapes, result_type
 from gradwire_engine.signature import Dims, axis
@@ -26,7 +31,7 @@ F = "nn.functional."
 @composite(grad_name="DistBackward0", numbers=())
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The p-norm of the difference of two tensors."""
-    return vector_norm(sub(input, other), p)
+    return beside(vector_norm(sub(input, other), p), input, other, itself=True)
 
 
 @composite(space=F, aliases=("pairwise_distance",), grad_name="NormBackward1", numbers=())
@@ -41,8 +46,6 @@ def pairwise_distance(
 @composite(space=F, aliases=("cosine_similarity",))
 def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
     """The cosine of the angle between vectors along an axis."""
-    shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
-    dims = (axis("cosine_similarity", dim, len(shape)) - len(shape),)
     dtype = result_type([x1.spec, x2.spec])
     if dtype.category != FLOAT:
         raise error(
@@ -50,6 +53,8 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
             f"cosine_similarity: takes floating tensors, these make {dtype.name}",
             "convert them first",
         )
+    shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
+    dims = (axis("cosine_similarity", dim, len(shape)) - len(shape),)
     found = [x if x.shape == shape else broadcast_to(x, shape) for x in (x1, x2)]
     found = [x if x.dtype.category == FLOAT else to_dtype(x, dtype) for x in found]  # else its own
     one, two = (div(x, clamp_min(vector_norm(x, 2, dims, True), eps)) for x in found)
@@ -77,6 +82,13 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     return mul(input, where(norm > maxnorm, maxnorm / (norm + 1e-7), 1))
 
 
+def _lengths(away: Any, p: float) -> Any:
+    """The p-norm of each row; of order 0 it has zeros for a gradient, which a norm has not."""
+    if p:
+        return vector_norm(away, p, (away.ndim - 1,))
+    return sum(clamp_max(ceil(abs(away)), 1), (away.ndim - 1,))
+
+
 @composite(grad_name="CdistBackward0")
 def cdist(
     x1: Array, x2: Array, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
@@ -99,7 +111,7 @@ def cdist(
             "p is 0 or more, inf included",
         )
     away = sub(unsqueeze(x1, -2), unsqueeze(x2, -3))
-    return vector_norm(away, p, (away.ndim - 1,))
+    return beside(_lengths(away, p), x1, x2, itself=True)
 
 
 @composite(space=F, aliases=("pdist",), grad_name="PdistBackward0")
@@ -115,4 +127,4 @@ def pdist(input: Array, p: float = 2.0) -> Array:
     refuse("pdist", (HALVES,), input)
     pairs = triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
     one, two = (index_select(input, 0, select(pairs, 0, i)) for i in (0, 1))
-    return vector_norm(sub(one, two), p, (1,))
+    return _lengths(sub(one, two), p)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from gradwire_engine.accepted import BOOLS, one_dtype, refuse
+from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.axes import permute
-from gradwire_engine.ops.expand import expand, reshape, sum
+from gradwire_engine.ops.expand import reshape, row_major, sum, view
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.signature import Arrays, Data, Ints, axes
-from gradwire_engine.spec import Shape
+from gradwire_engine.spec import DTYPES, Shape
 
 DOTS = "…"
 """Stands for the axes of an ellipsis, each with a number behind it."""
@@ -67,11 +68,15 @@ def _without_repeats(term: Term) -> Term:
 
 
 class Plan(NamedTuple):
-    """What an equation says of operands of certain shapes: names of axes and the names' sizes."""
+    """What an equation says of operands of certain shapes: names of axes and the names' sizes.
+
+    out: of the result. ended: those of operands that the result has not.
+    """
 
     terms: tuple[tuple[str, ...], ...]
     out: tuple[str, ...]
-    sizes: dict[str, int]
+    ended: tuple[str, ...]
+    size: Shape
 
 
 @lru_cache(maxsize=512)
@@ -92,7 +97,9 @@ def _planned(equation: str, shapes: tuple[Shape, ...]) -> Plan:
         out = [*dots, *sorted(n for n in set(names) if n[0] != DOTS and every.count(n) == 1)]
     if len(set(out)) != len(out) or any(n not in names for n in out):
         raise _refuse(equation, "the result's letters must be distinct and among the operands'")
-    return Plan(terms, tuple(out), _sizes(terms, shapes, equation))
+    sizes = _sizes(terms, shapes, equation)
+    ended = tuple(sorted(n for n in sizes if n not in out))
+    return Plan(terms, tuple(out), ended, tuple(sizes[n] for n in out))
 
 
 def _sizes(
@@ -113,43 +120,93 @@ def _sizes(
     return sizes
 
 
-def _summed(term: Term, kept: set[str]) -> Term:
-    """A term without the axes that nobody else needs, or that have size 1."""
-    gone = tuple(i for i, n in enumerate(term.names) if n not in kept)
+def _wide(term: Term) -> dict[str, int]:
+    """The names of axes that are not of size 1, with their sizes: only those are summed over."""
+    return {n: size for n, size in zip(term.names, term.value.shape, strict=True) if size != 1}
+
+
+def _summed(term: Term, gone: list[str]) -> Term:
+    """A term without some of its axes."""
     if not gone:
         return term
-    left = tuple(n for n in term.names if n in kept)
-    return Term(sum(term.value, gone), left)
+    left = tuple(n for n in term.names if n not in gone)
+    return Term(sum(term.value, tuple(term.names.index(n) for n in gone)), left)
 
 
-def _arranged(term: Term, names: tuple[str, ...], sizes: dict[str, int]) -> Any:
-    """The term's axes in this order, expanded to full size; all of the names are its own."""
-    value, size = term.value, tuple(sizes[n] for n in names)
-    if term.names != names:
-        value = permute(value, tuple(term.names.index(n) for n in names))
-    return value if value.shape == size else expand(value, size)
+def _ordered(term: Term, names: tuple[str, ...]) -> Any:
+    """The term's axes in this order, with one of size 1 for each name that it has not."""
+    own = tuple(n for n in names if n in term.names)
+    value = _permuted(term, own)
+    if len(own) == len(names):
+        return value
+    sizes = dict(zip(own, value.shape, strict=True))
+    return reshape(value, tuple(sizes.get(n, 1) for n in names))
 
 
-def _contracted(a: Term, b: Term, kept: set[str], sizes: dict[str, int]) -> Term:
-    """Two terms to one, by a batched matrix product over the names that end here."""
-    a = _summed(a, kept | set(b.names))
-    b = _summed(b, kept | set(a.names))
-    shared = [n for n in a.names if n in b.names]
-    stack = tuple(n for n in shared if n in kept)
-    inner = tuple(n for n in shared if n not in kept)
-    rows = tuple(n for n in a.names if n not in shared)
-    columns = tuple(n for n in b.names if n not in shared)
+def _permuted(term: Term, names: tuple[str, ...]) -> Any:
+    if term.names == names:
+        return term.value
+    return permute(term.value, tuple(term.names.index(n) for n in names))
+
+
+def _joined(a: Term, b: Term, plan: Plan, uses: Counter[str]) -> Term:
+    """Two terms to one: axes that only one has are summed, those that end in both contracted.
+
+    As torch's: by a matrix product where an axis of both ends here that is not of size 1, else
+    element by element, which takes operands of any two dtypes.
+    """
+    wide_a, wide_b = _wide(a), _wide(b)
+    alone_a: list[str] = []
+    alone_b: list[str] = []
+    inner: list[str] = []
+    for n in plan.ended:
+        if n in wide_a and n in wide_b:
+            uses[n] -= 1
+            inner += [n] if uses[n] == 1 else []
+        elif uses[n] == 1 and (n in wide_a or n in wide_b):
+            (alone_a if n in wide_a else alone_b).append(n)
+    a, b = _summed(a, alone_a), _summed(b, alone_b)
+    names = tuple(n for n in (*plan.out, *plan.ended) if n in a.names or n in b.names)
+    if not inner:
+        return Term(mul(_ordered(a, names), _ordered(b, names)), names)
+    return _contracted(_wide_only(a), _wide_only(b), inner, names)
+
+
+def _wide_only(term: Term) -> Term:
+    """A term without its axes of size 1."""
+    wide = _wide(term)
+    if len(wide) == len(term.names):
+        return term
+    return Term(reshape(term.value, tuple(wide.values())), tuple(wide))
+
+
+def _contracted(a: Term, b: Term, inner: list[str], order: tuple[str, ...]) -> Term:
+    """A batched matrix product of terms without axes of size 1; order: of the result's names."""
+    ends = tuple(inner)
+    stack = tuple(n for n in order if n in a.names and n in b.names and n not in inner)
+    rows = tuple(n for n in order if n in a.names and n not in b.names)
+    columns = tuple(n for n in order if n in b.names and n not in a.names)
+    sizes = _wide(a) | _wide(b)
     lead = tuple(sizes[n] for n in stack) or (1,)  # as they lie: to join them may take a copy
-    count = [prod(sizes[n] for n in names) for names in (rows, inner, columns)]
-    left = _shaped(_arranged(a, stack + rows + inner, sizes), (*lead, count[0], count[1]))
-    right = _shaped(_arranged(b, stack + inner + columns, sizes), (*lead, count[1], count[2]))
-    found = matmul(left, right) if inner else mul(left, right)
+    high, deep, across = (prod(sizes[n] for n in names) for names in (rows, ends, columns))
+    left = _shaped(_permuted(a, stack + rows + ends), (*lead, high, deep))
+    right = _shaped(_permuted(b, stack + ends + columns), (*lead, deep, across))
     names = stack + rows + columns
-    return Term(_shaped(found, tuple(sizes[n] for n in names)), names)
+    names += tuple(n for n in order if n not in sizes)  # of size 1
+    found = _shaped(matmul(left, right), tuple(sizes.get(n, 1) for n in names))
+    left_over = tuple(n for n in order if n not in inner)
+    return Term(_permuted(Term(found, names), left_over), left_over)
 
 
 def _shaped(value: Any, shape: Shape) -> Any:
     return value if value.shape == shape else reshape(value, shape)
+
+
+def _alone(term: Term, plan: Plan) -> Any:
+    """What an equation of one term says."""
+    value = permute(term.value, tuple(term.names.index(n) for n in (*plan.out, *plan.ended)))
+    gone = tuple(range(len(plan.out), len(term.names)))
+    return sum(value, gone) if gone else value
 
 
 @composite()
@@ -157,14 +214,13 @@ def einsum(equation: str, operands: Arrays) -> Array:
     """Multiply tensors and sum over axes, each named by a letter: 'ij,jk->ik' is a product."""
     plan = _planned(equation, tuple([tuple(value.shape) for value in operands]))
     named = zip(operands, plan.terms, strict=True)
-    terms = [_without_repeats(Term(value, names)) for value, names in named]
-    out, sizes = plan.out, plan.sizes
-    first, *rest = terms
-    for i, term in enumerate(rest):
-        later = {n for t in rest[i + 1 :] for n in t.names}
-        first = _contracted(first, term, later | set(out), sizes)
-    first = _summed(first, set(out))
-    return _arranged(first, out, sizes)
+    first, *rest = [_without_repeats(Term(value, names)) for value, names in named]
+    if not rest:
+        return _alone(first, plan)
+    uses = Counter(n for term in (first, *rest) for n in _wide(term))
+    for term in rest:
+        first = _joined(first, term, plan, uses)
+    return view(first.value, plan.size) if plan.ended else first.value
 
 
 @composite()
@@ -172,7 +228,6 @@ def tensordot(a: Array, b: Array, dims: Data = 2) -> Array:
     """Sum of products over the last axes of a and the first of b (an int), or over axes named."""
     ours, theirs = _contracted_axes(a, b, dims)
     one_dtype("tensordot", a=a, b=b)
-    refuse("tensordot", (BOOLS,), a)
     sizes_a, sizes_b = [a.shape[i] for i in ours], [b.shape[i] for i in theirs]
     if sizes_a != sizes_b and any(
         m != n and 1 not in (m, n) for m, n in zip(sizes_a, sizes_b, strict=True)
@@ -182,14 +237,42 @@ def tensordot(a: Array, b: Array, dims: Data = 2) -> Array:
             f"tensordot: the axes to sum over have sizes {sizes_a} in a and {sizes_b} in b",
             "they must be equal pairwise",
         )
-    letters = [chr(ord("a") + i) for i in range(a.ndim)]
-    others = [chr(ord("A") + i) for i in range(b.ndim)]
-    for i, j in zip(ours, theirs, strict=True):
-        others[j] = letters[i]
-    left = [n for i, n in enumerate(letters) if i not in ours]
-    right = [n for j, n in enumerate(others) if j not in theirs]
-    equation = f"{''.join(letters)},{''.join(others)}->{''.join(left + right)}"
-    return einsum(equation, (a, b))
+    for i, j, m, n in zip(ours, theirs, sizes_a, sizes_b, strict=True):
+        if n == 1 != m:
+            a = sum(a, (i,), True, dtype=DTYPES[a.dtype.name])
+        elif m == 1 != n:
+            b = sum(b, (j,), True, dtype=DTYPES[b.dtype.name])
+    rows = tuple(i for i in range(a.ndim) if i not in ours)
+    columns = tuple(j for j in range(b.ndim) if j not in theirs)
+    size = (*[a.shape[i] for i in rows], *[b.shape[j] for j in columns])
+    high, deep = (prod(a.shape[i] for i in places) for places in (rows, ours))
+    left, right = permute(a, rows + ours), permute(b, theirs + columns)
+    if prod(size) == high == 1:
+        return reshape(_one_number(left, right), size)
+    found = matmul(reshape(left, (high, deep)), reshape(right, (deep, prod(size[len(rows) :]))))
+    return reshape(found, size)
+
+
+def _one_number(left: Any, right: Any) -> Any:
+    """The sum of all products, of which torch copies no operand that lies otherwise."""
+    if row_major(left) and row_major(right):
+        return matmul(reshape(left, (-1,)), reshape(right, (-1,)))
+    one, two = (view(x, tuple(n for n in x.shape if n != 1)) for x in (left, right))
+    return sum(mul(one, two), dtype=DTYPES[one.dtype.name])
+
+
+@composite(numbers=())
+def inner(input: Array, other: Array) -> Array:
+    """Sums of products over the last axis of both; a plain product where one is 0-d."""
+    if input.ndim == 0 or other.ndim == 0:
+        return mul(input, other)
+    if input.shape[-1] != other.shape[-1]:
+        raise error(
+            "shape_mismatch",
+            f"inner: the last axes of {list(input.shape)} and {list(other.shape)} must be equal",
+            "transpose one?",
+        )
+    return tensordot(input, other, ((input.ndim - 1,), (other.ndim - 1,)))
 
 
 def _contracted_axes(a: Any, b: Any, dims: Any) -> tuple[Ints, Ints]:
@@ -201,7 +284,8 @@ def _contracted_axes(a: Any, b: Any, dims: Any) -> tuple[Ints, Ints]:
                 "dims is at least 0 and at most the number of axes of either",
             )
         return tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
-    if not isinstance(dims, tuple) or len(dims) != 2 or len(dims[0]) != len(dims[1]):
+    pairs = isinstance(dims, tuple) and len(dims) == 2 and all(isinstance(d, tuple) for d in dims)
+    if not pairs or len(dims[0]) != len(dims[1]):
         raise error(
             "invalid_argument",
             f"tensordot: dims {dims} are not two equally long lists",

@@ -17,12 +17,12 @@ from gradwire_engine.rule import vjp
 
 def _exponential_below(xp: Any, x: Array, alpha: float, scale: float, inner: float) -> Array:
     """scale x where positive, else scale alpha (exp(inner x) - 1)."""
-    low = xp.minimum(x, 0)
+    low = xp.minimum(0, x)  # 0 first: of equal numbers the second counts, and its sign
     if inner != 1:
         low *= inner
     xp.expm1(low, out=low)
     low *= alpha * scale
-    high = xp.maximum(x, 0)
+    high = xp.maximum(0, x)
     if scale != 1:
         high *= scale
     low += high

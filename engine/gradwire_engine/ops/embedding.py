@@ -183,7 +183,7 @@ def embedding(
 )
 def one_hot_of(xp: Any, input: Array, classes: int) -> Array:
     """A 1 at the place each index names, among so many classes."""
-    in_range("one_hot", input, classes, dim=-1, negative=False)
+    in_range("one_hot", input, classes, dim=-1, negative=False, raised=RuntimeError)
     return input[..., None] == xp.arange(classes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log as log_of_number
-from math import nan
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -13,7 +12,6 @@ from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.arithmetic import conj, is_complex, of_its_kind, refuse_bools
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.known import kind
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -76,7 +74,17 @@ def log10(xp: Any, input: Array) -> Array:
 )
 def log1p(xp: Any, input: Array) -> Array:
     """The natural logarithm of 1 plus each element, exact near 0."""
-    return xp.log1p(input)
+    return log1p_complex(xp, input) if input.dtype.kind == "c" else xp.log1p(input)
+
+
+def log1p_complex(xp: Any, input: Array) -> Array:
+    """The same of complex numbers: near 0 by what 1 is exceeded by, which NumPy's rounds away."""
+    x, y = input.real, input.imag
+    more = xp.add(xp.multiply(x, xp.add(x, 2)), xp.multiply(y, y))
+    near = xp.where(xp.equal(more, 0), x, xp.multiply(xp.log1p(more), 0.5))
+    far = xp.log(xp.hypot(xp.add(x, 1), y))
+    length = xp.where(xp.less(xp.hypot(x, y), 0.5), near, far)
+    return xp.stack((length, xp.arctan2(y, xp.add(x, 1))), -1).view(input.dtype)[..., 0]
 
 
 @in_floats(vjp("g / conj(2 out)", input=lambda g, out: g / conj(out * 2)), domain=(0.2, 3.0))
@@ -96,8 +104,7 @@ def rsqrt(xp: Any, input: Array) -> Array:
 
 def _away(one: Any, two: Any, *specs: Any) -> Any:
     refuse_bools("logaddexp", *specs)
-    found = two - one
-    return where(isnan(found), nan, found) if is_complex(found) else found
+    return two - one
 
 
 @elementwise(
@@ -156,7 +163,7 @@ def _log_add_complex(xp: Any, a: Array, b: Array) -> Array:
     """The larger real part taken out of the sum."""
     swap = xp.less(a.real, b.real)
     top, low = chosen(xp, swap, b, a), chosen(xp, swap, a, b)
-    out = xp.add(top, xp.log1p(xp.exp(xp.subtract(low, top))))
+    out = xp.add(top, log1p_complex(xp, xp.exp(xp.subtract(low, top))))
     return chosen(xp, xp.equal(top.real, -xp.inf), top, out)
 
 
@@ -210,8 +217,8 @@ def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     return xp.log(xp.divide(input, xp.subtract(1, input)))
 
 
-def _as_floats(value: Any, out: Spec) -> Any:
-    """Ints in the dtype of the result: of a small int NumPy makes a half."""
+def as_floats(value: Any, out: Spec) -> Any:
+    """Whole numbers in the dtype of the result: of small ones NumPy makes halves."""
     whole = hasattr(value, "dtype") and kind(value) in "biu"
     return to_dtype(value, out.dtype) if whole else value
 
@@ -225,8 +232,8 @@ def _xlogy_name(named: dict[str, Any]) -> str:
 @in_real_floats(
     vjp(
         "input: g log other; other: g input / other",
-        input=lambda g, input, other, out_spec: (
-            g * where((input == 0) & (other <= 0), 0, log(_as_floats(other, out_spec)))
+        input=lambda g, input, other, out_spec: where(
+            (input == 0) & (other <= 0), 0, xlogy(g, as_floats(other, out_spec))
         ),
         other=lambda g, input, other: g * (input / other),
     ),

@@ -12,6 +12,7 @@ from gradwire_engine.families import REAL, REAL_NUMERIC, composite, primitive, r
 from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import sum, with_kept_dims
 from gradwire_engine.ops.gather import gather
@@ -59,7 +60,7 @@ def selected_gradient(g_values: Any, indices: Any, dim: int, input_spec: Spec) -
     return put_along(kept, with_kept_dims(indices, (dim,), shape), dim, shape)
 
 
-extreme = partial(reduction, takes=REAL, nonempty=True)
+extreme = partial(reduction, takes=REAL, refusal=NotImplementedError, nonempty=True)
 """A reduction of numbers that have an order, to one of them."""
 
 selection = partial(
@@ -96,7 +97,8 @@ def _refused(asked: str, *args: Any) -> Any:
 def equals_gradient(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
     """g in equal parts to the elements equal to the one that is the result, NaN equal to NaN."""
     equals = eq(input, out) | ((out != out) & (input != input))
-    return shared_gradient(g, equals, None, input_spec)
+    count = sum(to_dtype(equals, input_spec.dtype))
+    return where(equals, div(g, count), 0)  # to the others 0, also of a g that is NaN
 
 
 def taken(xp: Any, input: Array, indices: Array, dim: int, keepdim: bool) -> Found:

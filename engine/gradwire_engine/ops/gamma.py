@@ -11,6 +11,7 @@ from typing import Any
 
 from ml_dtypes import finfo
 
+from gradwire_engine.accepted import HALVES, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, in_real_floats
@@ -73,7 +74,8 @@ def polygamma(xp: Any, n: int, input: Array) -> Array:
 def _trigamma(xp: Any, input: Array) -> Array:
     """The derivative of digamma, reflected below a half.
 
-    At a pole it is what the sine of a rounded multiple of π leaves, as in torch.
+    SciPy's to full precision, where torch's own series has nine digits: what is right is not given
+    up for that. At a pole it is what the sine of a rounded multiple of π leaves, as in torch.
     """
     low = xp.less(input, 0.5)
     found = xp.special.zeta(xp.asarray(2, input.dtype), xp.where(low, xp.subtract(1, input), input))
@@ -141,10 +143,12 @@ def _beside_zero(input: Any, spec: Spec, slope: Callable[[Any], Any]) -> Any:
 
 
 def _by_i1(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
+    refuse("special.i1, backward", (HALVES,), input_spec)
     return g * _beside_zero(input, input_spec, lambda x: i0(x) - out / x)
 
 
 def _by_i1e(g: Any, input: Any, input_spec: Spec) -> Any:
+    refuse("special.i1e, backward", (HALVES,), input_spec)
     bessel = i1e(input)  # anew, as the result may have been rounded to a half, and much cancels
     return g * _beside_zero(input, input_spec, lambda x: i0e(x) - bessel * (sgn(x) + 1 / x))
 
@@ -160,7 +164,9 @@ def i1(xp: Any, input: Array) -> Array:
 
 
 @in_real_floats(
-    vjp("g (i0e(input) - out (sgn(input) + 1 / input))", input=_by_i1e), name="special.i1e"
+    vjp("g (i0e(input) - out (sgn(input) + 1 / input))", input=_by_i1e),
+    name="special.i1e",
+    keeps=("out",),
 )
 def i1e(xp: Any, input: Array) -> Array:
     """i1 times exp(-|x|), which doesn't overflow."""

@@ -17,17 +17,21 @@ from gradwire_engine.ops.rounding import remainder
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Ints, axis
-from gradwire_engine.spec import INTEGER, Shape, Spec, bool_, int32, int64
+from gradwire_engine.spec import INTEGER, DType, Shape, Spec, bool_, int32, int64
 
 
-def check_whole(asked: str, index: Spec) -> None:
-    """Refuse an index tensor that doesn't hold ints."""
-    if index.dtype not in (int64, int32):
+def check_whole(
+    asked: str, index: Spec, *others: DType, raised: type[Exception] = RuntimeError
+) -> None:
+    """Refuse an index tensor that doesn't hold int64, or int32 if nothing else is named."""
+    taken = others or (int64, int32)
+    if index.dtype not in taken:
         raise error(
             "dtype_mismatch",
-            f"{asked}: the index must be int64 or int32, it is {index.dtype.name}",
+            f"{asked}: the index must be {' or '.join(d.name for d in taken)}, it is "
+            f"{index.dtype.name}",
             "convert it to int64",
-            raised=RuntimeError if index.dtype.category > INTEGER else IndexError,
+            raised=raised,
         )
 
 
@@ -187,12 +191,7 @@ def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Ar
 
 
 def _taken(input: Spec, index: Spec) -> Spec:
-    if index.dtype is not int64:
-        raise error(
-            "dtype_mismatch",
-            f"take: the index must be int64, it is {index.dtype.name}",
-            "convert it",
-        )
+    check_whole("take", index, int64)
     if index.size and not input.size:
         raise error("invalid_argument", "take: the tensor has no elements", raised=IndexError)
     return input.with_(shape=index.shape)
@@ -262,6 +261,12 @@ def _wrapped(indices: Any, size: int) -> Any:
 @composite()
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
+    if indices.dtype.name != "int64":
+        raise error(
+            "dtype_mismatch",
+            f"take_along_dim: the indices must be int64, they are {indices.dtype.name}",
+            "convert them to int64",
+        )
     if dim is None:
         flat = reshape(input, (-1,))
         return gather(flat, 0, reshape(indices, (-1,)))
@@ -272,13 +277,17 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
             "they must have equally many",
         )
     place = axis("take_along_dim", dim, input.ndim)
+    if not input.ndim:
+        raise error(
+            "invalid_argument",
+            f"take_along_dim: dim is {dim}, the tensor has no axes",
+            "leave dim out",
+            raised=IndexError,
+        )
     have, wanted = list(input.shape), list(indices.shape)
-    if have:
-        have[place] = wanted[place] = 1
+    have[place] = wanted[place] = 1
     both = list(broadcast_shapes("take_along_dim", tuple(have), tuple(wanted)))
-    sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices) if both]
-    if not sizes:
-        return gather(input, 0, _wrapped(indices, 1))
+    sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices)]
     places = _wrapped(expand(indices, sizes[1]), input.shape[place])
     return gather(expand(input, sizes[0]), place, places)
 

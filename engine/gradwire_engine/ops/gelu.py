@@ -49,8 +49,8 @@ def gelu(xp: Any, input: Array, approximate: str = "none") -> Array:
     else:
         out = error_function(xp, xp.multiply(input, sqrt(0.5)))
     out += 1
+    out *= 0.5  # first, for the largest numbers
     out *= input
-    out *= 0.5
     return out
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.families import composite
+from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.advanced import index as advanced_index
 from gradwire_engine.ops.advanced import nonzero
 from gradwire_engine.ops.axes import unsqueeze
@@ -125,13 +126,24 @@ def _int_or_none(value: Any) -> int | None:
     )
 
 
-def integers_at(input: Any, indices: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Index tensors, an axis each or None, with every mask as its places; and the masks."""
-    items = [slice(None) if item is None else _entry(input, item) for item in indices]
+def integers_at(input: Any, indices: Sequence[Any]) -> Indexed:
+    """Index tensors, an axis each or None, with every mask as its places; and the masks.
+
+    The input is seen with one more axis for each bool without axes.
+    """
+    items = [slice(None) if item is None else _place(input, item) for item in indices]
     found = _walk(input, _spelled_out(items, input))
     if found.indices is None:
         raise bad_index("no index tensor was given", "give at least one")
-    return found.indices, found.masks
+    return found
+
+
+def _place(input: Any, item: Any) -> Any:
+    """A tensor of places as it is, also one without axes, at which no view is taken."""
+    if not _is_value(item):
+        raise needs_tensor("index_put", ["indices"])
+    found = _entry(input, item)
+    return item if type(found) is int else found
 
 
 # what stands in an index
@@ -178,7 +190,11 @@ def _entry(input: Any, item: Any) -> Any:
             f"a tensor used as index must hold ints or bools, this one is {item.dtype}",
             "convert it to int64, or compare it to get a mask",
         )
-    if kind(item) == "b" and not item.shape and not getattr(item, "level", 0):
+    if item.dtype.name in ("int8", "int16"):
+        raise bad_index(
+            f"a tensor used as index must not be {item.dtype.name}", "convert it to int64"
+        )
+    if _mask(item) and not item.shape and not getattr(item, "level", 0):
         return _truth(item)
     wrapped = getattr(item, "level", 0) > 0  # a transform's scalar need not be one number
     return item if item.shape or kind(item) == "b" or wrapped else _known(item)

@@ -13,7 +13,7 @@ from gradwire_engine.op import Inferred
 from gradwire_engine.ops.advanced import index_put_at
 from gradwire_engine.ops.choose import may_not_fit
 from gradwire_engine.ops.creation import fits, zeros_like
-from gradwire_engine.ops.expand import sum
+from gradwire_engine.ops.expand import called, reshape, sum
 from gradwire_engine.ops.index import integers_at
 from gradwire_engine.promote import Weak, broadcast_shapes
 from gradwire_engine.rule import vjp
@@ -98,8 +98,9 @@ def copy_(xp: Any, input: Array, src: Array) -> Array:
     return out
 
 
-@composite(inplace=True)
+@composite(inplace=True, numbers=())
 def index_put(input: Array, indices: Arrays, values: Array, accumulate: bool = False) -> Array:
     """Write, or add, values at places given by tensors of ints or bools, one for each axis."""
-    places, masks = integers_at(input, indices)
-    return index_put_at(input, places, values, accumulate, masks)
+    found = integers_at(input, indices)
+    put = index_put_at(found.seen, found.indices, values, accumulate, found.masks)
+    return put if found.seen is input else called("IndexPutBackward0", reshape(put, input.shape))

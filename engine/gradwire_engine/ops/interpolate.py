@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, isfinite
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -89,6 +89,8 @@ def _sizes(
         found, steps = tuple(map(int, wanted)), (None,) * axes
     else:
         assert factors is not None
+        if not all(map(isfinite, factors)):
+            raise _refused("scale_factor", "give finite numbers")
         found = tuple(floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True))
         steps = (None,) * axes if again else tuple(map(float, factors))
     if min(found) < 1:

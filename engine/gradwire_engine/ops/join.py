@@ -199,8 +199,11 @@ def _block_parts(g: Any, specs: tuple[Spec, ...]) -> list[Any]:
     row, column, found = 0, 0, []
     for spec in specs:
         down, right = _sides(spec.shape)
-        part = slice_(slice_(g, 0, row, row + down, 1), 1, column, column + right, 1)
-        found.append(reshape(part, spec.shape))
+        if spec.shape == (0,):  # of which torch has zeros that no history leads to
+            found.append(zeros_of(g, (0,)))
+        else:
+            part = slice_(slice_(g, 0, row, row + down, 1), 1, column, column + right, 1)
+            found.append(reshape(part, spec.shape))
         row, column = row + down, column + right
     return found
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import REAL, REAL_NUMERIC, elementwise
+from gradwire_engine.families import REAL, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import fits
-from gradwire_engine.promote import Weak
+from gradwire_engine.promote import Weak, broadcast_shapes
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import dtype_of
+from gradwire_engine.spec import bool_, dtype_of
 
 
 def _needs_limit(named: dict[str, Any]) -> None:
@@ -32,6 +32,28 @@ def _needs_limit(named: dict[str, Any]) -> None:
             "give two tensors or two numbers",
             raised=TypeError,
         )
+    limits = [named[name] for name in ("min", "max") if named[name] is not None]
+    if len(limits) == 2 or _is_number(limits[0]):
+        _no_bools("clamp", named["input"], *limits)
+
+
+def _no_bools(asked: str, input: Any, *limits: Any) -> None:
+    """Bools are limited by a tensor alone, as the larger or the smaller of two."""
+    if all(x.dtype is bool_ for x in (input, *limits)):
+        raise error(
+            "dtype_mismatch",
+            f"{asked}: bools have no such limits",
+            "give one tensor of bools, or use logical_and and logical_or",
+            raised=NotImplementedError,
+        )
+
+
+def _no_number_of_bools(name: str) -> Any:
+    def check(named: dict[str, Any]) -> None:
+        if _is_number(named[name]):
+            _no_bools(f"clamp_{name}", named["input"], named[name])
+
+    return check
 
 
 def _is_number(limit: Any) -> bool:
@@ -41,15 +63,27 @@ def _is_number(limit: Any) -> bool:
 def _within(input: Any, min: Any, max: Any) -> Any:
     if max is None:
         return input >= min
-    return input <= max if min is None else (input >= min) & (input <= max)
+    return input <= max if min is None else _fitted(input >= min, input <= max) & (input <= max)
 
 
 def _takes_min(input: Any, min: Any, max: Any) -> Any:
-    return input < min if max is None else (min < max) & (input < min)
+    return input < min if max is None else _fitted(input < min, min < max) & (min < max)
 
 
 def _takes_max(input: Any, min: Any, max: Any) -> Any:
-    return input > max if min is None else (input > max) | (max < min)
+    return input > max if min is None else _fitted(input > max, max < min) | (max < min)
+
+
+def _fitted(first: Any, second: Any) -> Any:
+    """The first of two conditions; torch writes the second into it, which must not be larger."""
+    if broadcast_shapes("clamp", first.shape, getattr(second, "shape", ())) != first.shape:
+        raise error(
+            "shape_mismatch",
+            f"backward: clamp compares its tensor with one limit in shape {list(first.shape)}, "
+            f"which has to hold the comparison with the other, of shape {list(second.shape)}",
+            "expand the tensor to the shape of the result before",
+        )
+    return first
 
 
 def _limit_name(kind: str) -> Any:
@@ -65,7 +99,7 @@ def _limit_name(kind: str) -> Any:
 
 def _limit(limit: Any, input: Array) -> Any:
     """A number that limits a tensor of ints must be one that fits into them."""
-    if type(limit) in (int, float) and input.dtype.kind in "iu":
+    if input.dtype.kind in "iu" and limit is not None and not hasattr(limit, "dtype"):
         return fits("clamp", limit, dtype_of(input.dtype))
     return limit
 
@@ -78,7 +112,7 @@ def _limit(limit: Any, input: Array) -> Any:
         max=lambda g, input, min, max: where(_takes_max(input, min, max), g, 0),
     ),
     aliases=("clip",),
-    takes=REAL_NUMERIC,
+    takes=REAL,
     check=_needs_limit,
     grad_name=_limit_name("Clamp"),
     numbers=("min", "max"),
@@ -99,6 +133,7 @@ def clamp(xp: Any, input: Array, min: Array | None = None, max: Array | None = N
         min=lambda g, input, min: where(input < min, g, 0),
     ),
     takes=REAL,
+    check=_no_number_of_bools("min"),
     grad_name=_limit_name("ClampMin"),
     numbers=("min",),
     as_given=("min",),
@@ -115,6 +150,7 @@ def clamp_min(xp: Any, input: Array, min: Array) -> Array:
         max=lambda g, input, max: where(input > max, g, 0),
     ),
     takes=REAL,
+    check=_no_number_of_bools("max"),
     grad_name=_limit_name("ClampMax"),
     numbers=("max",),
     as_given=("max",),

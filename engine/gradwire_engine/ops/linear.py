@@ -33,6 +33,12 @@ def _linear_spec(input: Spec, weight: Spec, bias: Spec | None) -> Spec:
     operands = {"input": input, "weight": weight} | ({} if bias is None else {"bias": bias})
     same_dtype("linear", **operands)
     out = (*input.shape[:-1], *weight.shape[:-1])
+    if bias is not None and len(weight.shape) == 1 and len(input.shape) == 2:
+        raise error(
+            "shape_mismatch",
+            f"linear: the weight is {list(weight.shape)}, and there is a bias",
+            "with a bias the weight must be a matrix: unsqueeze it",
+        )
     if bias is not None and broadcast_shapes("linear, bias", out, bias.shape) != out:
         raise error(
             "shape_mismatch",
@@ -44,6 +50,8 @@ def _linear_spec(input: Spec, weight: Spec, bias: Spec | None) -> Spec:
 
 def _linear_node(named: dict[str, Any]) -> str:
     axes, bias = len(named["input"].shape), named["bias"] is not None
+    if not bias and len(named["weight"].shape) == 1 and axes < 3:
+        return "MvBackward0" if axes == 2 else "DotBackward0"
     if axes == 2:
         return "AddmmBackward0" if bias else "MmBackward0"
     return "ViewBackward0" if bias else "SqueezeBackward4" if axes == 1 else "UnsafeViewBackward0"

@@ -9,6 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import sum
@@ -71,11 +72,11 @@ def _smooth_distance(asked: str, input: Any, target: Any) -> Any:
     return found
 
 
-def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
+def _weighted(losses: Any, weight: Any, reduction: str, input: Any) -> Any:
     """Reduced with weights, of which the mean is weighted too."""
     if weight is None:
         return reduced(losses, reduction)
-    same_shape("loss, weight", losses, weight)
+    same_shape("loss, weight", input, weight)
     found = mul(losses, weight)
     return sum(found) / sum(weight) if reduction == "mean" else reduced(found, reduction)
 
@@ -91,7 +92,8 @@ def mse_loss(
 ) -> Array:
     """Squared distances of input and target."""
     how = reduction_of(size_average, reduce, reduction)
-    return _weighted(square(_smooth_distance("mse_loss", input, target)), weight, how)
+    losses = square(_smooth_distance("mse_loss", input, target))
+    return beside(_weighted(losses, weight, how, input), input, target)
 
 
 @composite(space=F)
@@ -105,7 +107,7 @@ def l1_loss(
 ) -> Array:
     """Absolute distances of input and target."""
     how = reduction_of(size_average, reduce, reduction)
-    return _weighted(abs(_distance("l1_loss", input, target)), weight, how)
+    return _weighted(abs(_distance("l1_loss", input, target)), weight, how, input)
 
 
 def _huber(distance: Any, delta: float) -> Any:
@@ -134,7 +136,11 @@ def huber_loss(
     refuse("huber_loss", WHOLE, input, raised=RuntimeError)
     if losses.dtype != input.dtype:
         losses = to_dtype(losses, input.dtype)
-    return _weighted(losses, weight, reduction_of(None, None, reduction))
+    how = reduction_of(None, None, reduction)
+    if weight is not None:  # its mean is one of so many elements, as torch's is, unlike mse_loss's
+        same_shape("huber_loss, weight", input, weight)
+        losses = mul(losses, weight)
+    return beside(reduced(losses, how), input, target)
 
 
 @composite(space=F, grad_name="SmoothL1LossBackward0")
@@ -157,4 +163,5 @@ def smooth_l1_loss(
         losses = abs(_distance("smooth_l1_loss", input, target))
     else:
         losses = _huber(_smooth_distance("smooth_l1_loss", input, target), beta) / beta
-    return reduced(losses, reduction_of(size_average, reduce, reduction))
+    found = reduced(losses, reduction_of(size_average, reduce, reduction))
+    return found if beta == 0 else beside(found, input, target)

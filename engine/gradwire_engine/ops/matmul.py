@@ -17,6 +17,7 @@ from gradwire_engine.kernels.shares import products
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mH, mT
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
@@ -231,6 +232,10 @@ def _as_it_is(input: Any, other: Any) -> Any:
     linear=("input", "other"),
     batch=_product_for_each,
     apart=(_one_by_many, _turned),
+    itself=lambda input, other: (
+        (input.ndim == 1 and other.ndim != 2) or (input.ndim == 2 and other.ndim <= 2),
+        other.ndim <= 2,
+    ),
 )
 def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of vectors, matrices or broadcast stacks of matrices."""
@@ -282,22 +287,11 @@ def dot(input: Array, tensor: Array) -> Array:
 def vdot(input: Array, other: Array) -> Array:
     """Inner product of two vectors, the first conjugated."""
     need_axes("vdot", input=(input, 1), other=(other, 1))
-    return matmul(conj(input), other)
-
-
-@composite(grad_name="ViewBackward0", numbers=())
-def inner(input: Array, other: Array) -> Array:
-    """Sums of products over the last axis of both; a plain product where one is 0-d."""
-    if input.ndim == 0 or other.ndim == 0:
-        return mul(input, other)
-    if input.shape[-1] != other.shape[-1]:
-        raise error(
-            "shape_mismatch",
-            f"inner: the last axes of {list(input.shape)} and {list(other.shape)} must be equal",
-            "transpose one?",
-        )
-    found = matmul(rows(input), mT(rows(other)))
-    return reshape(found, (*input.shape[:-1], *other.shape[:-1]))
+    found = matmul(conj(input), other)
+    if input.dtype.kind != "c":
+        return found
+    pairs = ((input, other), (other, input))  # else the conjugate alone would be kept
+    return beside(found, *[x for x, y in pairs if getattr(y, "requires_grad", False)])
 
 
 @composite(aliases=("ger",))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from gradwire_engine.accepted import BOOLS, HALVES, refuse
+from gradwire_engine.accepted import BOOLS, HALVES, norm_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.families import composite, reduced_shape
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.axes import movedim, unsqueeze
 from gradwire_engine.ops.cast import to_dtype
@@ -22,8 +22,9 @@ from gradwire_engine.ops.norms import vector_norm
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.spectrum import svdvals
 from gradwire_engine.ops.square import inv_ex
+from gradwire_engine.ops.views import zeros_of
 from gradwire_engine.signature import Data, Dims, Ints, axis
-from gradwire_engine.spec import DType
+from gradwire_engine.spec import DTYPES, DType
 
 
 def _bad_order(asked: str, ord: Any) -> Exception:
@@ -35,9 +36,9 @@ def _bad_order(asked: str, ord: Any) -> Exception:
 
 
 def _extreme(sizes: Any, ord: Any, dims: Ints, keepdim: bool = False) -> Any:
-    """The largest or smallest of sizes, by the order's sign; the largest of none is 0."""
+    """The largest or smallest of sizes, by the order's sign; the largest of none is a mere 0."""
     if ord > 0 and any(not sizes.shape[dim] for dim in dims):
-        return sum(sizes, dims, keepdim)
+        return zeros_of(sizes, reduced_shape("linalg.matrix_norm", sizes.shape, dims, keepdim))
     return (amax if ord > 0 else amin)(sizes, dims, keepdim)
 
 
@@ -59,8 +60,6 @@ def _sum_norm(A: Any, ord: float, pair: Ints, keepdim: bool) -> Any:
 
 
 def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
-    if dtype is not None:
-        A = to_dtype(A, dtype)
     pair = tuple(axis(asked, d, A.ndim) for d in dim) if A.ndim > 1 else ()
     if len(set(pair)) != 2:
         raise error(
@@ -68,12 +67,11 @@ def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: 
             f"{asked}: dims {list(dim)} of {list(A.shape)} are no matrix",
             "name two different axes",
         )
-    if A.dtype.kind not in "fcV":
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: takes floating or complex, not {A.dtype.name}",
-            "convert it first",
-        )
+    norm_dtype(asked, DTYPES[A.dtype.name], dtype)
+    if ord in ("nuc", 2, -2):
+        refuse(asked, (HALVES,), A, raised=RuntimeError)
+    if dtype is not None:
+        A = to_dtype(A, dtype)
     if ord == "fro":
         return vector_norm(A, 2, pair, keepdim)
     if ord == "nuc" or ord in (2, -2):
@@ -195,11 +193,11 @@ def vander(x: Array, *, N: int | None = None) -> Array:
     refuse("linalg.vander", (BOOLS, HALVES), x, raised=RuntimeError)
     x = x if x.ndim else reshape(x, (1,))
     count = x.shape[-1] if N is None else N
-    if count < 1:
+    if count < 2:
         raise error(
             "invalid_argument",
             f"linalg.vander: N is {N}, x is {list(x.shape)}",
-            "N must be at least 1",
+            "N must be greater than 1",
         )
     ones = reshape(x * 0 + 1, (*x.shape, 1))
     steps = expand(reshape(x, (*x.shape, 1)), (*x.shape, count - 1))

@@ -13,7 +13,9 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import extremes_of_windows as extremes
 from gradwire_engine.kernels.windows import Sizes, reach
+from gradwire_engine.mode import local
 from gradwire_engine.ops.axes import squeeze, unsqueeze
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.places import picked, put_back
 from gradwire_engine.ops.sliding import (
     has_planes,
@@ -25,6 +27,7 @@ from gradwire_engine.ops.sliding import (
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Ints
 from gradwire_engine.spec import Spec, bool_, int64
+from gradwire_engine.tensor import Tensor
 
 F = "nn.functional."
 
@@ -43,12 +46,17 @@ def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
 
 @primitive(
     vjp(
-        input=lambda g_out, indices, kernel, stride, dilation, input_spec: put_back(
-            g_out,
-            indices,
-            input_spec.shape,
-            len(kernel),
-            all(s >= reach(k, d) for k, s, d in zip(kernel, stride, dilation, strict=True)),
+        input=lambda g_out, input, indices, kernel, stride, dilation: beside(
+            put_back(
+                g_out,
+                indices,
+                input.shape,
+                len(kernel),
+                all(s >= reach(k, d) for k, s, d in zip(kernel, stride, dilation, strict=True)),
+            ),
+            input,
+            zeros=True,
+            called=f"MaxPool{len(kernel)}DWithIndicesBackwardBackward0",
         )
     ),
     spec=_pooled,
@@ -70,15 +78,20 @@ def windows_max(
 
 @primitive(
     vjp(
-        input=lambda g_out, indices, found, input_spec: put_back(
-            g_out,
-            indices,
-            input_spec.shape,
-            len(found),
-            all(
-                n and size % n == 0
-                for n, size in zip(found, input_spec.shape[-len(found) :], strict=True)
+        input=lambda g_out, input, indices, found: beside(
+            put_back(
+                g_out,
+                indices,
+                input.shape,
+                len(found),
+                all(
+                    n and size % n == 0
+                    for n, size in zip(found, input.shape[-len(found) :], strict=True)
+                ),
             ),
+            input,
+            zeros=True,
+            called=f"AdaptiveMaxPool{len(found)}DBackwardBackward0",
         )
     ),
     spec=_pooled,
@@ -97,9 +110,12 @@ def parts_max(xp: Any, input: Array, found: Ints) -> tuple[Array, Array]:
 
 def maxima(
     axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool,
+    ceil_mode: bool, viewed: bool = True,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The maxima of windows over the last axes, and their places."""
+    """The maxima of windows over the last axes, and their places.
+
+    viewed: over one axis as over a plane of height 1, of which the results are views.
+    """
     asked = f"max_pool{axes}d"
     has_planes(asked, input, axes)
     kernel, stride = with_strides(asked, kernel_size, stride, axes)
@@ -107,9 +123,8 @@ def maxima(
     dilation = per_axis(asked, "dilation", dilation, axes)
     size = tuple(input.shape[-axes:])
     found = pooled_sizes(asked, size, kernel, stride, padding, dilation, ceil_mode)
-    if axes > 1:
+    if axes > 1 or not viewed:
         return windows_max(input, found, kernel, stride, padding, dilation)
-    # over one axis as over a plane of height 1, which is how torch has it
     results = windows_max(
         unsqueeze(input, -2), (1, *found), (1, *kernel), (1, *stride), (0, *padding), (1, *dilation)
     )
@@ -227,7 +242,13 @@ def _declare(axes: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Array | tuple[Array, Array]:
-        found = maxima(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
+        # torch takes a line for a plane where it records, or has to find the places
+        viewed = (
+            return_indices
+            or type(input) is not Tensor
+            or (local.state.grad and input.requires_grad)
+        )
+        found = maxima(axes, input, kernel_size, stride, padding, dilation, ceil_mode, viewed)
         return found if return_indices else found[0]
 
     def adaptive_max_pool(

@@ -68,9 +68,69 @@ def _wider(mask: Any, more: int) -> Any:
     return mask if mask is None or not more else pad(mask, (0, more))
 
 
+def _refused(what: str, hint: str, raised: type[Exception] = AssertionError) -> Exception:
+    code = "shape_mismatch" if raised is AssertionError else "invalid_argument"
+    return error(code, f"multi_head_attention_forward: {what}", hint, raised=raised)
+
+
 def _given(fixed: Any, heads: Any) -> Any:
     """Keys or values handed in as (batch * heads, length, width), else those worked out."""
-    return heads if fixed is None else reshape(fixed, (*heads.shape[:2], *fixed.shape[1:]))
+    if fixed is None:
+        return heads
+    rows, width = heads.shape[0] * heads.shape[1], heads.shape[-1]
+    if (fixed.shape[0], fixed.shape[-1]) != (rows, width):
+        raise _refused(
+            f"static_k or static_v is {list(fixed.shape)}",
+            f"it must be [{rows}, length, {width}], batch times heads first",
+        )
+    return reshape(fixed, (*heads.shape[:2], *fixed.shape[1:]))
+
+
+def _check_sizes(query: Any, key: Any, value: Any, embed_dim: int, heads: int) -> None:
+    """Sequences have to be alike, and their width to be cut into heads; as in torch, asserted."""
+    if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
+        shown = ", ".join(str(list(x.shape)) for x in (query, key, value))
+        raise _refused(
+            f"query, key and value are {shown}",
+            "give [length, batch, width] for each of them, or [length, width]",
+        )
+    width = query.shape[-1]
+    if width != embed_dim or heads < 1 or width % heads:
+        raise _refused(
+            f"the width is {width}, embed_dim is {embed_dim}, with {heads} heads",
+            "the width must be embed_dim and a multiple of the number of heads",
+        )
+    if key.shape[:-1] != value.shape[:-1]:
+        raise _refused(
+            f"the key is {list(key.shape)}, the value {list(value.shape)}",
+            "they need the same length and batch",
+        )
+
+
+def _check_given(weights: Any, bias_k: Any, bias_v: Any, causal: bool, mask: Any) -> None:
+    """What is given has to be whole: all weights, both biases, a mask that is said to be causal."""
+    if any(w is None for w in weights):
+        raise _refused(
+            "a weight of the projections is None",
+            "give in_proj_weight, or with use_separate_proj_weight all three of the others",
+        )
+    if (bias_k is None) != (bias_v is None):
+        raise _refused("only one of bias_k and bias_v is set", "give both, or none")
+    if causal and mask is None:
+        raise _refused(
+            "need attn_mask if specifying the is_causal hint",
+            "is_causal says of attn_mask that it is causal, and makes none",
+            RuntimeError,
+        )
+
+
+def _check_padding(padding: Any, batch: int, length: int) -> None:
+    """The mask of places that are none has to fit the keys."""
+    if padding is not None and padding.shape != (batch, length):
+        raise _refused(
+            f"key_padding_mask is {list(padding.shape)}",
+            f"it must be {[batch, length]}: the batch and the length of the key",
+        )
 
 
 @composite(space=F, random=True)
@@ -102,26 +162,14 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Array, Array | None]:
     """Multi-head attention of (length, batch, width) sequences; the output and its weights."""
+    _check_sizes(query, key, value, embed_dim_to_check, num_heads)
     batched = query.ndim == 3
-    if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-        shown = ", ".join(str(list(x.shape)) for x in (query, key, value))
-        raise error(
-            "shape_mismatch",
-            f"multi_head_attention_forward: query, key and value are {shown}",
-            "give [length, batch, width] for each of them, or [length, width]",
-        )
     if not batched:
         query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else unsqueeze(key_padding_mask, 0)
     length, batch, width = query.shape
-    if width != embed_dim_to_check or width % num_heads:
-        raise error(
-            "shape_mismatch",
-            f"multi_head_attention_forward: the width is {width}, embed_dim is "
-            f"{embed_dim_to_check}, with {num_heads} heads",
-            "the width must be embed_dim and a multiple of the number of heads",
-        )
     separate = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else None
+    _check_given(separate or [in_proj_weight], bias_k, bias_v, is_causal, attn_mask)
     weights = separate or [_third(in_proj_weight, i, width) for i in range(3)]
     biases = [_third(in_proj_bias, i, width) for i in range(3)]
     q, k, v = _projected((query, key, value), weights, biases)
@@ -129,6 +177,7 @@ def multi_head_attention_forward(
         k, v = _extended(k, bias_k), _extended(v, bias_v)
     q, k, v = (_heads(x, num_heads) for x in (q, k, v))
     k, v = _given(static_k, k), _given(static_v, v)
+    _check_padding(key_padding_mask, batch, k.shape[2] - (bias_k is not None))
     if add_zero_attn:
         k, v = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1))
     more = (bias_k is not None) + add_zero_attn

@@ -13,6 +13,7 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.ops.arithmetic import add, mul, sub
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
@@ -126,6 +127,14 @@ def layer_norm_gradients(
     return out, added_up(to_weight, normalized_shape), added_up(to_bias, normalized_shape)
 
 
+def _of_all(gradients: tuple[Any, ...], *operands: Any) -> tuple[Any, ...]:
+    """The gradients, which torch finds in one node: each depends on all the operands."""
+    name = "NativeLayerNormBackwardBackward0"
+    return tuple(
+        None if part is None else beside(part, *operands, called=name) for part in gradients
+    )
+
+
 def added_up(parts: list[Array], shape: Shape) -> Array | None:
     """The sum of what each block gave, in a shape; None where nothing was asked for."""
     if not parts:
@@ -147,8 +156,13 @@ def _affine(
 
 @primitive(
     vjp(
-        joint=lambda g_out, input, weight, center, scale, normalized_shape, eps, needs: (
-            layer_norm_gradients(g_out, input, weight, center, scale, normalized_shape, eps, needs)
+        joint=lambda g_out, input, weight, bias, center, scale, normalized_shape, eps, needs: (
+            _of_all(
+                layer_norm_gradients(
+                    g_out, input, weight, center, scale, normalized_shape, eps, needs
+                ),
+                *(x for x in (input, weight, bias) if x is not None),
+            )
         )
     ),
     spec=_layer_spec,

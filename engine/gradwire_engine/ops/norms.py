@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.accepted import norm_dtype
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, reduction
 from gradwire_engine.kernels.one_pass import one_pass
@@ -71,6 +72,7 @@ def _any_norm_gradient(g: Any, x: Any, out: Any, ord: float, dim: Dims | None, x
     vjp(x=nothing_where(lambda ord: ord == 0, _any_norm_gradient)),
     name="linalg.vector_norm",
     takes=INEXACT,
+    first=lambda named: norm_dtype("linalg.vector_norm", named["x"].dtype, named["dtype"]),
     result=real_of,
     nonempty=lambda named: named["ord"] < 0 or named["ord"] == inf,
     formula="g sgn(x) |x|^(p-1) / out^(p-1)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -134,8 +135,20 @@ def axis_unpadded(
     """The elements of a padded axis added back to where they came from."""
     moved = xp.moveaxis(input, dim, 0)
     places = _places(xp, size, before, after, mode)
-    rows = summed_rows(xp, places, moved.reshape(places.size, -1), size)
+    rows = summed_rows(xp, places, moved.reshape(places.size, prod(moved.shape[1:])), size)
     return xp.moveaxis(rows.reshape(size, *moved.shape[1:]), 0, dim)
+
+
+def _need_elements(shape: Shape, pad: Ints, mode: str) -> None:
+    """Elements to mirror or repeat: in each example, and in what is left of one axis or another."""
+    count = len(pad) // 2
+    left = [n + sum(sides) for n, sides in zip(shape, _sides(len(shape), pad), strict=True)]
+    if 0 in shape[len(shape) - count - 1 :] or max(left[-count:]) < 1:
+        raise error(
+            "shape_mismatch",
+            f"pad: {mode} padding {list(pad)} of {list(shape)} has no elements to put in",
+            "no axis may be empty but that of examples, nor may all be cut off",
+        )
 
 
 @composite(name="nn.functional.pad")
@@ -151,13 +164,21 @@ def pad(input: Array, pad: Ints, mode: str = "constant", value: float | None = N
     if mode == "constant":
         return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
     count = len(pad) // 2
-    if value is not None or len(pad) % 2 or not count or input.ndim not in (count + 1, count + 2):
+    if value is not None or len(pad) % 2:
         raise error(
             "invalid_argument",
-            f"pad: {mode} padding {list(pad)} of a tensor with {input.ndim} axes, value {value}",
-            "it pads the last 1, 2 or 3 axes of a tensor that has one or two more, without a value",
+            f"pad: {mode} padding {list(pad)} with the value {value}",
+            "give two numbers for each axis, and no value: elements of the tensor are put in",
+        )
+    if not count or input.ndim not in (count + 1, count + 2):
+        raise error(
+            "invalid_argument",
+            f"pad: {mode} padding {list(pad)} of a tensor with {input.ndim} axes",
+            "it pads the last 1, 2 or 3 axes of a tensor that has one or two more",
             raised=NotImplementedError,
         )
+    if mode != "circular":
+        _need_elements(input.shape, tuple(pad), mode)
     for dim, (before, after) in enumerate(_sides(input.ndim, tuple(pad))):
         if dim >= input.ndim - count:
             input = axis_padded(input, dim, before, after, mode, count)

@@ -122,7 +122,7 @@ def _no_fraction(exponent: Any, input: Array) -> Any:
 
 
 _SHORTCUTS = {
-    1: lambda xp, x: xp.multiply(x, 1),
+    1: lambda xp, x: xp.positive(x) if x.dtype.kind == "c" else xp.multiply(x, 1),
     2: lambda xp, x: xp.multiply(x, x),
     3: lambda xp, x: xp.multiply(xp.multiply(x, x), x),
     0.5: lambda xp, x: xp.sqrt(x),

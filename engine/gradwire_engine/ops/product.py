@@ -10,12 +10,14 @@ from gradwire_engine.families import reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import add, conj, div, mul
 from gradwire_engine.ops.arrange import flip
+from gradwire_engine.ops.beside import beside
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.cumulative import cumprod, shifted
 from gradwire_engine.ops.expand import expand, int_to_int64, reshape, with_kept_dims
 from gradwire_engine.ops.known import without_zeros
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
-from gradwire_engine.spec import DType
+from gradwire_engine.spec import DTYPES, DType
 
 
 def _of_the_others(g: Any, input: Any, out: Any, dim: int) -> Any:
@@ -27,11 +29,11 @@ def _of_the_others(g: Any, input: Any, out: Any, dim: int) -> Any:
     """
     if not input.shape:
         return g
-    if input.shape[dim] == 1:
-        return expand(with_kept_dims(g, (dim,), input.shape), input.shape)
     found = without_zeros(input)
     if found:
         return mul(with_kept_dims(g, (dim,), input.shape), conj(div(_kept(out, dim, input), input)))
+    if input.shape[dim] == 1:
+        return beside(with_kept_dims(g, (dim,), input.shape), input, zeros=True)
     if found is False:
         g = add(g, mul(out, 0))
     before = shifted(cumprod(input, dim), dim, 1, 1)
@@ -48,13 +50,19 @@ def _kept(out: Any, dim: int, input: Any) -> Any:
 @one_pass(_of_the_others)
 def product_gradient(xp: Any, g: Array, input: Array, out: Array, dim: int) -> Array:
     """The gradient of a product along an axis: by division where no factor is 0."""
-    if not input.ndim or input.shape[dim] < 2 or not input.size or not bool(xp.all(input != 0)):
+    if not input.ndim or not input.size or not bool(xp.all(input != 0)):
         return _of_the_others(g, input, out, dim)
     share = xp.multiply(g, xp.conjugate(out))
     return xp.expand_dims(share, dim) / xp.conjugate(input)
 
 
+def _in_dtype(input: Any, g: Any) -> Any:
+    """The factors as they were multiplied, in the result's dtype."""
+    return input if input.dtype == g.dtype else to_dtype(input, DTYPES[g.dtype.name])
+
+
 def _along(g: Any, input: Any, out: Any, dim: int, keepdim: bool) -> Any:
+    input = _in_dtype(input, g)
     if keepdim and input.shape:
         shape = (*g.shape[:dim], *g.shape[dim + 1 :])
         g, out = reshape(g, shape), reshape(out, shape)
@@ -64,6 +72,7 @@ def _along(g: Any, input: Any, out: Any, dim: int, keepdim: bool) -> Any:
 def _of_all(g: Any, input: Any, out: Any) -> Any:
     if not input.shape:
         return g
+    input = _in_dtype(input, g)
     flat = reshape(input, (-1,))
     return reshape(product_gradient(g, flat, out, 0), input.shape)
 

@@ -12,12 +12,14 @@ from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.axes import broadcast_to
+from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.einsum import einsum
-from gradwire_engine.ops.expand import contiguous, reshape, sum, unsafe_view
+from gradwire_engine.ops.expand import contiguous, reshape, sum, unsafe_view, view
 from gradwire_engine.ops.matmul import matmul, vdot
 from gradwire_engine.ops.views import diagonal
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.signature import Arrays, axis
+from gradwire_engine.spec import Shape
 
 
 @composite(grad_name="TraceBackward0")
@@ -39,9 +41,15 @@ def kron(input: Array, other: Array) -> Array:
     ndim = max(input.ndim, other.ndim)
     a = (*[1] * (ndim - input.ndim), *input.shape)
     b = (*[1] * (ndim - other.ndim), *other.shape)
-    left = unsafe_view(contiguous(input), tuple(n for size in a for n in (size, 1)))
-    right = unsafe_view(contiguous(other), tuple(n for size in b for n in (1, size)))
+    left = _in_blocks(input, tuple(n for size in a for n in (size, 1)))
+    right = _in_blocks(other, tuple(n for size in b for n in (1, size)))
     return unsafe_view(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
+
+
+def _in_blocks(value: Any, size: Shape) -> Any:
+    """An operand of kron in another shape; of an inference tensor it is one, too."""
+    whole = contiguous(value)
+    return (view if getattr(whole, "is_inference", False) else unsafe_view)(whole, size)
 
 
 @composite(name="nn.functional.bilinear", aliases=("bilinear",), numbers=(), real_gradients=True)
@@ -99,9 +107,10 @@ def _cross(asked: str, a: Any, b: Any, dim: int) -> Any:
             f"{asked}: the operands are {list(a.shape)} and {list(b.shape)}, dim is {dim}",
             "they need equally many axes, and size 3 along dim",
         )
+    kept = [x for x, other in ((a, b), (b, a)) if getattr(other, "requires_grad", False)]
     a, b = (x if x.shape == shape else broadcast_to(x, shape) for x in (a, b))
     (a1, a2), (b1, b2) = ([roll(x, (-by,), (place,)) for by in (1, 2)] for x in (a, b))
-    return sub(mul(a1, b2), mul(a2, b1))
+    return beside(sub(mul(a1, b2), mul(a2, b1)), *kept)
 
 
 @composite(name="linalg.cross", grad_name="LinalgCrossBackward0")
@@ -125,7 +134,10 @@ def cross(input: Array, other: Array, dim: int | None = None) -> Array:
 
 
 def _cost(shapes: list[tuple[int, int]]) -> list[list[int]]:
-    """Where to split each run of matrices for the fewest multiplications (dynamic programming)."""
+    """Where to split each run of matrices for the fewest multiplications (dynamic programming).
+
+    As early as that is possible; three matrices, as in torch, as late.
+    """
     count = len(shapes)
     best = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
@@ -137,15 +149,16 @@ def _cost(shapes: list[tuple[int, int]]) -> list[list[int]]:
                 for k in range(i, j)
             ]
             best[i][j] = min(costs)
-            split[i][j] = i + costs.index(best[i][j])
+            equal = [k for k, cost in enumerate(costs, i) if cost == best[i][j]]
+            split[i][j] = equal[-1 if count == 3 else 0]
     return split
 
 
 @composite(name="linalg.multi_dot", aliases=("chain_matmul",))
 def multi_dot(tensors: Arrays) -> Array:
     """Product of several matrices in the cheapest order; first and last may be vectors."""
-    ends = (x.ndim for x in (tensors[0], tensors[-1]) if x.ndim not in (1, 2))
-    if len(tensors) < 2 or any(ends) or any(x.ndim != 2 for x in tensors[1:-1]):
+    ends = any(x.ndim not in (1, 2) for x in (tensors[0], tensors[-1]))
+    if len(tensors) < 2 or ends or any(x.ndim != 2 for x in tensors[1:-1]):
         raise error(
             "invalid_argument",
             f"linalg.multi_dot: got {[list(x.shape) for x in tensors]}",

@@ -28,8 +28,6 @@ from gradwire_engine.spec import Spec, bool_, int64
 
 
 def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
-    if input.dtype is bool_:
-        raise error("dtype_mismatch", "kthvalue: bools have no ranks", "convert them to integers")
     if input.shape and not input.shape[dim]:
         raise error(
             "invalid_argument",
@@ -38,6 +36,8 @@ def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]
             raised=IndexError,
         )
     check_k("kthvalue", input, dim, k, 1)
+    if input.dtype is bool_:
+        raise error("dtype_mismatch", "kthvalue: bools have no ranks", "convert them to integers")
     tail = input.shape[dim + 1 :]
     shape = (*input.shape[:dim], *((1,) if keepdim else ()), *tail) if input.shape else ()
     return input.with_(shape=shape), input.with_(shape=shape, dtype=int64)
@@ -77,9 +77,10 @@ def _median(xp: Any, input: Array, dim: int, keepdim: bool, skip_nan: bool) -> F
 
 def _median_of_all(xp: Any, input: Array, skip_nan: bool) -> Array:
     if not input.size:
-        return xp.full((), float("nan") if input.dtype.kind in "fV" else -(2**63)).astype(
-            input.dtype
-        )
+        nothing = float("nan")
+        if input.dtype.kind in "biu":  # as a processor converts NaN to whole numbers
+            nothing = -(2 ** (31 if input.dtype == "int32" else 63))
+        return xp.full((), nothing).astype(input.dtype)
     return _median(xp, input.reshape(-1), 0, False, skip_nan)[0]
 
 
@@ -108,6 +109,7 @@ def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
     takes=REAL_NUMERIC,
     refusal=NotImplementedError,
     of_nothing=True,
+    real_gradients=True,
     batch=in_rows(lambda rows: row_medians(rows, False)),
 )
 def median(xp: Any, input: Array) -> Array:
@@ -129,6 +131,7 @@ def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Foun
     takes=REAL_NUMERIC,
     refusal=NotImplementedError,
     of_nothing=True,
+    real_gradients=True,
     batch=in_rows(lambda rows: row_medians(rows, True)),
 )
 def nanmedian(xp: Any, input: Array) -> Array:

@@ -6,7 +6,13 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import INEXACT, composite, elementwise, reduction
+from gradwire_engine.families import (
+    INEXACT,
+    composite,
+    elementwise,
+    reduced_shape,
+    reduction,
+)
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import div, mul, shared_out
 from gradwire_engine.ops.compare import isnan
@@ -72,12 +78,15 @@ def nansum(
     input: Array, dim: Dims | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:
     """Sum over some axes, or over all, with NaN counted as 0."""
-    if input.dtype.kind == "c":
-        raise error(
-            "dtype_mismatch",
-            "nansum: not defined for complex tensors",
-            "sum the real and the imaginary part",
-        )
+    whole = input.dtype.kind in "biu"  # a sum like any other
+    if input.dtype.kind == "c" or (dtype is not None and dtype.is_complex and not whole):
+        reduced_shape("nansum", input.shape, dim, keepdim)  # what is wrong with axes is said first
+        if input.dtype.kind == "c" or 0 not in input.shape:
+            raise error(
+                "dtype_mismatch",
+                "nansum: not defined for complex numbers",
+                "sum the real and the imaginary part",
+            )
     return sum(nan_to_zero(input), dim, keepdim, dtype=dtype)
 
 
@@ -86,14 +95,15 @@ def nanmean(
     input: Array, dim: Dims | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:
     """Mean over some axes, or over all, of what is not NaN."""
-    if input.dtype.kind not in "fV":
+    if input.dtype.kind in "biu" or (dtype is not None and not dtype.differentiable):
         raise error(
             "dtype_mismatch",
-            f"nanmean: takes floating tensors, this one is {input.dtype.name}",
+            f"nanmean: of {input.dtype.name} in {(dtype or input.dtype).name}; both are to be "
+            "floating",
             "convert it first",
         )
     count = sum(logical_not(isnan(input)), dim, keepdim)
-    return div(sum(nan_to_zero(input), dim, keepdim, dtype=dtype), count)
+    return div(nansum(input, dim, keepdim, dtype=dtype), count)
 
 
 def _of_all(dtype: DType) -> DType:

@@ -17,9 +17,11 @@ from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, added_up, check_normalized, last_axes, moments_spec
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
+from gradwire_engine.order import alone, lying_of
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec
+from gradwire_engine.tensor import TURNED, Tensor
 
 EPSILON = {
     name: float(ml_dtypes.finfo(computed).eps)
@@ -65,13 +67,13 @@ def rms_norm_gradients(
     row = None if weight is None else weight.reshape(1, width)
 
     def work(g: Array, x: Array, scale: Array, out: Array) -> None:
-        even = x * scale
         if needs[1]:
-            to_weight.append(xp.einsum("ij,ij->j", g, even))
+            to_weight.append(xp.einsum("ij,ij->j", g, x * scale))
         through = g if row is None else g * row
-        even *= xp.einsum("ij,ij->i", through, even)[:, None] / -width
-        even += through
-        xp.multiply(even, scale, out=out)
+        # in torch's order of steps, as the two parts all but cancel in a short row
+        along = xp.einsum("ij,ij->i", through, x)[:, None] * (scale * scale * scale)
+        xp.multiply(through, scale, out=out)
+        out -= x * (along / width)
 
     rows = [as_rows(a, width) for a in (g, input)]
     each_block(work, *rows, as_rows(scale, 1), as_rows(out, width))
@@ -116,4 +118,25 @@ def rms_norm(
 ) -> Array:
     """Divide the last axes by their root mean square, then apply weight."""
     small = EPSILON.get(input.dtype.name, 0.0) if eps is None else eps
-    return native_rms_norm(input, normalized_shape, weight, small)[0]
+    if _weight_alone(input, weight):
+        check_normalized("rms_norm", input, normalized_shape, "fVc", weight=weight)
+        found = mul(native_rms_norm(input, normalized_shape, None, small)[0], weight)
+    else:
+        found = native_rms_norm(input, normalized_shape, weight, small)[0]
+    node = found.grad_fn if type(found) is Tensor else None
+    if node is not None and _copied_into_rows(input):
+        node.annotate().label = "CloneBackward0"
+    return found
+
+
+def _weight_alone(input: Any, weight: Any) -> bool:
+    """Whether a gradient goes to the weight alone, for which nothing is kept of the operands."""
+    if type(input) is not Tensor or type(weight) is not Tensor or input.dtype.half:
+        return False
+    return weight.requires_grad and not input.requires_grad
+
+
+def _copied_into_rows(input: Any) -> bool:
+    """Whether the product lies in another order, which torch copies into rows at the end."""
+    turned = type(input) is Tensor and bool(input.flags & TURNED) and not input.dtype.half
+    return turned and alone(lying_of(input.array)) is not None

@@ -15,7 +15,7 @@ from gradwire_engine.rule import NOT_IMPLEMENTED, unknown, vjp
 
 def _whole(value: Any) -> bool:
     """Whether an operand, an array or a number, holds integers."""
-    return type(value) is int or (type(value) is not float and value.dtype.kind in "iu")
+    return isinstance(value, int) or (type(value) is not float and value.dtype.kind in "iu")
 
 
 @elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
@@ -82,7 +82,7 @@ def _truncated(xp: Any, input: Array, other: Array) -> Array:
 
 
 @elementwise(
-    vjp(input=lambda g: zero_of(g), other=lambda g: zero_of(g)),
+    vjp(input=lambda g, other: zero_of(g), other=lambda g, input, other: zero_of(g)),
     name="rounded_div",
     takes=REAL_NUMERIC,
     grad_name="DivBackward2",

@@ -12,7 +12,6 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.advanced import index as index_at
-from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.expand import expand, reshape
@@ -27,7 +26,8 @@ from gradwire_engine.ops.gather import (
     take,
     take_sum,
 )
-from gradwire_engine.ops.views import placed
+from gradwire_engine.ops.join import cat
+from gradwire_engine.ops.views import placed, zeros_of
 from gradwire_engine.promote import Weak, broadcast_shapes
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
@@ -121,12 +121,13 @@ def _put_one_by_one(input: Any, index: Any, source: Any, accumulate: bool) -> An
 
 def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
     same_dtype("put", input, source)
-    check_whole("put", index)
+    check_whole("put", index, int64)
     if index.size != source.size:
         raise error(
             "shape_mismatch",
             f"put: {index.size} indices for {source.size} elements",
             "give one index for each element",
+            raised=IndexError,
         )
     return input
 
@@ -198,4 +199,6 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     held = mask if tuple(mask.shape) == shape else expand(mask, shape)
     flat = reshape(source, (-1,))
     ranks = true_ranks(held, flat.shape[0])
-    return clone(seen) if not flat.shape[0] else where(held, index_at(flat, (ranks,)), seen)
+    if not flat.shape[0]:  # a place to look at, where nothing is to be taken
+        flat = cat([flat, zeros_of(flat, (1,))], 0)
+    return where(held, index_at(flat, (ranks,)), seen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import error
@@ -80,7 +81,7 @@ def _extreme(xp: Any, base: Array, flat: Array, values: Array, reduce: str, incl
 
 
 def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
-    if input.dtype.is_complex and reduce in ("amax", "amin"):
+    if input.dtype.is_complex and reduce in ("amax", "amin") and index.size:
         raise error(
             "dtype_mismatch",
             f"scatter_reduce: {reduce} of {input.dtype.name}: complex numbers have no order",
@@ -178,7 +179,7 @@ def _of_extreme(g: Any, use: _Use) -> tuple[Any, Any]:
     input_is = where(eq(use.input, use.out), ones_like(g), 0)
     src_is = where(eq(use.src, use.take(use.out)), ones_like(use.src), 0)
     shared = g / use.add(input_is, src_is)
-    return where(eq(input_is, 1), shared, 0), where(eq(src_is, 1), use.take(shared), 0)
+    return shared * input_is, use.take(shared) * src_is
 
 
 def _of_prod(g: Any, use: _Use) -> tuple[Any, Any]:
@@ -212,6 +213,8 @@ def scatter_reduce(
 ) -> Array:
     """Reduce src into the input along an axis where an index tensor says."""
     _reducing("scatter_reduce", reduce, tuple(_SHARES))
+    if reduce == "mean":
+        refuse("scatter_reduce", (BOOLS,), input)
     return scatter_reduce_at(input, dim, index, src, reduce, include_self)
 
 
@@ -221,6 +224,8 @@ def index_reduce(
 ) -> Array:
     """Reduce slices of source into the slices of an axis that a vector of indices names."""
     _reducing("index_reduce", reduce, ("prod", "mean", "amax", "amin"))
+    if reduce == "mean":
+        refuse("index_reduce", (BOOLS,), input)
     if index.ndim > 1:
         raise error(
             "shape_mismatch",

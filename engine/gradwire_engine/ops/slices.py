@@ -27,7 +27,7 @@ from gradwire_engine.ops.scatter import same_dtype, scatter_add, scatter_at
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim
-from gradwire_engine.spec import COMPLEX, INTEGER, Number, Spec, bool_, dtype_of
+from gradwire_engine.spec import COMPLEX, INTEGER, Number, Spec, bool_, dtype_of, int64
 
 
 def _copied_rows_fit(input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
@@ -54,7 +54,7 @@ def _copied_rows_fit(input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
 
 def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
     same_dtype(asked, input, source)
-    check_whole(asked, index)
+    check_whole(asked, index, *((int64,) if asked == "index_copy" else ()))
     wanted = input.with_(shape=(*input.shape[:dim], index.size, *input.shape[dim + 1 :]))
     if len(index.shape) > 1 or (raised(source.shape) != raised(wanted.shape) and input.shape):
         raise error(
@@ -179,7 +179,7 @@ def index_copy(xp: Any, input: Array, dim: Dim, index: Array, source: Array) -> 
 
 
 def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
-    check_whole("index_fill", index)
+    check_whole("index_fill", index, int64, raised=IndexError)
     if len(index.shape) > 1 or value.shape:
         raise error(
             "shape_mismatch",
@@ -217,7 +217,7 @@ def index_fill(xp: Any, input: Array, dim: Dim, index: Array, value: Array) -> A
     if size and not out.size:  # each slice is empty, so torch never looks at the places
         return out
     in_range("index_fill", index, size, dim=dim, negative=True)
-    if getattr(value, "dtype", None) != out.dtype:
+    if not hasattr(value, "dtype") or value.dtype != out.dtype:
         value = fits("index_fill", value, dtype_of(out.dtype))
     seen[at(dim, index.reshape(-1))] = value
     return out

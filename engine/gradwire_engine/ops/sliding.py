@@ -106,8 +106,6 @@ def output_sizes(asked: str, wanted: Any, input: Any, axes: int, *, means: bool 
             raised=ValueError,
         )
     given = wanted if isinstance(wanted, tuple) else (wanted,) * axes
-    if len(given) == 1:
-        given *= axes
     if len(given) != axes or not all(n is None or (type(n) is int and n >= 0) for n in given):
         raise error(
             "invalid_argument",

@@ -11,11 +11,12 @@ from gradwire_engine.families import composite
 from gradwire_engine.mode import local
 from gradwire_engine.ops.arithmetic import mul, scaled, shared_out, sub
 from gradwire_engine.ops.cast import clone, to_dtype
+from gradwire_engine.ops.creation import zeros
 from gradwire_engine.ops.cumulative import cumsum
 from gradwire_engine.ops.expand import called, reshape, sum, sum_to_shape
 from gradwire_engine.ops.join import cat
 from gradwire_engine.ops.logical import logical_xor
-from gradwire_engine.ops.views import detach, narrow, select
+from gradwire_engine.ops.views import narrow, select
 from gradwire_engine.signature import Ints, axis
 from gradwire_engine.spec import int64
 
@@ -71,7 +72,7 @@ def _strips(asked: str, y: Any, x: Any, dim: int) -> tuple[Any, int]:
         )
     refuse(asked, (BOOLS,), y, x, raised=RuntimeError)
     if not size:
-        return mul(y, 0), place
+        return scaled(y, 0), place
     pairs = narrow(y, place, 1, size - 1) + narrow(y, place, 0, size - 1)
     return pairs if x is None else mul(_gaps(x, y, place), pairs), place
 
@@ -84,11 +85,13 @@ def _in_floats(x: Any) -> Any:
 @composite(aliases=("trapz",))
 def trapezoid(y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1) -> Array:
     """The integral along an axis by the trapezoidal rule, over sample points x or steps dx."""
+    place = axis("trapezoid", dim, y.ndim)
+    if not y.shape[place]:  # nothing to sum, nor to find a gradient of: y is not looked at
+        shape = (*y.shape[:place], *y.shape[place + 1 :])
+        return zeros(shape, dtype=y.dtype, device=y.device)
     areas, place = _strips("trapezoid", y, x, dim)
     if x is not None:
         return shared_out(_in_floats(sum(areas, (place - y.ndim,))), 2)
-    if not y.shape[place]:
-        return detach(sum(areas, (place,)))
     ends = select(y, place, 0) + select(y, place, -1)
     return scaled(sub(sum(y, (place,)), scaled(_in_floats(ends), 0.5)), dx)
 
@@ -114,6 +117,8 @@ def sum_to_size(input: Array, size: Ints) -> Array:
             f"sum_to_size: {list(size)} does not broadcast to {list(input.shape)}",
             "sizes are 1 or the tensor's, counted from the last",
         )
-    if input.dtype.kind in "biu" and not (input.shape == tuple(size) != ()):
-        input = to_dtype(input, int64)  # the dtype of sums, as torch takes one to no axes always
+    if not size:
+        return sum(input)
+    if input.dtype.kind in "biu" and input.shape != tuple(size):
+        input = to_dtype(input, int64)  # the dtype of sums
     return input if input.shape == tuple(size) else sum_to_shape(input, tuple(size))

@@ -98,7 +98,7 @@ def softplus(xp: Any, input: Array, beta: float = 1, threshold: float = 20) -> A
     vjp(
         grad_output=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold),
         input=lambda g, grad_output, input, beta, threshold: where(
-            input * beta > threshold, 0, g * grad_output * beta * _bell(input * beta)
+            input * beta >= threshold, 0, g * grad_output * beta * _bell(input * beta)
         ),
     ),
     takes=FLOAT_ONLY,
@@ -131,8 +131,11 @@ def _bell(x: Any) -> Any:
 
 @swept
 def _log_of_sigmoid(xp: Any, input: Array) -> Array:
-    out = _log_of_sum(xp, xp.negative(input))
-    return xp.negative(out, out=out)
+    out = xp.abs(input)
+    xp.negative(out, out=out)
+    xp.exp(out, out=out)
+    xp.log1p(out, out=out)
+    return xp.subtract(xp.minimum(input, 0), out, out=out)
 
 
 _LOGSIGMOID = vjp("g sigmoid(-input)", input=lambda g, input: g * sigmoid(-input))
@@ -203,7 +206,8 @@ def mish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     steep *= 4
     steep /= below
     steep /= below
-    steep *= xp.minimum(input, MISH_LIMIT)
+    more = xp.maximum(xp.subtract(input, MISH_LIMIT), 0)
+    steep *= xp.subtract(input, more, out=more)  # limited, but NaN at inf, as torch's
     t += steep
     t = multiplied(xp, t, grad_output)
     return t

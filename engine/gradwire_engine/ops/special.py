@@ -9,11 +9,12 @@ import numpy as np
 
 from gradwire_engine.accepted import HALVES, refusing
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import in_real_floats
+from gradwire_engine.families import composite, in_real_floats
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
+from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.exponential import exp, log
+from gradwire_engine.ops.exponential import as_floats, exp, log
 from gradwire_engine.ops.power import pow
 from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
@@ -74,7 +75,7 @@ def erfc(xp: Any, input: Array) -> Array:
 )
 def erfinv(xp: Any, input: Array) -> Array:
     """The number whose error function each element is."""
-    return xp.special.erfinv(input)
+    return xp.where(xp.equal(input, 0), input, xp.special.erfinv(input))
 
 
 @in_real_floats(
@@ -88,14 +89,20 @@ def erfcx(xp: Any, input: Array) -> Array:
 
 
 @in_real_floats(
-    vjp(input=lambda g, input: g * exp(input * input * -0.5) * (DENSITY * sqrt(0.125))),
-    space=SPECIAL,
+    vjp(input=lambda g, input: g * exp(-(input * input)) * (DENSITY / 2)),
+    public=False,
     grad_name="MulBackward1",
-    formula="g exp(-input² / 2) / √(2π)",
+    formula="g exp(-input²) / √π",
 )
-def ndtr(xp: Any, input: Array) -> Array:
+def _below(xp: Any, input: Array) -> Array:
+    """The normal distribution function at √2 times each element."""
+    return xp.multiply(xp.special.erfc(xp.negative(input)), 0.5)
+
+
+@composite(space=SPECIAL, inplace=True)
+def ndtr(input: Array) -> Array:
     """The normal distribution function: the probability of being below each element."""
-    return xp.special.ndtr(input)
+    return _below(mul(input, sqrt(0.5)))
 
 
 @in_real_floats(
@@ -116,11 +123,13 @@ def ndtri(xp: Any, input: Array) -> Array:
 )
 def hazard(xp: Any, input: Array) -> Array:
     """The normal density over its distribution function: the slope of that one's logarithm."""
-    return xp.divide(sqrt(2 / pi), xp.special.erfcx(xp.multiply(input, -sqrt(0.5))))
+    out = xp.divide(sqrt(2 / pi), xp.special.erfcx(xp.multiply(input, -sqrt(0.5))))
+    return xp.where(xp.isinf(out), xp.nan, out)  # as torch's at -inf
 
 
 @in_real_floats(
     vjp("g √(2/π) / erfcx(-input / √2)", input=lambda g, input: g * hazard(input)),
+    keeps=("out",),
     space=SPECIAL,
     check=refusing("special.log_ndtr", HALVES),
 )
@@ -148,7 +157,9 @@ def _xlog1py_name(named: dict[str, Any]) -> str:
 @in_real_floats(
     vjp(
         "input: g log1p(other); other: g input / (other + 1)",
-        input=lambda g, input, other: xlog1py(g, where((input == 0) & (other <= -1), 0, other)),
+        input=lambda g, input, other, out_spec: where(
+            (input == 0) & (other <= -1), 0, xlog1py(g, as_floats(other, out_spec))
+        ),
         other=lambda g, input, other: g * (input / (other + 1)),
     ),
     space=SPECIAL,

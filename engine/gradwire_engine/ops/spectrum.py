@@ -21,6 +21,7 @@ from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.complex import real
+from gradwire_engine.ops.creation import zeros
 from gradwire_engine.ops.diagonals import diag_embed
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import need_matrices, solve_system
@@ -210,5 +211,10 @@ class Svd(NamedTuple):
 @composite()
 def svd(input: Array, some: bool = True, compute_uv: bool = True) -> Svd:
     """Singular values, falling, and vectors of each matrix: input = U diag(S) Vᴴ."""
+    if not compute_uv:
+        m, n = need_matrices("svd", input).shape[-2:]
+        like = {"dtype": input.dtype, "device": input.device}
+        u, v = (zeros((*input.shape[:-2], k, k), **like) for k in (m, n))
+        return Svd(u, svdvals(input), v)
     u, s, vh = linalg_svd(input, not some)
-    return Svd(u, s, adjoint(vh)) if compute_uv else Svd(u * 0, s, adjoint(vh) * 0)
+    return Svd(u, s, adjoint(vh))

@@ -21,6 +21,7 @@ from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.arrange import tril, triu
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT
+from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, need_matrices
 from gradwire_engine.order import Order
@@ -128,7 +129,9 @@ def triangular_solve(
 ) -> Solved:
     """The X of each triangular system A X = input (Aᵀ X = input), and A."""
     matrix = mT(A) if transpose else A
-    return Solved(triangular_system(matrix, input, upper is not transpose, unitriangular), A)
+    found = triangular_system(matrix, input, upper is not transpose, unitriangular)
+    size = (*found.shape[:-2], *A.shape[-2:])
+    return Solved(found, A if A.shape == size else expand(A, size))
 
 
 def _cholesky_gradient(g: Any, out: Any) -> Any:

@@ -51,6 +51,8 @@ def asin(xp: Any, input: Array) -> Array:
 )
 def acos(xp: Any, input: Array) -> Array:
     """The angle, from 0 to π, whose cosine each element is."""
+    if input.dtype == "complex128":  # torch's way, with the signs of its zeros
+        return xp.subtract(pi / 2, xp.arcsin(input))
     return xp.arccos(input)
 
 
@@ -151,8 +153,8 @@ def asinh(xp: Any, input: Array) -> Array:
 
 
 def _by_cosh(g: Any, input: Any) -> Any:
-    if is_complex(input):  # two roots keep to the function's branch, + 1 not to the sign of -0
-        return g * conj(rsqrt(input - -1) * rsqrt(input - 1))
+    if is_complex(input):  # two roots keep to the function's branch, but for -0 below a cut
+        return g * conj(rsqrt(input + 1) * rsqrt(input - 1))
     return g * rsqrt(input * input - 1)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, composite, reduction
 from gradwire_engine.op import Primitive
@@ -34,6 +36,23 @@ def _moments(
     freedom = _freedom(input.size // max(1, total.size), correction)
     variance = total / freedom if freedom else total * float("inf")
     return variance, middle if keepdim else middle.reshape(total.shape)
+
+
+def _moments_run(
+    xp: Any, input: Array, dim: Dims | None, correction: float | None, keepdim: bool
+) -> Moments:
+    """Variance and mean where both are asked for: torch's mean runs along then (Welford, 1962).
+
+    What follows an infinity is that much below the mean so far, which is NaN from there on.
+    """
+    variance, middle = _moments(xp, input, dim, correction, keepdim)
+    if input.size == 0 or (type(middle) is np.ndarray and np.isfinite(middle).all()):
+        return variance, middle
+    axes = dim or tuple(range(input.ndim))
+    last = tuple(slice(-1, None) if axis in axes else slice(None) for axis in range(input.ndim))
+    odd = xp.logical_not(xp.isfinite(input))
+    more = odd.sum(axis=dim or None, keepdims=keepdim) > odd[last].reshape(middle.shape)
+    return variance, xp.where(more, middle.dtype.type(np.nan), middle)
 
 
 def _same(dtype: DType) -> DType:
@@ -130,7 +149,7 @@ def var_mean(
     keepdim: bool = False,
 ) -> Moments:
     """Variance and mean over some axes, or over all."""
-    return _moments(xp, input, dim, correction, keepdim)
+    return _moments_run(xp, input, dim, correction, keepdim)
 
 
 @reduction(
@@ -157,7 +176,7 @@ def std_mean(
     keepdim: bool = False,
 ) -> Moments:
     """Standard deviation and mean over some axes, or over all."""
-    variance, middle = _moments(xp, input, dim, correction, keepdim)
+    variance, middle = _moments_run(xp, input, dim, correction, keepdim)
     return xp.sqrt(variance), middle
 
 

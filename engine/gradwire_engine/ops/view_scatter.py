@@ -10,7 +10,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import full
-from gradwire_engine.ops.expand import contiguous, reshape, view
+from gradwire_engine.ops.expand import contiguous, reshape, view, viewable
 from gradwire_engine.overlap import overlaps, write_through
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
@@ -76,7 +76,33 @@ def _all_but_part(g: Any, chain: Any, input_spec: Spec) -> Any:
             "place in memory: the gradient of its base cannot be told",
             "write through the base, or clone() the view",
         )
-    return view_scatter(contiguous(g), 0, chain)
+    return view_scatter(_laid_for(chain, contiguous(g), input_spec), 0, chain)
+
+
+_TURNS = ("t", "transpose")
+
+
+def _laid_for(chain: Any, g: Any, spec: Spec) -> Any:
+    """A gradient that lies so in memory that the chain shows it: the base may have been turned in
+    place since its views were made, which see it as it was.
+    """
+    turns = 0
+    while turns < len(chain) and chain[turns][0].op.name in _TURNS:
+        turns += 1
+    if not turns or turns == len(chain) or chain[turns][0].op is not view:
+        return g
+    lies = phantom(spec.shape, spec.dtype.numpy)
+    for call, _ in chain[:turns]:
+        lies = lies.T if call.op.name == "t" else lies.swapaxes(*call.arguments[1:])
+    if viewable(lies.shape, lies.strides, chain[turns][0].outputs[0].shape, lies.itemsize):
+        return g
+    calls = [call for call, _ in chain[:turns]]
+    for call in calls:
+        g = call.op(g, *call.arguments[1:])
+    g = contiguous(g)
+    for call in reversed(calls):
+        g = call.op(g, *call.arguments[1:])  # a swap is its own way back
+    return g
 
 
 @primitive(

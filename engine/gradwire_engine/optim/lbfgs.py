@@ -14,8 +14,9 @@ from gradwire_engine.errors import error
 from gradwire_engine.optim.update import State, need, need_not_negative, optimizer
 from gradwire_engine.optim.wolfe import Point, search
 
-Asked = Generator[Any, tuple[float, Any], Any]
-"""Yields vectors; is sent the loss and the gradient there; gives the vector it ends at."""
+Asked = Generator[Any, tuple[float, Any, Any], Any]
+"""Yields vectors; is sent the loss and the gradient there, and the vector itself, which the closure
+may have changed (clamped, say); gives the vector it ends at."""
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -46,7 +47,7 @@ def lbfgs(
 ) -> Asked:
     """Limited-memory BFGS (Liu and Nocedal 1989); a step evaluates its closure several times."""
     most = max_iter * 5 // 4 if max_eval is None else max_eval
-    loss, g = yield x
+    loss, g, x = yield x
     evaluated = 1
     if float(abs(g).max()) > tolerance_grad:
         for iteration in range(1, max_iter + 1):
@@ -66,7 +67,7 @@ def lbfgs(
             else:
                 x, tried = x + t * d, 0
                 if iteration != max_iter:
-                    loss, g = yield x
+                    loss, g, x = yield x
                     tried = 1
             evaluated += tried
             moved = float(abs(d * state["t"]).max())
@@ -106,12 +107,12 @@ def _direction(xp: Any, g: Any, state: State, history_size: int) -> Any:
 
 def _searched(
     xp: Any, x: Any, d: Any, start: Point, t: float, smallest: float, most: int
-) -> Generator[Any, tuple[float, Any], tuple[Point, int]]:
+) -> Generator[Any, tuple[float, Any, Any], tuple[Point, int]]:
     """The line search along d, each step length asked for as a vector."""
     walk = search(start, t, float(abs(d).max()), smallest, most)
     t = next(walk)
     while True:
-        loss, g = yield x + t * d
+        loss, g, _ = yield x + t * d
         try:
             t = walk.send(Point(t, loss, g, float(xp.dot(g, d))))
         except StopIteration as end:

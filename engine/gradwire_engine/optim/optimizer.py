@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import backend
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import check_writable, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import charge, no_grad
@@ -24,6 +24,10 @@ from gradwire_engine.tensor import Tensor
 
 Closure = Callable[[], Tensor]
 """Computes the loss anew and leaves the gradients in `.grad`."""
+
+
+Given = tuple[Iterable[Tensor], Mapping[str, Any]]
+"""Parameters, and the settings that are not left to the defaults."""
 
 
 class Group(NamedTuple):
@@ -38,9 +42,7 @@ class Optimizer:
 
     __slots__ = ("groups", "kind", "states")
 
-    def __init__(
-        self, kind: str, groups: Sequence[tuple[Iterable[Tensor], Mapping[str, Any]]]
-    ) -> None:
+    def __init__(self, kind: str, groups: Sequence[Given], *, first: bool = True) -> None:
         self.kind = kind_of(kind)
         if not groups or not any(tuple(params) for params, _ in groups):
             raise error(
@@ -49,7 +51,7 @@ class Optimizer:
                 "name the tensors that it is to change",
                 raised=ValueError,
             )
-        made = [Group(tuple(p), checked(self.kind, given)) for p, given in groups]
+        made = [Group(tuple(p), checked(self.kind, s, first=first)) for p, s in groups]
         self.groups: tuple[Group, ...] = tuple(made)
         _check_params(kind, self.params)
         self.states: tuple[State, ...] = tuple({} for _ in self.params)
@@ -65,10 +67,25 @@ class Optimizer:
         return sum(nbytes(value) for state in self.states for value in state.values())
 
     def set(self, settings: Sequence[Mapping[str, Any]]) -> None:
-        """Change settings, one mapping for each group; what isn't named stays."""
+        """Change settings, one mapping for each group; what isn't named stays.
+
+        As in torch, a schedule may lead a rate below 0.
+        """
         pairs = zip(self.groups, settings, strict=True)
-        changed = [g._replace(settings=checked(self.kind, {**g.settings, **s})) for g, s in pairs]
-        assign(self, "groups", tuple(changed))
+        found = [checked(self.kind, {**g.settings, **s}, first=False) for g, s in pairs]
+        groups = zip(self.groups, found, strict=True)
+        assign(self, "groups", tuple([g._replace(settings=s) for g, s in groups]))
+
+    def continued(self, groups: Sequence[Given]) -> Optimizer:
+        """One of other groups, with what is kept of the parameters that both have.
+
+        Where one state is of all parameters together, it's of no others.
+        """
+        made = Optimizer(self.kind.name, groups, first=False)
+        known = {id(x): state for x, state in zip(self.params, self.states, strict=True)}
+        if self.kind.update is not None or [id(x) for x in made.params] == [*known]:
+            made.states = tuple(known.get(id(x), {}) for x in made.params)
+        return made
 
     def load(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Take over what was kept of parameters in the same order: numbers, and arrays."""
@@ -123,8 +140,11 @@ class Optimizer:
         g = flat(xp, grad)
         if given.pop("maximize"):
             g = -g
-        with np.errstate(all="ignore"):
-            found = self.kind.update(xp, flat(xp, x), g, kept, **given)
+        try:
+            with np.errstate(all="ignore"):
+                found = self.kind.update(xp, flat(xp, x), g, kept, **given)
+        except KeyError as missing:
+            raise self._incomplete(missing) from missing
         write("step", x, Tensor(shaped(xp, found, x), x.spec, None))
         return kept
 
@@ -153,17 +173,31 @@ class Optimizer:
         while True:
             if x is not begin:
                 put_back(xp, params, x)
+            versions = [p.version for p in params]
             loss = closure()
             first = loss if first is None else first
+            if versions != [p.version for p in params]:
+                x = xp.concatenate([flat(xp, p) for p in params])
             charge(2 * begin.nbytes)
             g = xp.concatenate([gradient(xp, p) for p in params])
             try:
                 with np.errstate(all="ignore"):
-                    x = walk.send((float(loss.numpy()), g))
+                    x = walk.send((float(loss.numpy()), g, x))
+            except KeyError as missing:
+                raise self._incomplete(missing) from missing
             except StopIteration as end:
                 put_back(xp, params, end.value)
                 assign(self, "states", (state, *self.states[1:]))
                 return first
+
+    def _incomplete(self, missing: KeyError) -> GradwireError:
+        """What is said of state that was loaded, and lacks what a step goes on from."""
+        return error(
+            "invalid_argument",
+            f"{self.kind.name}: step: the state that was loaded has no {missing.args[0]!r}",
+            "load all that an optimiser of this kind gave, or nothing",
+            raised=KeyError,
+        )
 
     # what it holds
 

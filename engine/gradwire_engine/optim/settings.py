@@ -21,8 +21,11 @@ def kind_of(name: str) -> Kind:
     return KINDS[name]
 
 
-def checked(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings: those given, defaults for the rest; refused where unknown or out of range."""
+def checked(kind: Kind, given: Mapping[str, Any], *, first: bool = True) -> dict[str, Any]:
+    """All settings: those given, defaults for the rest; refused where unknown or out of range.
+
+    first: whether an optimiser is made of them; that of one may have any rate later, as in torch.
+    """
     for name, value in given.items():
         if name not in kind.settings:
             raise error(
@@ -39,7 +42,7 @@ def checked(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
                 raised=TypeError,
             )
     settings = {n: _of_kind(given.get(n, default), default) for n, default in kind.settings.items()}
-    kind.check(settings)
+    kind.check(settings if first else settings | {"lr": kind.settings["lr"]})
     return settings
 
 

@@ -85,7 +85,9 @@ def _names(numbers: Sequence[int]) -> str:
 
 
 def _moved(value: Any, device: str) -> Any:
-    """Arguments with their specs on a device."""
+    """Arguments with their specs on a device, and so the calls of chains of views."""
+    if type(value) is Call:
+        return Call(value.op, _moved(value.arguments, device), device)
     if type(value) is Spec:
         return value._replace(device=device)
     return tuple(_moved(item, device) for item in value) if type(value) is tuple else value

@@ -57,13 +57,7 @@ class There:
     """A server."""
 
     def __init__(self, url: str) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise error(
-                "invalid_argument",
-                f"--server: {url!r} is no URL of a server",
-                f"write http://{url}" if "://" not in url else "it begins with http:// or https://",
-            )
-        self.client = httpx.Client(base_url=url.rstrip("/"), timeout=300)
+        self.client = httpx.Client(base_url=server_url(url), timeout=300)
         self.session = f"/v1/sessions/{self._send('POST', '/v1/sessions', json={}).json()['id']}"
 
     def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -82,19 +76,35 @@ class There:
         self.client.close()
 
     def _send(self, method: str, path: str, **fields: Any) -> httpx.Response:
-        try:
-            reply = self.client.request(method, path, **fields)
-        except httpx.HTTPError as problem:
-            raise error(
-                "unreachable", f"no answer from {self.client.base_url}: {problem}",
-                "is the server running?",
-            ) from None  # fmt: skip
-        if reply.is_error:
-            raise _problem(reply)
-        return reply
+        return answered(self.client, method, path, **fields)
 
 
-def _problem(reply: httpx.Response) -> GradwireError:
+def answered(client: httpx.Client, method: str, path: str, **fields: Any) -> httpx.Response:
+    """A server's answer, if it gives one that is no refusal."""
+    try:
+        reply = client.request(method, path, **fields)
+    except httpx.HTTPError as problem:
+        raise error(
+            "unreachable", f"no answer from {client.base_url}: {problem}", "is the server running?"
+        ) from None  # fmt: skip
+    if reply.is_error:
+        raise problem_of(reply)
+    return reply
+
+
+def server_url(url: str) -> str:
+    """What --server says, if it can be the URL of one."""
+    if not url.startswith(("http://", "https://")):
+        raise error(
+            "invalid_argument",
+            f"--server: {url!r} is no URL of a server",
+            f"write http://{url}" if "://" not in url else "it begins with http:// or https://",
+        )
+    return url.rstrip("/")
+
+
+def problem_of(reply: httpx.Response) -> GradwireError:
+    """The error that a server answered with."""
     try:
         found = reply.json()
     except ValueError:

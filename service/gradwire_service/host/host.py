@@ -38,6 +38,8 @@ from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.version import VERSION
 
 _NONE: Mapping[str, Array] = MappingProxyType({})
+_LOOK = 1.0
+"""Seconds between looks at all sessions by those who make new ones."""
 
 
 class Above:
@@ -65,6 +67,7 @@ class Host:
         self._sessions: dict[str, Session] = {}
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
         self._lock = threading.Lock()
+        self._looked = 0.0
 
     def handle(
         self, session_id: str, request: RunRequest, arrays: Mapping[str, Array] = _NONE
@@ -148,11 +151,7 @@ class Host:
     def restore(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
         """The session that a snapshot holds, under an id of its own."""
         made = self.rebuilt(metadata, arrays)
-        try:
-            self._enter(made)
-        except GradwireError:
-            made.close()
-            raise
+        self._enter(made)
         return made
 
     def rebuilt(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
@@ -173,14 +172,17 @@ class Host:
         self._check_device(asked.device)
         self._check_ttl(asked.ttl_seconds)
         self._check_memory(asked.memory_limit_bytes)
-        self.expire()
+        if time.monotonic() > self._looked + _LOOK:
+            self.expire()
         key = f"s_{token_hex(12)}"
         return Session(
             key, asked, DTYPES[asked.dtype], self.limits, self.ledger, self.programs.find
         )
 
     def _enter(self, session: Session) -> None:
-        if not self._seats.take(1):
+        """Give a session its seat; one that finds none is closed, and gives back what it held."""
+        if not self._seats.take(1) and not self._taken():
+            session.close()
             full = self._seats.over(1) or self._seats
             here = f"there are {full.held} sessions, and " if full.whose == "tenant" else ""
             raise error(
@@ -190,6 +192,11 @@ class Host:
             )
         with self._lock:
             self._sessions[session.id] = session
+
+    def _taken(self) -> bool:
+        """Take a seat that somebody has left, if there is one."""
+        self.expire()
+        return self._seats.take(1)
 
     def session(self, session_id: str) -> Session:
         """The session with this id; session_closed, session_expired or session_not_found."""
@@ -228,7 +235,6 @@ class Host:
 
     def fork(self, session: Session) -> Session:
         """A second session with the same tensors and graph; what one does, the other never sees."""
-        self.expire()
         with session.use():
             self.check_open(session)
             made = session.forked(f"s_{token_hex(12)}", self.ledger)
@@ -246,6 +252,7 @@ class Host:
 
     def expire(self) -> None:
         """Close the sessions that nobody used for their time to live."""
+        self._looked = time.monotonic()
         for session in list(self._sessions.values()):
             if session.expired:
                 self._expire(session)

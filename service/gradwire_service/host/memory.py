@@ -246,7 +246,11 @@ class Meter:
             self.count()
 
     def forget(self) -> None:
-        """The session is gone: what it held is given back."""
+        """The session is gone: what it held is given back, and nothing leads to it any more.
+
+        Else it would lead to itself, and stay until the cycle collector comes.
+        """
+        self._roots = tuple
         self._set_bound(0, 0, 0)
 
     def _set_bound(self, nbytes: int, overhead: int, undo: int) -> None:

@@ -28,7 +28,8 @@ _Groups = list[tuple[list[Tensor], dict[str, Any]]]
 def optimizer(steps: Steps, step: OptimizerStep) -> None:
     """Make an optimiser, or change settings and state of the one that has these parameters."""
     session = _session(steps)
-    found = _same(steps, step, session.optimizers.get(step.optimizer))
+    old = session.optimizers.get(step.optimizer)
+    found = _same(steps, step, old)
     if found is None:
         if step.kind is None:
             raise error(
@@ -38,7 +39,10 @@ def optimizer(steps: Steps, step: OptimizerStep) -> None:
             )
         groups = _groups(steps, step)
         _check_room(session, step.optimizer, sum(len(params) for params, _ in groups))
-        found = Optimizer(step.kind, groups)
+        if old is not None and old.kind.name == step.kind:
+            found = old.continued(groups)
+        else:
+            found = Optimizer(step.kind, groups)
         put(session.optimizers, step.optimizer, found)
     if step.state is not None:
         states = [{n: _kept(steps, v) for n, v in state.items()} for state in step.state]

@@ -11,6 +11,7 @@ from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
 from gradwire_engine.mode import no_grad
+from gradwire_engine.op import explain
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
@@ -144,9 +145,8 @@ class Steps:
         overload, values = self.reader.bind(resolve(name), step.args, step.kwargs)
         try:
             result = overload(*values)
-        except GradwireError as problem:
-            problem.within(overload.name)
-            raise
+        except (GradwireError, AttributeError, TypeError) as problem:
+            explain(problem, overload, values)
         self.name_results(name, step.out, result)
 
     def bind_in_place(self, step: OpStep) -> tuple[Any, tuple[Any, ...]]:

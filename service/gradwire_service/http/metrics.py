@@ -86,6 +86,11 @@ class Exposition:
             value=Counts.hits * self._whole,
         )
         yield CounterMetricFamily(
+            "gradwire_body_plans",
+            "Plans made of bodies of loops and of planned calls.",
+            value=Counts.plans * self._whole,
+        )
+        yield CounterMetricFamily(
             "gradwire_plan_seconds",
             "Seconds that tracing and planning took.",
             value=sum(p.seconds for p in plans) + Counts.seconds * self._whole,

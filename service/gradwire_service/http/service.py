@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _SESSIONS = "/v1/sessions/"
 METRICS = "/metrics"
 _UNDER = _SESSIONS + "{id}/"
+_FEW = 64
+"""Requests under way up to which it is cheaper to take each as it comes."""
 
 
 class Service:
@@ -60,7 +62,7 @@ class Service:
         self.locked = bool(ring)
         self.everybody = tenants[EVERYBODY]
         self.patience = Patience()
-        self._turns = Turns()
+        self._turns = Turns(shared=self.locked)
         posted = [r for r in api.router.routes if isinstance(r, Route) and r.method == "POST"]
         self._fixed = {route.path: route for route in posted if "{" not in route.path}
         self._quick = {
@@ -133,8 +135,7 @@ class Service:
         try:
             tenant = self._admit(call)
             if tenant is not None:
-                # Where all are one tenant, nobody is kept from a turn.
-                if self.locked and not self._turns.now(tenant, began):
+                if self._many(tenant) and not self._turns.now(tenant, began):
                     await self._turns.wait(tenant)
                 tenant.admit(began)
                 if begin is not None:
@@ -153,6 +154,14 @@ class Service:
         except Exception as raised:
             self.log.failure(call.request_id, scope["path"], raised)
             return _problem(problem.internal(call.request_id), call)
+
+    def _many(self, tenant: Tenant) -> bool:
+        """Whether a request may have to wait for its turn on the event loop.
+
+        Among tenants it may; where all are one, when so many have come that whoever asks for the
+        server's health would notice.
+        """
+        return self.locked or self.underway > _FEW or bool(tenant.queue)
 
     async def _found(self, call: Call, send: Send) -> Answer:
         """What the route answers."""

@@ -8,14 +8,24 @@ round after its first has to wait for the next, unless the round has been short 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from typing import TYPE_CHECKING
+
+from gradwire_engine.errors import error
 
 if TYPE_CHECKING:
     from gradwire_service.http.tenant import Tenant
 
 SHORT = 0.5e-3
 """Seconds that a round may last before the second request of a tenant waits."""
+_ROUND = 1e-3
+"""Seconds of a round where all are one tenant: whoever asks for the server's health waits as long.
+"""
+_SHORTEST = 1e-5
+"""Seconds that a request takes at least, where clocks are coarse."""
+_SMOOTH = 16
+"""Rounds over which the usual time of a request is taken, about; of this thread's own time."""
 
 
 class Queue(deque[asyncio.Future[None]]):
@@ -25,12 +35,16 @@ class Queue(deque[asyncio.Future[None]]):
 
 
 class Turns:
-    """The rounds of one event loop."""
+    """The rounds of one event loop. shared: by tenants, each of whom has one request in a round."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: bool) -> None:
+        self._shared = shared
         self._round = 0
         self._began = 0.0
         self._waiting: deque[Queue] = deque()
+        self._given = 0
+        self._spent = 0.0
+        self._usual = _ROUND
 
     def now(self, tenant: Tenant, at: float) -> bool:
         """Whether a request that came at this time (of time.monotonic) may go on at once."""
@@ -45,7 +59,15 @@ class Turns:
         return first or at - self._began < SHORT
 
     async def wait(self, tenant: Tenant) -> None:
-        """Wait for the turn of this request."""
+        """Wait for the turn of this request; it is refused where too many wait."""
+        waiting, limit = len(tenant.queue), tenant.host.limits.requests
+        if waiting >= limit:
+            raised = error(
+                "overloaded", f"{waiting} requests wait for their turn, and the limit is {limit}",
+                "send it again a little later",
+            )  # fmt: skip
+            raised.retry_after = waiting * self._usual
+            raise raised
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if not tenant.queue:
             self._waiting.append(tenant.queue)
@@ -53,20 +75,34 @@ class Turns:
         await turn
 
     def _next(self) -> None:
-        """A new round: each tenant that waits has a request go on."""
+        """A new round: each tenant that waits has a request go on; where all are one, a few do."""
+        now, spent = time.monotonic(), time.thread_time()
+        if self._given:
+            self._usual += ((spent - self._spent) / self._given - self._usual) / _SMOOTH
+        self._spent = spent
         self._round += 1
-        self._began = 0.0
-        loop = asyncio.get_running_loop()
-        for _ in range(len(self._waiting)):
-            queue = self._waiting.popleft()
-            queue.round = self._round
-            while queue:
-                turn = queue.popleft()
-                if not turn.done():
-                    turn.set_result(None)
-                    break
-            if queue:
-                self._waiting.append(queue)
-        if self._waiting:
-            self._began = loop.time()
-            loop.call_soon(self._next)
+        self._began, self._given = 0.0, 0
+        few = (
+            len(self._waiting)
+            if self._shared
+            else max(1, int(_ROUND / max(self._usual, _SHORTEST)))
+        )
+        for _ in range(few):
+            if self._waiting:
+                self._let_go()
+        if self._waiting or self._given:
+            self._began = now
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _let_go(self) -> None:
+        """The first one of the queue whose turn it is goes on."""
+        queue = self._waiting.popleft()
+        queue.round = self._round
+        while queue:
+            turn = queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._given += 1
+                break
+        if queue:
+            self._waiting.append(queue)

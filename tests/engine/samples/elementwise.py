@@ -109,6 +109,7 @@ SAMPLES: dict[str, Draw] = {
     "equal": each(pair(), lambda rng: [((drawn(rng), drawn(rng)), {})]),
     "nan_to_num": alone(nan=1.0, posinf=2.0),
     "isclose": pair(rtol=0.1, equal_nan=True),
+    "special.ndtr": alone(),
     "polygamma": _orders("n", 0.5, 0, 1, 2, 4),
     "mvlgamma": _orders("p", 2.5, 1, 3),
     "frexp": alone(0.6, 0.9),

@@ -112,12 +112,14 @@ TORCHS_WORDS = (
     "ZeroTensors are immutable",
     "isFloatingType(grad",
     "Expected gradient function to be set",
+    "Batching rule not implemented for aten::detach",
 )
 """What torch says where it is at fault.
 
 The second where a walk gave zeros in a form of torch's own, which holds no elements: it is handed
-out as any gradient is, but can't be written, not even by the next walk. The last where a rule gave
-a real operand a complex gradient, see docs/adr/wrong-gradients-of-torch.md.
+out as any gradient is, but can't be written, not even by the next walk. The fourth where a rule
+gave a real operand a complex gradient, see docs/adr/wrong-gradients-of-torch.md. The last of what a
+batched walk left at a tensor that retains its gradient: torch's wrapper, of which nothing is shown.
 """
 TORCHS_FAULT = "a tensor on which torch itself fails, and asks to report it"
 
@@ -141,9 +143,19 @@ def is_tensor(value: Any) -> bool:
 
 def _shown(x: Any) -> Sight:
     try:
-        return _tensor(x)
+        return TORCHS_FAULT if _whole_with_history(x) else _tensor(x)
     except RuntimeError as problem:
         return TORCHS_FAULT if fault(str(problem)) else UNUSABLE
+
+
+def _whole_with_history(x: Any) -> bool:
+    """Whether bools or whole numbers require grad.
+
+    They do in torch where fill_, masked_fill_, index_fill_, comparisons in place and an assignment
+    by a mask put into them what comes of a tensor that requires grad. Every walk from there ends at
+    an assertion of torch's own: "isDifferentiableType(grad.scalar_type()) INTERNAL ASSERT FAILED".
+    """
+    return bool(x.requires_grad) and not (x.is_floating_point() or x.is_complex())
 
 
 def _tensor(x: Any, with_grad: bool = True) -> Seen:

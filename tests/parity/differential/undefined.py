@@ -19,12 +19,12 @@ def without_memory(variables: Mapping[str, Any], step: Step) -> bool:
     """
     tensors = (variables.get(name) for name in references(step))
     found = next((x for x in tensors if isinstance(x, torch.Tensor)), None)
-    return _writes(step) and found is not None and found._is_zerotensor()
+    return writes(step) and found is not None and found._is_zerotensor()
 
 
 def undefined(variables: Mapping[str, Any], step: Step) -> bool:
     """Whether a step is one of them, if torch runs it."""
-    if not _writes(step):
+    if not writes(step):
         return False
     tensors = [variables.get(name) for name in references(step)]
     if step.kind == "form in place" and _seen_otherwise(variables, step):
@@ -63,8 +63,9 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
     was another one before. A form in place, in no_grad, of a leaf that requires grad: gradients
     keep the old form while a graph that leads there is still in memory, which a server learns
     later, and are then kept in either form by their own strides, which no page tells. gelu of inf,
-    but in float64: inf of a scalar, NaN of a vector's element. kron of what is not row-major: torch
-    asks for a view of it, and says that there is none; its page takes any tensor.
+    but in float64: inf of a scalar, NaN of a vector's element. kron of what is not row-major, be it
+    in steps that lead nowhere: torch asks for a view of it, and says that there is none; its page
+    takes any tensor.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
@@ -72,7 +73,9 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
         return True
     if step.name.endswith("gelu") and target.dtype != torch.float64 and target.isposinf().any():
         return True
-    if step.name == "kron" and not all(x.is_contiguous() for x in (target, *others)):
+    if _of_numbers(target, others, step):
+        return True
+    if step.name == "kron" and not all(map(_in_rows, (target, *others))):
         return True
     if step.name == "zero_" and target.is_inference():
         return True
@@ -87,10 +90,52 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
         return True
     if step.form == "set" and target.numel() <= 1 and any(target is other for other in others):
         return True
-    if not _writes(step):
+    if not writes(step):
         return False
     written = _written(target, variables, step)
     return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
+
+
+_SLOPES_AT_NAN = (
+    "elu",
+    "selu",
+    "celu",
+    "relu6",
+    "hardtanh",
+    "hardswish",
+    "hardshrink",
+    "softshrink",
+)
+"""Their gradient at NaN is one thing in torch's loop over vectors and another in that over what is
+left (docs/adr/extremes.md): it depends on how many elements there are.
+"""
+
+
+def _of_numbers(target: Any, others: list[Any], step: Step) -> bool:
+    """Whether a step shows what nobody promises of a number.
+
+    The sign of a NaN, as signbit and copysign read it: IEEE 754 says nothing of it, processors make
+    NaN with the sign set, libraries without, and a vector unit may do otherwise than the last few
+    elements beside it. Slopes at NaN. The least integer divided by -1 and cut: torch's process ends
+    there, by a signal.
+    """
+    name = step.name.rpartition(".")[2].rstrip("_")
+    read = {"signbit": target, "copysign": others[0] if others else None}.get(name)
+    if read is not None and bool(read.isnan().any()):
+        return True
+    if name in _SLOPES_AT_NAN and target.requires_grad and bool(target.isnan().any()):
+        return True
+    return dict(step.kwargs).get("rounding_mode") == "trunc" and _holds_least(target)
+
+
+def _holds_least(x: Any) -> bool:
+    whole = not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
+    return whole and bool((x == torch.iinfo(x.dtype).min).any()) and x.element_size() > 1
+
+
+def _in_rows(x: Any) -> bool:
+    """Whether it lies as a new tensor of its shape does, also along axes of size 1."""
+    return bool(x.stride() == torch.empty(x.shape).stride())
 
 
 def _recording_leaf(x: Any) -> bool:
@@ -142,7 +187,8 @@ def _same_everywhere(step: Step) -> bool:
     return step.kind == "form in place" or (one and plain)
 
 
-def _writes(step: Step) -> bool:
+def writes(step: Step) -> bool:
+    """Whether a step writes to its first operand."""
     return (
         step.form == "set"
         or step.name.endswith("_")

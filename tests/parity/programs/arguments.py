@@ -20,6 +20,21 @@ def null_stands_for_one_at_scalars(torch, see):
     see.error(vector=lambda: torch.autograd.grad([x.sum(), x.sin()], x, [None, None]))
 
 
+def inputs_that_come_one_by_one(torch, see):
+    """A module's `parameters()` can be read once."""
+    model = torch.nn.Linear(2, 1).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.fill_(0.5)
+    y = (model(draw(torch, 3, 2)) ** 2).sum()
+    see(
+        found=torch.autograd.grad(y, model.parameters(), retain_graph=True),
+        again=torch.autograd.grad((t for t in [y]), (p for p in model.parameters()), None, True),
+    )
+    y.backward(inputs=list(model.parameters()))
+    see(grads=[p.grad for p in model.parameters()])
+
+
 def only_inputs_is_ignored(torch, see):
     x, w = draw(torch, 2, requires_grad=True), draw(torch, 2, seed=1, requires_grad=True)
     see(found=torch.autograd.grad((x * w).sum(), [x], only_inputs=True), x=x, w=w)
@@ -67,3 +82,11 @@ def inputs_by_name(torch, see):
     see(found=torch.autograd.grad(z, {"x": x, "y": y}, retain_graph=True))
     torch.autograd.backward(z, inputs={"x": x})
     see(x=x, y=y)
+
+
+def variables_of_old_scripts(torch, see):
+    x = draw(torch, 3)
+    v = torch.autograd.Variable(x, requires_grad=True)
+    (v**2).sum().backward()
+    see(v=v, x=x, plain=torch.autograd.Variable(x).requires_grad)
+    see(kinds=[isinstance(t, torch.autograd.Variable) for t in (v, x, 3.0)])

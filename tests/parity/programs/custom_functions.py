@@ -259,6 +259,35 @@ def without_materialized_gradients(torch, see):
     see(x=x)
 
 
+def several_without_materialized_gradients(torch, see):
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(a, b)
+            count = (a > 0).sum()
+            ctx.mark_non_differentiable(count)
+            return a * b, a + b, count
+
+        @staticmethod
+        def backward(ctx, g, h, n):
+            a, b = ctx.saved_tensors
+            assert n is None
+            of_a = of_b = None
+            if g is not None:
+                of_a, of_b = g * b, g * a
+            if h is not None:
+                of_a = h if of_a is None else of_a + h
+                of_b = h if of_b is None else of_b + h
+            return of_a, of_b
+
+    a, b = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    for pick in (lambda o: o[0], lambda o: o[1], lambda o: o[0] * o[1]):
+        found = torch.autograd.grad(pick(Both.apply(a, b)).sum(), (a, b), create_graph=True)
+        see(found=[g.detach() for g in found])
+    see(second=torch.autograd.grad(found[0].sum(), (a, b)))
+
+
 def materialized_gradients(torch, see):
     class Two(torch.autograd.Function):
         @staticmethod

@@ -1,5 +1,6 @@
 """Functions over functions: torch.func and torch.autograd.functional, nested and in the graph."""
 
+import numpy as np
 from tests.parity.data import draw
 
 
@@ -150,6 +151,16 @@ def gradients_checked(torch, see):
         none=lambda: check(f, (constant, constant)),
         wrong=lambda: check(lambda x: x * x.detach(), (x,)),
         random=lambda: check(lambda x: x * torch.rand(()).item(), (x,)) or 1 / 0,
+        counting=lambda: check(lambda x, calls=[]: calls.append(1) or x * len(calls), (x,)),
+        second=lambda: twice(lambda x: x * x.detach(), (x,)),
+        one_place=lambda: check(torch.exp, (x.detach().expand(2, 2, 3).requires_grad_(),)),
+    )
+    see(
+        counting=check(
+            lambda x, calls=[]: calls.append(1) or x * len(calls), (x,), raise_exception=False
+        ),
+        second=twice(lambda x: x * x.detach(), (x,), raise_exception=False),
+        noise=check(lambda x: x + torch.tensor(np.random.rand()), (x,), raise_exception=False),
     )
 
 
@@ -219,3 +230,80 @@ def gradients_of_linear_functions(torch, see):
     see(constant=constant, recorded=value.requires_grad)
     see(rows=torch.func.jacrev(lambda v: v * 2)(x))
     see(each=torch.vmap(torch.func.grad(lambda v: v * 2))(x))
+
+
+def a_function_gives_a_tensor_in_nothing_else(torch, see):
+    x, f = draw(torch, 3), torch.func
+    see.error(
+        tuple=lambda: f.grad(lambda x: (x.sum(),))(x),
+        list=lambda: f.grad_and_value(lambda x: [x.sum()])(x),
+        two=lambda: f.grad(lambda x: (x.sum(), x.sum()))(x),
+    )
+
+
+def blocks_around_a_transform(torch, see):
+    """What is off around a transform is on in it, except for torch.autograd.functional."""
+    x, f, F = draw(torch, 3), torch.func, torch.autograd.functional
+
+    def partly(x):
+        with torch.no_grad():
+            constant = x**2
+        return (x * constant).sum()
+
+    for block in (torch.no_grad, torch.enable_grad, torch.inference_mode):
+        for function in (partly, lambda x: (x**3).sum()):
+            with block():
+                _shown(
+                    see, grad=f.grad(function)(x), rows=f.vmap(f.grad(function))(torch.stack([x])),
+                    jacrev=f.jacrev(function)(x), jacfwd=f.jacfwd(function)(x),
+                    vjp=f.vjp(function, x)[1](x.sum()), jvp=f.jvp(function, (x,), (x,)),
+                    nested=f.grad(lambda x, g=function: f.grad(g)(x).sum())(x),
+                )  # fmt: skip
+    with torch.no_grad():
+        _shown(see, jacobian=F.jacobian(partly, x), hessian=F.hessian(partly, x))
+
+
+def functional_with_create_graph(torch, see):
+    """Results have a history also where the inputs require no gradients."""
+    F, x, w = torch.autograd.functional, draw(torch, 3), draw(torch, 3, seed=1)
+    power, total = (lambda x: x**3), (lambda x: (x**3).sum())
+    own = x.clone().requires_grad_()
+    for given in (x, own):
+        made = [
+            F.jacobian(power, given, create_graph=True), F.hessian(total, given, create_graph=True),
+            *F.vjp(power, given, w, create_graph=True), *F.jvp(power, given, w, create_graph=True),
+            *F.vhp(total, given, w, create_graph=True), *F.hvp(total, given, w, create_graph=True),
+            F.jacobian(lambda x: x * 2, given, create_graph=True),
+        ]  # fmt: skip
+        _shown(see, made=made)
+        see(recorded=[t.requires_grad for t in made])
+    see(second=torch.autograd.grad(F.jacobian(power, own, create_graph=True).sum(), own))
+    with torch.no_grad():
+        see(off=F.jacobian(power, x, create_graph=True).requires_grad)
+
+
+def functional_in_strict_mode(torch, see):
+    F, x, w = torch.autograd.functional, draw(torch, 3), draw(torch, 3, seed=1)
+
+    def kind(ask, *args, **options):
+        try:
+            ask(*args, **options, strict=True)
+        except RuntimeError:
+            return "refused"
+        return "fine"
+
+    one_each = lambda a, b: (a * 2, b * 3)  # noqa: E731
+    mixed = [lambda a, b: (a**2).sum() + (b**2).sum(), lambda a, b: (a**2 * b**2).sum()]
+    for graph in (False, True):
+        see(
+            linear=[kind(F.jacobian, lambda x: x * 2, x, create_graph=graph)],
+            power=[kind(F.jacobian, lambda x: x**2, x, create_graph=graph)],
+            jacobian=kind(F.jacobian, one_each, (x, w), create_graph=graph),
+            vjp=kind(F.vjp, one_each, (x, w), (x, w), create_graph=graph),
+            jvp=kind(F.jvp, one_each, (x, w), (x, w), create_graph=graph),
+            hessian=[kind(F.hessian, f, (x, w), create_graph=graph) for f in mixed],
+            vhp=[kind(F.vhp, f, (x, w), (x, w), create_graph=graph) for f in mixed],
+            hvp=[kind(F.hvp, f, (x, w), (x, w), create_graph=graph) for f in mixed],
+            sum=kind(F.hessian, lambda x: x.sum(), x, create_graph=graph),
+            square=kind(F.hvp, lambda x: (x**2).sum(), x, x, create_graph=graph),
+        )

@@ -35,6 +35,40 @@ def _recurrent(torch, see, module, x):
     see(state=[s.detach() for s in (state if isinstance(state, tuple) else (state,))])
 
 
+def sequences_short_and_long(torch, see):
+    """Written to, walked twice, differentiated twice: whatever it is that the steps are made of."""
+    for length in (1, 3, 4, 9):
+        for kind, options in (("GRU", {"bidirectional": True}), ("LSTM", {"proj_size": 2})):
+            module = _fill(torch, getattr(torch.nn, kind)(3, 4, num_layers=2, **options))
+            x, parameters = draw(torch, length, 2, 3, requires_grad=True), [*module.parameters()]
+            y, _ = module(x)
+            found = torch.autograd.grad(y.square().sum(), [x, *parameters], create_graph=True)
+            total = sum(g.square().sum() for g in found)
+            see(first=[g.detach() for g in found])
+            see(second=torch.autograd.grad(total, [x, *parameters], allow_unused=True))
+            y, _ = module(x)
+            loss = y.sum()
+            loss.backward(retain_graph=True)
+            loss.backward()
+            see(twice=[p.grad for p in parameters])
+            see.error(freed=loss.backward)
+    y, _ = module(x)
+    with torch.no_grad():
+        module.weight_hh_l0.add_(1)
+        see(unrecorded=module(x)[0])
+    see.error(written=y.sum().backward, none=lambda: module(x[:0]), kind=lambda: module(x.float()))
+
+
+def parts_of_a_row_keep_their_names(torch, see):
+    nn, row = torch.nn, torch.nn.Sequential()
+    row.add_module("first", nn.Linear(2, 3))
+    row.append(nn.ReLU()).append(nn.Linear(3, 1))
+    for part in (row[:2], row[1:], row[::-1], row[3:]):
+        see(part=repr(part), names=list(part.state_dict()))
+    several = nn.ModuleList([nn.ReLU()]) + nn.ModuleList([nn.Linear(1, 2)])
+    see(row=repr(row + nn.Sequential(nn.Tanh())), several=repr(several))
+
+
 def plain_recurrence(torch, see):
     _recurrent(torch, see, torch.nn.RNN(3, 4, nonlinearity="relu"), draw(torch, 5, 2, 3))
 
@@ -94,7 +128,7 @@ def convolutions(torch, see):
     net = _fill(
         torch,
         nn.Sequential(
-            nn.Conv2d(2, 4, 3, padding="same"),
+            nn.Conv2d(2, 4, 3, padding="same", bias=False),  # before a norm: of no effect
             nn.BatchNorm2d(4),
             nn.ReLU(),
             nn.Conv2d(4, 3, 3, stride=2, groups=1, bias=False, padding_mode="circular", padding=1),

@@ -207,3 +207,153 @@ def lbfgs_counts_evaluations(torch, see):
         for _ in range(3):
             optimizer.step(closure)
         see(asked=len(asked), first=asked[:5])
+
+
+def one_of_the_users_own(torch, see):
+    class Signs(torch.optim.Optimizer):
+        def __init__(self, params, lr=0.01, beta=0.9):
+            super().__init__(params, {"lr": lr, "beta": beta})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            loss = None
+            if closure is not None:
+                with torch.enable_grad():
+                    loss = closure()
+            for group in self.param_groups:
+                for p in group["params"]:
+                    state = self.state[p]
+                    if not state:
+                        state["step"], state["mean"] = 0, torch.zeros_like(p)
+                    state["step"] += 1
+                    state["mean"].mul_(group["beta"]).add_(p.grad, alpha=1 - group["beta"])
+                    p.add_(state["mean"].sign(), alpha=-group["lr"])
+            return loss
+
+    net, x = _net(torch), draw(torch, 6, 3)
+
+    def closure():
+        net.zero_grad()
+        loss = net(x).square().mean()
+        loss.backward()
+        return loss
+
+    signs = Signs([{"params": net[0].parameters(), "lr": 0.02}, {"params": net[2].parameters()}])
+    halved = torch.optim.lr_scheduler.StepLR(signs, 2, gamma=0.5)
+    for _ in range(5):
+        see(loss=signs.step(closure).detach(), rates=[g["lr"] for g in signs.param_groups])
+        halved.step()
+    state = copy.deepcopy(signs.state_dict())
+    see(groups=state["param_groups"], numbers=sorted(state["state"]))
+    again = Signs([{"params": net[0].parameters()}, {"params": net[2].parameters()}])
+    again.load_state_dict(state)
+    again.step(closure)
+    see(steps=again.state[net[0].weight]["step"], parameters=list(net.parameters()))
+    see.error(none=lambda: torch.optim.Optimizer(net.parameters(), {}).step())
+
+
+def around_steps(torch, see):
+    p = torch.nn.Parameter(draw(torch, 3))
+    sgd, seen = torch.optim.SGD([p], lr=0.1), []
+    p.grad = draw(torch, 3, seed=1)
+    before = sgd.register_step_pre_hook(lambda o, args, kwargs: seen.append(("before", len(args))))
+    after = sgd.register_step_post_hook(lambda o, args, kwargs: seen.append(("after", o is sgd)))
+    sgd.step()
+    before.remove()
+    sgd.step(lambda: None)
+    after.remove()
+    sgd.step()
+    see(seen=[list(s) for s in seen], p=p)
+
+
+def named_parameters(torch, see):
+    net = _net(torch)
+    sgd = torch.optim.SGD(net.named_parameters(), lr=0.1)
+    see(names=sgd.param_groups[0]["param_names"])
+    see(saved=sgd.state_dict()["param_groups"][0]["param_names"])
+
+
+def more_parameters_later(torch, see):
+    """What is kept of the others stays, and counts."""
+    a, b = (torch.nn.Parameter(draw(torch, 3, seed=seed)) for seed in range(2))
+    adam = torch.optim.Adam([a], lr=0.1)
+    for step in range(5):
+        if step == 2:
+            adam.add_param_group({"params": [b], "lr": 0.5})
+        adam.zero_grad()
+        ((a**2).sum() + (b**3).sum() + (a * b).sum()).backward()
+        adam.step()
+        see(a=a.detach(), b=b.detach())
+    see.error(
+        twice=lambda: adam.add_param_group({"params": [a]}),
+        groups=lambda: adam.load_state_dict({"state": {}, "param_groups": []}),
+    )
+
+
+def rates_below_zero(torch, see):
+    """Refused at first, not later."""
+    p = torch.nn.Parameter(draw(torch, 3))
+    sgd = torch.optim.SGD([p], lr=0.1)
+    falling = torch.optim.lr_scheduler.LambdaLR(sgd, lambda epoch: 1 - 0.4 * epoch)
+    for _ in range(5):
+        p.grad = draw(torch, 3, seed=1)
+        sgd.step()
+        falling.step()
+        see(p=p.detach(), rate=falling.get_last_lr())
+    see(kept=sgd.state_dict()["param_groups"][0]["initial_lr"])
+    see.error(first=lambda: torch.optim.SGD([p], lr=-0.1))
+
+
+def lbfgs_with_a_closure_that_writes(torch, see):
+    """Parameters that the closure clamps go on from there, but inside of a line search."""
+    for options in ({}, {"line_search_fn": "strong_wolfe"}):
+        p, target = torch.nn.Parameter(draw(torch, 6)), draw(torch, 6, seed=1)
+        lbfgs = torch.optim.LBFGS([p], max_iter=4, **options)
+
+        def closure(p=p, target=target, lbfgs=lbfgs):
+            with torch.no_grad():
+                p.clamp_(-0.5, 0.5)
+            lbfgs.zero_grad()
+            loss = ((p - target) ** 2 * (1 + p.detach() ** 2)).sum()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            see(loss=lbfgs.step(closure).detach(), p=p.detach())
+
+
+def lbfgs_below_zero_and_with_a_later_group(torch, see):
+    """Any rate will do once it is made; a second group won't."""
+    a, b = (torch.nn.Parameter(draw(torch, n, seed=n)) for n in (3, 2))
+    lbfgs = torch.optim.LBFGS([a], max_iter=3, lr=0.5)
+
+    def closure():
+        lbfgs.zero_grad()
+        loss = (a**4).sum() + (b**2).sum()
+        loss.backward()
+        return loss
+
+    for rate in (0.5, -0.01):
+        lbfgs.param_groups[0]["lr"] = rate
+        see(loss=lbfgs.step(closure).detach(), a=a.detach(), b=b.detach())
+    lbfgs.add_param_group({"params": [b]})
+    see.error(two=lambda: lbfgs.step(closure))
+
+
+def groups_are_taken_by_an_override(torch, see):
+    """Those of the constructor too."""
+
+    class Halved(torch.optim.SGD):
+        def add_param_group(self, param_group):
+            super().add_param_group(param_group)
+            self.param_groups[-1]["lr"] /= 2
+
+    a, b = (torch.nn.Parameter(draw(torch, 3, seed=seed)) for seed in range(2))
+    sgd = Halved([{"params": [a], "lr": 0.4}], lr=0.1)
+    sgd.add_param_group({"params": [b]})
+    ((a**2).sum() + (b**3).sum()).backward()
+    sgd.step()
+    see(a=a.detach(), b=b.detach(), rates=[group["lr"] for group in sgd.param_groups])
+    sgd.add_param_group({"params": [torch.nn.Parameter(draw(torch, 2))], "lr": -0.2})
+    sgd.step()
+    see(a=a.detach(), b=b.detach(), rates=[group["lr"] for group in sgd.param_groups])

@@ -927,7 +927,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """Elements of an axis, picked for each place by an index tensor of the same axes."""
 
 def gcd(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The greatest common divisor of two integers."""
+    """The greatest common divisor of two integers; it may be negative if the least is among them. That integer has no absolute value, so that a remainder of it is negative, as in torch."""
 
 def ge(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Whether input is greater than or equal to other."""

@@ -745,6 +745,9 @@ class Methods:
 
 
 
+    def cauchy_(self, median: builtins.float=0, sigma: builtins.float=1) -> Tensor:
+        """Numbers of the Cauchy distribution."""
+
     def cdist(
         self,
         x2: Tensor,
@@ -1362,6 +1365,9 @@ class Methods:
     def fill_(self, value: Tensor | Number) -> Self:
         """One value in the shape and dtype of a tensor."""
 
+    def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool=False) -> Tensor:
+        """Write a number to the main diagonal; wrap: of a tall matrix, again below it."""
+
     def fix(self) -> Tensor:
         """Each element without its fraction."""
 
@@ -1461,10 +1467,10 @@ class Methods:
         """Negative log-likelihood of target under normal distributions with mean input."""
 
     def gcd(self, other: Tensor | Number) -> Tensor:
-        """The greatest common divisor of two integers."""
+        """The greatest common divisor of two integers; it may be negative if the least is among them. That integer has no absolute value, so that a remainder of it is negative, as in torch."""
 
     def gcd_(self, other: Tensor | Number) -> Self:
-        """The greatest common divisor of two integers."""
+        """The greatest common divisor of two integers; it may be negative if the least is among them. That integer has no absolute value, so that a remainder of it is negative, as in torch."""
 
     def ge(self, other: Tensor | Number) -> Tensor:
         """Whether input is greater than or equal to other."""
@@ -1477,6 +1483,9 @@ class Methods:
 
     def gelu_(self, approximate: str = 'none') -> Self:
         """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
+
+    def geometric_(self, p: builtins.float) -> Tensor:
+        """How often one has to try, where each try succeeds with probability p."""
 
     def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
@@ -2025,6 +2034,9 @@ class Methods:
 
     def log_ndtr_(self) -> Self:
         """The logarithm of the normal distribution function, exact far below zero."""
+
+    def log_normal_(self, mean: builtins.float=1, std: builtins.float=2) -> Tensor:
+        """Numbers whose logarithm is normal, of this mean and standard deviation."""
 
     def log_softmax(self, dim: builtins.int, dtype: DType | None = None) -> Tensor:
         """The logarithm of softmax, exact where the probabilities are tiny."""
@@ -2880,6 +2892,11 @@ class Methods:
     ) -> Tensor:
         """Standard normal random numbers, in the shape of another tensor."""
 
+    def random_(self, *bounds: builtins.int) -> Tensor:
+        """Whole numbers, equally likely, from the first bound (0) on and below the last.
+
+    Without bounds: up to the largest that the dtype holds, with all below it, exactly."""
+
 
 
     def ravel(self) -> Tensor:
@@ -3275,11 +3292,8 @@ class Methods:
         descending: builtins.bool = False,
     ) -> results.sort: ...
 
-    @overload
-    def split(self, split_size_or_sections: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size: Any, dim: builtins.int=0) -> Any:
         """Cut an axis into pieces of one size, or of the sizes in a list."""
-    @overload
-    def split(self, split_size_or_sections: Ints, dim: builtins.int = 0) -> tuple[Tensor, ...]: ...
 
     def split_with_sizes(self, split_sizes: Ints, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Cut an axis into pieces of these sizes."""
@@ -3564,7 +3578,7 @@ class Methods:
     def trunc_(self) -> Self:
         """Each element without its fraction."""
 
-    def type(self, dtype: DType | None=None) -> Any:
+    def type(self, dtype: DType | str | None=None) -> Any:
         """The tensor in a dtype; without one the name that torch has for a tensor of its dtype."""
 
     def type_as(self, other: Tensor) -> Tensor:

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from gradwire.autograd import function as function
     from gradwire.autograd import functional as functional
     from gradwire.autograd import graph as graph
+    from gradwire.autograd import variable as variable
     from gradwire.autograd.function import Function as Function
     from gradwire.autograd.numerical import gradcheck as gradcheck
     from gradwire.autograd.numerical import gradgradcheck as gradgradcheck
+    from gradwire.autograd.variable import Variable as Variable
 
-_MODULES = ("function", "functional", "graph")
+_MODULES = ("function", "functional", "graph", "variable")
 _FOUND_IN = {
     "Function": "function",
+    "Variable": "variable",
     "gradcheck": "numerical",
     "gradgradcheck": "numerical",
 }

@@ -80,7 +80,7 @@ def _step(forward: Forward, backward: Backward | None) -> dict[str, Any]:
         "name": forward.used.name,
         "dirty": [t._name for t in ctx.dirty_tensors],
         "non_differentiable": [name for name, t in pairs if id(t) in constant],
-        "materialize_grads": ctx.materialize_grads,
+        "materialize_grads": ctx.materialize_grads if backward is None else backward.fills_in,
         "once_differentiable": forward.used.once_differentiable,
     }
 

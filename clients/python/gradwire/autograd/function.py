@@ -62,10 +62,20 @@ class Function:
         """May be written: the function for many examples, and the axes of these in its results."""
         raise NotImplementedError("To use vmap, set generate_vmap_rule or override vmap.")
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as by torch: a function is used by `apply`."""
+        raise RuntimeError(f"a function is used by {type(self).__name__}.apply, never called")
+
+    @classmethod
+    def _backward(cls) -> Callable[..., Any]:
+        if cls.backward is Function.backward:
+            return cls.vjp
+        return cls.backward if cls.vjp is Function.vjp else _told_twice
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Use the function on tensors and whatever else."""
-        backward = cls.backward if cls.backward is not Function.backward else cls.vjp
+        backward = cls._backward()
         separate = cls.setup_context is not Function.setup_context
         own_vmap = cls.vmap is not Function.vmap
         own_jvp = cls.jvp is not Function.jvp
@@ -75,6 +85,11 @@ class Function:
             args = _bound(cls.forward, () if separate else (None,), args, kwargs)
         once = bool(getattr(backward, "_once_differentiable", False))
         return applied(Used(cls.__name__, cls.forward, setup, backward, once), args)
+
+
+def _told_twice(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
+    """Raised where a walk comes, as in torch."""
+    raise RuntimeError("a function has either a backward or a vjp, which are the same; not both")
 
 
 def _bound(

@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwire.asking import RESULT, Asked
+from gradwire.asking import RESULT, Asked, ones_like
 from gradwire.called import Wanted
 from gradwire.dispatch import call
 from gradwire.tensor import Tensor
 from gradwire_engine import backward as engine
 from gradwire_engine.catalogue import resolve
+from gradwire_engine.mode import using
 
 Inputs = Tensor | tuple[Tensor, ...]
 
 
 class _Given(Asked):
-    """A function written down at its inputs, checked as torch checks."""
+    """A function written down at its inputs, checked as torch checks.
 
-    def __init__(self, asked: str, func: Callable[..., Any], inputs: Inputs) -> None:
-        self.asked = asked
+    create_graph: inputs that don't require grad are variables too, so that results have a history.
+    """
+
+    def __init__(
+        self, asked: str, func: Callable[..., Any], inputs: Inputs, create_graph: bool
+    ) -> None:
+        self.asked, self.create_graph = asked, create_graph
         given = inputs if isinstance(inputs, tuple) else (inputs,)
         _check_tensors(f"inputs given to {asked}", given)
+        if create_graph:
+            given = tuple([x if x.requires_grad else x.detach().requires_grad_() for x in given])
         numbers = tuple(range(len(given)))
         super().__init__(func, given, {}, numbers, False)
         self.tuple_in = isinstance(inputs, tuple)
@@ -29,6 +37,14 @@ class _Given(Asked):
         self.tuple_out = isinstance(result, tuple)
         flat = result if isinstance(result, tuple) else (result,)
         _check_tensors(f"outputs of the user-provided function given to {asked}", flat)
+
+    def derive(
+        self, transform: str, parts: list[Wanted], **fields: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """As for any function; with create_graph both lead on, also where grad mode is off."""
+        with using(grad=True) if self.create_graph else using():
+            found, outputs = super().derive(transform, parts, **fields)
+        return _ended(found, self.create_graph), _ended(outputs, self.create_graph)
 
     def inner(self, parts: Sequence[Any]) -> Any:
         """One part for each input, a tuple only where the inputs are."""
@@ -73,11 +89,13 @@ class _Given(Asked):
                 "single element"
             )
 
-    def check_dependence(self, strict: bool) -> None:
-        """In strict mode every output depends on every input, as the mirrors tell."""
+    def check_dependence(self, strict: bool, *, each: bool = False) -> None:
+        """In strict mode outputs depend on every input, as the mirrors tell; each: every output.
+
+        With create_graph the gradients have a history too.
+        """
         if not strict:
             return
-        inside = self.inside
         for number, output in enumerate(self.own):
             if not output.requires_grad:
                 raise RuntimeError(
@@ -85,20 +103,54 @@ class _Given(Asked):
                     "The outputs must be computed in a differentiable manner from the input when "
                     "running in strict mode."
                 )
-            ones = call(resolve("ones_like"), (output.detach(),), {})._meta
-            found = engine.grad(
-                [output._meta], [x._meta for x in inside], [ones], True, allow_unused=True
-            )
-            for place, part in enumerate(found):
-                if part is None:
-                    raise RuntimeError(
-                        f"Output {number} of the user-provided function is independent of input "
-                        f"{place}. This is not allowed in strict mode."
-                    )
+        outputs = [o._meta for o in self.own]
+        for number, part in enumerate([[o] for o in outputs] if each else [outputs]):
+            which = f"Output {number}" if each else "The output"
+            found = _mirrored_gradients(part, self.inside)
+            _refuse_absent(found, f"{which} of the user-provided function", "")
+            if self.create_graph:
+                _refuse_absent(
+                    _with_history(found), "The jacobian of the function", " with create_graph=True"
+                )
 
-    def named(self, names: Sequence[str], values: Sequence[Tensor]) -> dict[str, str]:
+    def check_second(self, strict: bool, *, each: bool = False) -> None:
+        """In strict mode the gradient depends on every input; each: that by every input."""
+        if not strict:
+            return
+        gradients = _mirrored_gradients([o._meta for o in self.own], self.inside)
+        _refuse_absent(_with_history(gradients), "The jacobian of the user-provided function", "")
+        for part in [[g] for g in gradients] if each else [gradients]:
+            found = _mirrored_gradients(part, self.inside)
+            _refuse_absent(found, "The jacobian of the user-provided function", "")
+            if self.create_graph:
+                _refuse_absent(
+                    _with_history(found), "The hessian of the function", " with create_graph=True"
+                )
+
+    def named(self, names: Sequence[str], values: Sequence[Tensor]) -> dict[str, Tensor]:
         pairs = zip(names, values, strict=True)
-        return {name: self.name_of(value) for name, value in pairs}
+        return {name: self.direction(value) for name, value in pairs}
+
+
+def _mirrored_gradients(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
+    """The mirrors of the gradients, which have histories; None where an input is not needed."""
+    with using(device="meta", grad=True):
+        ones = [ones_like(o.detach()) for o in outputs]
+        metas = [x._meta for x in inputs]
+        return engine.grad(outputs, metas, ones, create_graph=True, allow_unused=True)
+
+
+def _with_history(gradients: Sequence[Any]) -> list[Any]:
+    return [g if g is not None and g.requires_grad else None for g in gradients]
+
+
+def _refuse_absent(gradients: Sequence[Any], what: str, where: str) -> None:
+    for place, part in enumerate(gradients):
+        if part is None:
+            raise RuntimeError(
+                f"{what} is independent of input {place}. This is not allowed in strict mode"
+                f"{where}."
+            )
 
 
 def _check_tensors(which: str, values: tuple[Any, ...]) -> None:
@@ -130,12 +182,12 @@ def vjp(
     strict: bool = False,
 ) -> tuple[Any, Any]:
     """The outputs, and the vector times the Jacobian: one part for each input."""
-    given = _Given("vjp", func, inputs)
+    given = _Given("vjp", func, inputs, create_graph)
     given.check_dependence(strict)
     vectors = given.vector(v, given.own, "the output")
     cotangents = given.named([o._name for o in given.own], vectors)
     found, outputs = given.derive("vjp", given.wanted_like_inputs(), cotangents=cotangents)
-    return given.outer(_ended(outputs, create_graph)), given.inner(_ended(found, create_graph))
+    return given.outer(outputs), given.inner(found)
 
 
 def jvp(
@@ -146,13 +198,13 @@ def jvp(
     strict: bool = False,
 ) -> tuple[Any, Any]:
     """The outputs, and the Jacobian times the vector: one part for each output."""
-    given = _Given("jvp", func, inputs)
+    given = _Given("jvp", func, inputs, create_graph)
     given.check_dependence(strict)
     vectors = given.vector(v, given.wanted, "the input")
     tangents = given.named(given.names, vectors)
     parts = [Wanted(o.shape, o.dtype, RESULT) for o in given.own]
     found, outputs = given.derive("jvp", parts, tangents=tangents)
-    return given.outer(_ended(outputs, create_graph)), given.outer(_ended(found, create_graph))
+    return given.outer(outputs), given.outer(found)
 
 
 def jacobian(
@@ -168,10 +220,10 @@ def jacobian(
     vectorize is accepted: all rows, or columns, are always one walk.
     """
     _check_strategy("jacobian", strategy, strict, vectorize, create_graph)
-    given = _Given("jacobian", func, inputs)
-    given.check_dependence(strict)
+    given = _Given("jacobian", func, inputs, create_graph)
+    given.check_dependence(strict, each=True)
     parts = [Wanted((*o.shape, *x.shape), o.dtype, RESULT) for o in given.own for x in given.wanted]
-    found = _ended(given.derive("jacobian", parts, strategy=strategy)[0], create_graph)
+    found = given.derive("jacobian", parts, strategy=strategy)[0]
     size = len(given.wanted)
     rows = [given.inner(found[i : i + size]) for i in range(0, len(found), size)]
     return given.outer(rows)
@@ -219,15 +271,15 @@ def hessian(
 ) -> Any:
     """The Hessian of a function to one number: for each pair of inputs a tensor."""
     _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize, create_graph)
-    given = _Given("hessian", func, inputs)
+    given = _Given("hessian", func, inputs, create_graph)
     given.check_scalar()
-    given.check_dependence(strict)
+    given.check_second(strict, each=True)
     parts = [
         Wanted((*x.shape, *y.shape), x.dtype, RESULT) for x in given.wanted for y in given.wanted
     ]
     found = given.derive("hessian", parts, strategy=outer_jacobian_strategy)[0]
-    ended, size = _ended(found, create_graph), len(given.wanted)
-    rows = [given.inner(ended[i : i + size]) for i in range(0, len(ended), size)]
+    size = len(given.wanted)
+    rows = [given.inner(found[i : i + size]) for i in range(0, len(found), size)]
     return given.inner(rows)
 
 
@@ -261,13 +313,13 @@ def _second(
     create_graph: bool,
     strict: bool,
 ) -> tuple[Any, Any]:
-    given = _Given(asked, func, inputs)
+    given = _Given(asked, func, inputs, create_graph)
     given.check_scalar()
-    given.check_dependence(strict)
+    given.check_second(strict)
     vectors = given.vector(v, given.wanted, "the input")
     named = given.named(given.names, vectors)
     found, outputs = given.derive(asked, given.wanted_like_inputs(), vector=named)
-    return given.outer(_ended(outputs, create_graph)), given.inner(_ended(found, create_graph))
+    return given.outer(outputs), given.inner(found)
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -8,6 +8,7 @@ from gradwire.grad_fn import GradFn, grad_fn
 from gradwire.tensor import Tensor
 from gradwire_engine import hooks as engine
 from gradwire_engine.errors import error
+from gradwire_engine.mode import local
 
 
 class GradientEdge(NamedTuple):
@@ -22,6 +23,14 @@ def get_gradient_edge(tensor: Tensor | GradientEdge) -> GradientEdge:
     """The place, which `grad` and `backward` take as the tensor, also after in-place ops on it."""
     if isinstance(tensor, GradientEdge):
         return tensor
+    if local.state.inference and tensor._meta.requires_grad and tensor._meta.grad_fn is None:
+        raise error(
+            "inference_tensor",
+            "get_gradient_edge: torch looks for a leaf's edge by recording a view of it, and in "
+            "inference mode nothing is recorded",
+            "take the edge before",
+            raised=AttributeError,
+        )
     if tensor._meta.requires_grad and tensor._meta.edge is None:
         raise error(
             "requires_no_grad",

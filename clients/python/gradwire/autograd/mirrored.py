@@ -103,9 +103,8 @@ class Mirror:
         parts = [] if backward is None else parts_of(backward.found, backward.inputs)
         used = forward.used
         derived = Derived(f"{used.name}.backward", parts)
-        self._function = Function(
-            used.name, derived, forward.ctx.materialize_grads, used.once_differentiable
-        )
+        fills_in = forward.ctx.materialize_grads if backward is None else backward.fills_in
+        self._function = Function(used.name, derived, fills_in, used.once_differentiable)
 
     def run(self, *values: Any) -> Made:
         """The forward on mirrors: what it gave, wrote and keeps."""

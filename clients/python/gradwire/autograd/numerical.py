@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradwire.tensor import Tensor
-from gradwire.trace import trace
+from gradwire.trace import Traced, trace
 from gradwire_engine.errors import error
 
 
@@ -87,6 +89,7 @@ def _check(
             "have requires_grad=True."
         )
     session = wanted[0].session
+    _check_apart(asked, given)
     found = trace(func, given, session)
     own = set(map(id, wanted))
     values = {
@@ -95,6 +98,13 @@ def _check(
     wrt = [name for name, tensor in found.trace.inputs if id(tensor) in own]
     if not found.outputs:
         raise error("invalid_argument", f"{asked}: the function gives no tensor", "return one")
+    if not _same(found, trace(func, given, session)):
+        if not raise_exception:
+            return False
+        raise GradcheckError(
+            f"{asked}: the function is not deterministic: called again with the same inputs it did "
+            "something else"
+        )
     session.flush()
     body = {"program": found.body, "inputs": values, "wrt": wrt, **said}
     reply = session.transport.transform(asked, body)
@@ -102,8 +112,32 @@ def _check(
         warnings.warn(f"{asked}: {text}", UserWarning, stacklevel=3)
     if not reply["ok"] and raise_exception:
         places = {name: i for i, x in enumerate(given) for name, t in found.trace.inputs if t is x}
-        raise GradcheckError(_told(asked, reply, places, found.body["outputs"]))
+        first, second = found.body["outputs"], [f"the gradient of {name}" for name in wrt]
+        outputs = first if asked == "gradcheck" else second
+        raise GradcheckError(_told(asked, reply, places, outputs))
     return bool(reply["ok"])
+
+
+def _check_apart(asked: str, given: list[Any]) -> None:
+    """Each element is moved by itself, so it has a place of its own."""
+    for place, x in enumerate(given):
+        if not isinstance(x, Tensor) or not x.requires_grad or not x.numel():
+            continue
+        if any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True)):
+            raise error(
+                "invalid_argument",
+                f"{asked}: several elements of input {place} share one place in memory",
+                "give contiguous() of it",
+                raised=RuntimeError,
+            )
+
+
+def _same(a: Traced, b: Traced) -> bool:
+    """Whether two calls were written down alike, with numbers that are alike."""
+    if a.body != b.body:
+        return False
+    pairs = zip(a.args, b.args, strict=True)
+    return all(x is y or np.array_equal(x._read(), y._read(), equal_nan=True) for x, y in pairs)
 
 
 def _told(asked: str, reply: dict[str, Any], inputs: dict[str, int], outputs: list[str]) -> str:
@@ -114,8 +148,8 @@ def _told(asked: str, reply: dict[str, Any], inputs: dict[str, int], outputs: li
     at = worst["index"]
     output, input = outputs.index(worst["output"]), inputs.get(worst["input"], worst["input"])
     return (
-        f"{asked}: derivatives differ: output {output} at {at['output']} with respect to "
-        f"input {input} at {at['input']}\n"
+        f"{asked}: Jacobian mismatch for output {output} with respect to input {input}, at "
+        f"{at['output']} of the output and {at['input']} of the input\n"
         f"numerical:  {worst['numerical']}\nanalytical: {worst['analytical']}"
     )
 

@@ -20,6 +20,8 @@ from gradwire.trace import restored, taken_apart
 from gradwire_engine.arrays import backend
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import State, local
+from gradwire_engine.reading import zeros
+from gradwire_engine.spec import Spec
 from gradwire_engine.tensor import Tensor as Value
 
 _numbers = count(1)
@@ -36,9 +38,9 @@ class PythonBackward:
         self.name, self._function = forward.used.name, forward.used.backward
         self._outer = forward.session
         self._tensors = [isinstance(arg, Tensor) for arg in forward.given]
-        self._wanted = [g is not None for g in backward.found]
+        self._wanted = [None if g is None else g._meta.spec for g in backward.found]
         self._gradients = [g is not None for g in backward.gradients]
-        self.outputs = [f"g{i}" for i, wanted in enumerate(self._wanted) if wanted]
+        self.outputs = [f"g{i}" for i, wanted in enumerate(self._wanted) if wanted is not None]
         self._ctx = forward.ctx
         places = {name: place for place, (name, _) in enumerate(backward.trace.inputs)}
         self._attributes: dict[str, tuple[Any, list[int]]] = {}
@@ -65,7 +67,7 @@ class PythonBackward:
             given = [None if v is None else leaf(session, v.numpy()) for v in values]
             found = self._called(given)
             listed = found if isinstance(found, tuple) else (found,)
-            return tuple(map(self._value, self._own(listed)))
+            return tuple(self._own(listed))
 
     def _called(self, given: Sequence[Any]) -> Any:
         ctx = FunctionCtx(self._ctx.needs_input_grad)
@@ -94,12 +96,16 @@ class PythonBackward:
                 f"(expected {count}, got {len(found)})",
                 "give one, or None, for each argument of the forward",
             )
-        return [g for g, wanted in zip(found, self._wanted, strict=False) if wanted]
+        pairs = zip(found, self._wanted, strict=False)
+        return [self._value(g, wanted) for g, wanted in pairs if wanted is not None]
 
-    def _value(self, found: Any) -> Any:
+    def _value(self, found: Any, wanted: Spec) -> Any:
+        """A gradient for the host; zeros for None, since the client has counted on a gradient."""
+        device = self._outer.device
+        if found is None:
+            return zeros(Spec(wanted.shape, wanted.dtype, device))
         if not isinstance(found, Tensor):
             return found
-        device = self._outer.device
         return Value.of(backend(device).from_numpy(found._read()), device=device)
 
 

@@ -87,7 +87,9 @@ def grad(
     if not only_inputs:
         said = "only_inputs is deprecated and ignored; backward adds into the leaves of a graph"
         warnings.warn(said, FutureWarning, stacklevel=2)
-    roots, wanted = _listed(outputs), _listed(_values(inputs))
+    engine.refuse_needless(allow_unused, materialize_grads)
+    asked = _values(inputs)
+    roots, wanted = _listed(outputs), _listed(asked)
     given = _cotangents(grad_outputs, roots)
     fields = _fields(
         outputs=_names(roots),
@@ -108,7 +110,7 @@ def grad(
     ):
         metas = engine.grad(
             mirrored(roots),
-            _places(inputs, mirrored(wanted)),
+            _places(asked, mirrored(wanted)),
             mirrored(given),
             retain_graph,
             create_graph,
@@ -124,17 +126,16 @@ def grad(
 
 
 def _values(inputs: Inputs) -> Tensors:
-    """The tensors of a dict of them, which is what named parameters come as."""
+    """The tensors of a dict of them, which is what named parameters come as; a generator, read."""
     if type(inputs) is dict:
         return list(inputs.values())
     if isinstance(inputs, Mapping):
         raise TypeError(f"inputs must be a dict, or a sequence; got {type(inputs).__name__}")
-    return inputs
+    return list(inputs) if isinstance(inputs, Iterator) else inputs
 
 
-def _places(inputs: Inputs, mirrors: Any) -> list[Any]:
-    """The mirrors of inputs, of which those stay gradient edges that were given as such."""
-    asked = _values(inputs)
+def _places(asked: Any, mirrors: Any) -> list[Any]:
+    """The mirrors of what was asked, of which those stay gradient edges that were given as such."""
     given = [asked] if isinstance(asked, Tensor | GradientEdge) else list(asked)
     return [
         get_gradient_edge(mirror) if type(x) is GradientEdge and type(mirror) is Meta else mirror

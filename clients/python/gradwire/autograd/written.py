@@ -180,9 +180,32 @@ class Backward:
         ctx = self.forward.ctx
         with self.trace.here(), using(grad=True, inference=False):
             ctx.unpack([None if t is None else self.trace.lifted(t) for t in ctx.to_save])
-            found = self.forward.used.backward(ctx, *self.gradients)
+            found = self.forward.used.backward(ctx, *self._handed())
             several = found if isinstance(found, tuple) else (found,)
             return tuple([self.trace.lifted(g) if isinstance(g, Tensor) else g for g in several])
+
+    def _handed(self) -> list[Tensor | None]:
+        """The gradients as the user gets them: outputs that never have one show so if asked for."""
+        if self.forward.ctx.materialize_grads:
+            return self.gradients
+        results = zip(self.forward.outputs, self.gradients, strict=True)
+        return [g if self._flows(output) else None for output, g in results]
+
+    def _flows(self, output: Any) -> bool:
+        constant = self.forward.ctx.non_differentiable
+        differentiable = isinstance(output, Tensor) and output.dtype.differentiable
+        return differentiable and all(output is not t for t in constant)
+
+    @property
+    def fills_in(self) -> bool:
+        """Whether zeros stand for gradients that are absent.
+
+        What is written down holds for one set of gradients, so that of several outputs those
+        without one count as zeros also where forward asked for None.
+        """
+        if self.forward.ctx.materialize_grads:
+            return True
+        return not self.as_python and sum(map(self._flows, self.forward.outputs)) > 1
 
     @property
     def inputs(self) -> list[Tensor | None]:

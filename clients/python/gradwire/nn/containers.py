@@ -47,6 +47,9 @@ class _Row(Module):
         made.extend(modules)
         return made
 
+    def __add__(self, others: Iterable[Module]) -> Any:
+        return type(self)._of([*self, *others])
+
     def append(self, module: Module) -> Any:
         """Put a module at the end."""
         self.add_module(str(len(self)), module)
@@ -77,13 +80,14 @@ class Sequential(_Row):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0] if len(args) == 1 and isinstance(args[0], Mapping) else None
-        for name, module in (named or {str(i): m for i, m in enumerate(args)}).items():
-            self.add_module(name, module)
+        named = len(args) == 1 and isinstance(args[0], Mapping)
+        for name, module in args[0].items() if named else enumerate(args):
+            self.add_module(str(name), module)
 
-    @classmethod
-    def _of(cls, modules: Iterable[Module]) -> Any:
-        return cls(*modules)
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return type(self)(dict(list(self._modules.items())[at]))
+        return super().__getitem__(at)
 
     def _number(self, at: int) -> str:
         place = int(super()._number(at))

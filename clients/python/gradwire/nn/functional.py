@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from gradwire.functions import catalogued, serving
@@ -11,6 +12,8 @@ _function, __dir__ = serving(__name__, "nn.functional.", "")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "gumbel_softmax":
+        return import_module("gradwire.composed").gumbel_softmax
     return _with_distance if name == "triplet_margin_with_distance_loss" else _function(name)
 
 

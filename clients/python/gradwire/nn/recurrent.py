@@ -7,8 +7,10 @@ layer's input products for all times are one product.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+from gradwire.control import loop
 from gradwire.functions import catalogued
 from gradwire.nn import init
 from gradwire.nn.linear import optional, parameter
@@ -37,6 +39,24 @@ def _gru_step(gates: Tensor, state: State, recur: Any) -> State:
     reset, update = (reset_i + reset_h).sigmoid(), (update_i + update_h).sigmoid()
     new = (new_i + reset * new_h).tanh()
     return ((1 - update) * new + update * h,)
+
+
+_MANY = 2
+"""From this number of steps on they are one loop: a node, called as what stacks steps in torch."""
+
+
+def _one_by_one(
+    step: Callable[[State, Tensor], tuple[State, Tensor]],
+    state: State,
+    gates: Tensor,
+    backwards: bool,
+) -> tuple[Tensor, State]:
+    """The outputs of all steps in order of time, and the last state."""
+    steps, found = list(gates.unbind(0)), []
+    for row in reversed(steps) if backwards else steps:
+        state, output = step(state, row)
+        found.append(output)
+    return _stack(found[::-1] if backwards else found), state
 
 
 class _Recurrent(Module):
@@ -116,6 +136,9 @@ class _Recurrent(Module):
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )
+        dtype = self.weight_ih_l0.dtype
+        if input.dtype != dtype:
+            raise ValueError(f"input must have the type {dtype}, got type {input.dtype}")
         alone = input.ndim == 2
         time = input.unsqueeze(1) if alone else input.transpose(0, 1) if self.batch_first else input
         if time.shape[-1] != self.input_size:
@@ -165,13 +188,16 @@ class _Recurrent(Module):
         bias_ih, bias_hh = (
             getattr(self, f"bias_{kind}{end}") if self.bias else None for kind in ("ih", "hh")
         )
-        steps = list(time.linear(ih, bias_ih).unbind(0))
-        backwards = end.endswith("_reverse")
-        found = []
-        for gates in reversed(steps) if backwards else steps:
+        gates, backwards = time.linear(ih, bias_ih), end.endswith("_reverse")
+
+        def step(state: State, gates: Tensor) -> tuple[State, Tensor]:
             state = self._step(gates, state, lambda h: h.linear(hh, bias_hh), end)
-            found.append(state[0])
-        return _stack(found[::-1] if backwards else found), state
+            return state, state[0]
+
+        if len(gates) < _MANY:
+            return _one_by_one(step, state, gates, backwards)
+        state, output = loop(step, state, gates, "StackBackward0", reverse=backwards)
+        return output, state
 
     def extra_repr(self) -> str:
         shown = [f"{self.input_size}, {self.hidden_size}"]

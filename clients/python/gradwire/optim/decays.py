@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from gradwire.optim.optimizer import Group, Optimizer
+from gradwire.optim.groups import Group, Optimizer
 from gradwire.optim.rates import LRScheduler
 
 Factor = Callable[[int], float]

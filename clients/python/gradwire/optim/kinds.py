@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from gradwire.optim.optimizer import Optimizer
+from gradwire.optim.optimizer import Hosted
 
 
-class SGD(Optimizer):
+class SGD(Hosted):
     """Down the gradient, with momentum."""
 
     kind = "sgd"
 
 
-class Adam(Optimizer):
+class Adam(Hosted):
     """By the moments of the gradient."""
 
     kind = "adam"
 
 
-class AdamW(Optimizer):
+class AdamW(Hosted):
     """Adam on weights that decay by themselves."""
 
     kind = "adamw"
 
 
-class RMSprop(Optimizer):
+class RMSprop(Hosted):
     """By the gradient over the root of the mean of its squares."""
 
     kind = "rmsprop"
 
 
-class Adagrad(Optimizer):
+class Adagrad(Hosted):
     """By the gradient over the root of the sum of its squares."""
 
     kind = "adagrad"

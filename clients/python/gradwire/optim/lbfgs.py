@@ -10,7 +10,7 @@ import numpy as np
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
 from gradwire.modes import enable_grad, no_grad
-from gradwire.optim.optimizer import Optimizer
+from gradwire.optim.optimizer import Hosted
 from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire_engine.optim.lbfgs import lbfgs
@@ -19,7 +19,7 @@ from gradwire_engine.optim.settings import checked, kind_of
 Row = np.ndarray
 
 
-class LBFGS(Optimizer):
+class LBFGS(Hosted):
     """Limited-memory BFGS; the closure clears gradients, computes the loss and its backward.
 
     What the closure does is the user's Python, so the steps are taken here, and what is kept of
@@ -38,10 +38,13 @@ class LBFGS(Optimizer):
         """Several evaluations of the closure; gives the first loss."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
-        self.stepped = True
+        if len(self.param_groups) != 1:  # of torch's class
+            raise AssertionError(f"LBFGS has one group of parameters, not {len(self.param_groups)}")
         kind = kind_of(self.kind)
         settings = checked(
-            kind, {k: v for k, v in self.param_groups[0].items() if k in kind.settings}
+            kind,
+            {k: v for k, v in self.param_groups[0].items() if k in kind.settings},
+            first=False,
         )
         begin = np.concatenate([_row(p.detach()) for p in self._tensors])
         walk = lbfgs(np, begin, self._kept, **settings)
@@ -49,16 +52,19 @@ class LBFGS(Optimizer):
         while True:
             if x is not begin:
                 self._put(x)
+            versions = [p._version for p in self._tensors]
             with enable_grad():
                 loss = closure()
             first = loss if first is None else first
+            if versions != [p._version for p in self._tensors]:
+                x = np.concatenate([_row(p.detach()) for p in self._tensors])
             g = np.concatenate(
                 [np.zeros_like(_row(p.detach())) if p.grad is None else _row(p.grad.detach())
                  for p in self._tensors]
             )  # fmt: skip
             try:
                 with np.errstate(all="ignore"):
-                    x = walk.send((float(loss), g))
+                    x = walk.send((float(loss), g, x))
             except StopIteration as end:
                 self._put(end.value)
                 return first

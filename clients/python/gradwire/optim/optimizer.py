@@ -5,34 +5,32 @@ A step is recorded like any op. Its mirror, the engine's optimiser on meta tenso
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
 from gradwire.modes import enable_grad
+from gradwire.optim.groups import Group, Optimizer
 from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire_engine.optim import KINDS
 from gradwire_engine.optim import Optimizer as Engine
 
-Group = dict[str, Any]
 _IGNORED = ("foreach", "fused", "capturable", "differentiable")
 """torch's choices of how to compute, of which there is one here."""
 
 
-class Optimizer:
-    """What all optimisers have in common. param_groups: parameters and settings, to be changed."""
+class Hosted(Optimizer):
+    """What the optimisers have in common that the host steps."""
 
     kind: ClassVar[str]
-    stepped = False  # what schedulers ask
 
     def __init__(self, params: Iterable[Any], *args: Any, **kwargs: Any) -> None:
-        self.defaults = self._defaults(args, kwargs)
-        self.param_groups: list[Group] = [self._group(g) for g in _grouped(params)]
-        tensors = self._tensors
+        super().__init__(params, self._defaults(args, kwargs))
         self._mirror = Engine(self.kind, [(_metas(g), _settings(g)) for g in self.param_groups])
-        self._session: Session = tensors[0].session
+        self._session: Session = self._tensors[0].session
         self._name = self._session.new_name()
         self._sent: list[Any] = []
         self._send()
@@ -52,30 +50,18 @@ class Optimizer:
             given[name] = value
         return {name: _number(given.get(name, default)) for name, default in known.items()}
 
-    def _group(self, given: Mapping[str, Any]) -> Group:
-        params = given["params"]
-        group = {"params": [params] if isinstance(params, Tensor) else list(params)}
-        for place, param in enumerate(group["params"]):
-            if not isinstance(param, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(param)}"
-                )
-            if not param.is_leaf and not param.retains_grad:
-                raise ValueError(f"can't optimize a non-leaf Tensor: parameter {place}")
-        return group | self.defaults | {k: v for k, v in given.items() if k != "params"}
-
-    @property
-    def _tensors(self) -> list[Tensor]:
-        found = [p for group in self.param_groups for p in group["params"]]
-        if not found:
-            raise ValueError("optimizer got an empty parameter list")
-        return found
-
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
-        """Take more parameters; what is kept of the others begins anew with the next step."""
-        self.param_groups.append(self._group(param_group))
-        self._mirror = Engine(self.kind, [(_metas(g), _settings(g)) for g in self.param_groups])
-        self._send()
+        """Take more parameters; what is kept of the others stays."""
+        super().add_param_group(param_group)
+        if not hasattr(self, "_mirror"):  # it's being made, of all its groups together
+            return
+        mirror = self._mirror
+        try:
+            self._sync()
+        except BaseException:
+            self.param_groups.pop()
+            self._mirror = mirror
+            raise
 
     def _send(self) -> None:
         """Record the groups as they are now."""
@@ -99,7 +85,7 @@ class Optimizer:
         if now != self._sent:
             if [g["params"] for g in now] != [g["params"] for g in self._sent]:
                 groups = [(_metas(g), _settings(g)) for g in self.param_groups]
-                self._mirror = Engine(self.kind, groups)
+                self._mirror = self._mirror.continued(groups)
             self._send()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -108,31 +94,19 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        self.stepped = True
         self._sync()
         with self._session.recording() as recording:
             self._mirror.step()
             self._session.record({"step": self._name}, mark=recording.mark)
         return loss
 
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or fill them with zeros."""
-        for param in self._tensors:
-            if param.grad is None:
-                continue
-            if set_to_none:
-                param.grad = None
-            else:
-                param.grad = param.grad.detach()
-                param.grad.zero_()
-
     # saving
 
     @property
-    def state(self) -> dict[Tensor, dict[str, Any]]:
+    def state(self) -> defaultdict[Tensor, dict[str, Any]]:
         """What is kept of each parameter, fetched from the host."""
         found = zip(self._tensors, self._fetched(), strict=True)
-        return {param: kept for param, kept in found if kept}
+        return defaultdict(dict, {param: kept for param, kept in found if kept})
 
     def _fetched(self) -> list[dict[str, Any]]:
         self._session.flush()
@@ -143,27 +117,12 @@ class Optimizer:
             for state in kept
         ]
 
-    def state_dict(self) -> dict[str, Any]:
-        """Settings, and what is kept of each parameter, by the parameter's number."""
-        numbers = iter(range(len(self._tensors)))
-        groups = [
-            _settings(group) | {"params": [next(numbers) for _ in group["params"]]}
-            for group in self.param_groups
-        ]
-        kept = {i: state for i, state in enumerate(self._fetched()) if state}
-        return {"state": kept, "param_groups": groups}
+    def _numbered(self) -> dict[int, dict[str, Any]]:
+        return {i: state for i, state in enumerate(self._fetched()) if state}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over settings and what was kept of parameters in the same order."""
-        groups = state_dict["param_groups"]
-        sizes = [len(g["params"]) for g in groups]
-        if sizes != [len(g["params"]) for g in self.param_groups]:
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of "
-                "optimizer's group"
-            )
-        for group, given in zip(self.param_groups, groups, strict=True):
-            group |= {name: value for name, value in given.items() if name != "params"}
+        groups = self._take_settings(state_dict)
         self._sync()
         numbers = [i for group in groups for i in group["params"]]
         state = [
@@ -205,30 +164,6 @@ class Optimizer:
         if session is not None:
             session.forget(self._name)
 
-    def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
-        for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return "\n".join([*lines, ")"])
-
-
-def _grouped(params: Iterable[Any]) -> list[Mapping[str, Any]]:
-    if isinstance(params, Tensor):
-        raise TypeError(
-            "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-            "but got a Tensor"
-        )
-    if hasattr(params, "parameters"):
-        raise TypeError(
-            "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-            f"but got a {type(params).__name__}; pass its .parameters()"
-        )
-    listed = [p[1] if isinstance(p, tuple) else p for p in params]
-    if not listed:
-        raise ValueError("optimizer got an empty parameter list")
-    return listed if isinstance(listed[0], Mapping) else [{"params": listed}]
-
 
 def _metas(group: Group) -> list[Any]:
     return [p._meta for p in group["params"]]
@@ -259,4 +194,4 @@ def _literal(value: Any) -> Any:
     return value._name if value.ndim else value.item()
 
 
-__all__ = ["Optimizer"]
+__all__ = ["Hosted"]

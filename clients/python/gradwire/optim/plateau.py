@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradwire.optim.optimizer import Optimizer
+from gradwire.optim.groups import Optimizer
 
 
 class ReduceLROnPlateau:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from gradwire.optim.optimizer import Group, Optimizer
+from gradwire.optim.groups import Group, Optimizer
 
 
 class LRScheduler:

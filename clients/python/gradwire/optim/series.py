@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from gradwire.optim.optimizer import Optimizer
+from gradwire.optim.groups import Optimizer
 
 
 class _Several:

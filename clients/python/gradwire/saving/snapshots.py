@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from gradwire import optim
-from gradwire.optim.optimizer import Optimizer
+from gradwire.optim.optimizer import Hosted
 from gradwire.saving.structure import Path, damaged, read, written
 from gradwire.session import Session
 from gradwire.tensor import Tensor
@@ -50,7 +50,7 @@ class _Names:
             self._check(value.session, path)
             self._held.append(value)
             return {"tensor": [value._name, type(value).__name__]}
-        if isinstance(value, Optimizer):
+        if isinstance(value, Hosted):
             self._check(value._session, path)
             return {"optimizer": [value._name, written(value._said(), self, path)]}
         return None
@@ -119,7 +119,7 @@ class _Held:
             found.persistent = True
         return found
 
-    def _optimizer(self, name: str, said: Any = None) -> Optimizer:
+    def _optimizer(self, name: str, said: Any = None) -> Hosted:
         if name not in self._mirrors:
             raise damaged(f"the snapshot has no optimizer {name[:60]!r}")
         mirror = self._mirrors[name]
@@ -143,10 +143,10 @@ class _Held:
                 self.session.forget(name)
 
 
-def _class_of(kind: str) -> type[Optimizer]:
+def _class_of(kind: str) -> type[Hosted]:
     """The class of an optimizer that the engine calls so."""
     found = (getattr(optim, name) for name in optim.__all__)
-    wanted: type[Optimizer] = next(c for c in found if getattr(c, "kind", None) == kind)
+    wanted: type[Hosted] = next(c for c in found if getattr(c, "kind", None) == kind)
     return wanted
 
 

@@ -1,0 +1,30 @@
+"""Somebody who asks again and again whether the server is ready, and how long each answer took."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+_PAUSE = 0.005
+_ASKED = b"GET /health/ready HTTP/1.1\r\nHost: load\r\n\r\n"
+_READY = b'{"status":"ready"}'
+
+
+def watch(port: int, seconds: float) -> list[float]:
+    """The seconds that each answer took, asked for one after the other."""
+    taken = []
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            began = time.perf_counter()
+            connection.sendall(_ASKED)
+            found = b""
+            while not found.endswith(_READY):
+                piece = connection.recv(4096)
+                assert piece, f"it hung up: {found!r}"
+                found += piece
+            taken.append(time.perf_counter() - began)
+            assert found.startswith(b"HTTP/1.1 200 "), found
+            time.sleep(_PAUSE)
+    return taken
