@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire_engine.arrays import backend, copied, phantom_of
+from gradwire_engine.arrays import backend, copied, halfway, phantom_of
 from gradwire_engine.errors import error
 from gradwire_engine.kernels.direct import direct
 from gradwire_engine.kernels.shared import LARGE, shared
@@ -210,7 +210,7 @@ class Finisher:
 
     def _finish(self, result: Any, dtype: np.dtype) -> Any:
         if getattr(result, "dtype", None) != dtype or not hasattr(result, "flags"):
-            result = self.xp.asarray(result).astype(dtype)
+            result = halfway(self.xp.asarray(result), dtype).astype(dtype)
         if not result.shape:
             return self.xp.asarray(result)
         if self.rows and not result.flags.c_contiguous:

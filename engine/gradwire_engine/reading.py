@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwire_engine.arrays import backend, phantom_of
+from gradwire_engine.arrays import backend, halfway, phantom_of
 from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.shared import total
@@ -309,7 +309,7 @@ def _fit_raw(g: Any, spec: Spec) -> Any:
     if g.dtype != dtype:
         if g.dtype.kind == "c" and dtype.kind != "c":
             g = g.real
-        g = g.astype(dtype)
+        g = halfway(g, dtype).astype(dtype)
     return g
 
 

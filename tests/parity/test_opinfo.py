@@ -103,5 +103,19 @@ def test_halves_of_float64_are_rounded_by_way_of_float32() -> None:
     gradwire.connect()
     values = np.random.default_rng(0).standard_normal(100_000)
     wanted = torch.tensor(values).half().numpy()
-    assert np.array_equal(gradwire.tensor(values).half().numpy(), wanted)
     assert not np.array_equal(values.astype(np.float16), wanted)
+    wide, half = gradwire.tensor(values), gradwire.float16
+    zeros = gradwire.zeros(values.size, dtype=half)
+    leaf = zeros.clone().requires_grad_()
+    leaf.double().backward(wide)
+    seen = {
+        "to": wide.half(),
+        "tensor": gradwire.tensor(values, dtype=half),
+        "gradient": leaf.grad,
+        "copy_": zeros.clone().copy_(wide),
+    }
+    for where, found in seen.items():
+        assert np.array_equal(found.numpy(), wanted), where
+    odd = int(np.flatnonzero(values.astype(np.float16) != wanted)[0])
+    filled = gradwire.full((1,), float(values[odd]), dtype=half)
+    assert filled.item() == zeros[:1].fill_(wide[odd]).item() == wanted[odd]

@@ -13,6 +13,7 @@ from gradwire.leaf import leaf
 from gradwire.options import Options
 from gradwire.tensor import Tensor
 from gradwire.wire import plain
+from gradwire_engine.arrays import halfway
 from gradwire_engine.errors import error
 from gradwire_engine.spec import DType, complex_of, dtype_of
 
@@ -155,7 +156,8 @@ def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
     if array.dtype.kind == "c" and not dtype.is_complex:
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(dtype.numpy)
+        made: np.ndarray = halfway(array, dtype.numpy).astype(dtype.numpy)
+        return made
 
 
 __all__ = ["array_of", "as_tensor", "from_numpy", "tensor"]

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, halfway
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -27,6 +27,7 @@ from gradwire_engine.spec import (
     bool_,
     complex_of,
     dtype_of,
+    float16,
     int64,
 )
 from gradwire_engine.tensor import Tensor
@@ -109,7 +110,7 @@ def _stored(made: np.ndarray, wanted: np.dtype | None) -> np.ndarray:
                 "take the real part, or a complex dtype",
             )
         with np.errstate(all="ignore"):
-            made = made.astype(wanted)
+            made = halfway(made, wanted).astype(wanted)
     dtype_of(made.dtype)
     return np.ascontiguousarray(made) if made.ndim else made
 
@@ -185,7 +186,7 @@ def fits(asked: str, value: Any, dtype: DType, halves: bool = True) -> Any:
         if halves or not dtype.half:
             raise _unfit(asked, value, dtype)
         return inf if value > 0 else -inf
-    return value
+    return float(np.float32(value)) if dtype is float16 else value
 
 
 def _number(value: Any) -> int | float | complex:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import Array, halfway
 from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -48,7 +48,7 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
         value = fits("fill", value, dtype_of(input.dtype))
     if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind not in "cb":
         value = value.real
-    out[...] = value
+    out[...] = halfway(xp.asarray(value), input.dtype)
     return out
 
 
@@ -94,7 +94,7 @@ def copy_(xp: Any, input: Array, src: Array) -> Array:
     src = xp.asarray(src)
     if src.dtype.kind == "c" and input.dtype.kind not in "cb":
         src = src.real
-    out[...] = src
+    out[...] = halfway(src, input.dtype)
     return out
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
+from gradwire_engine.arrays import halfway
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.spec import (
     BOOL,
@@ -243,4 +244,5 @@ def cast(array: Array, dtype: DType) -> Array:
             stranger = least if least < bounds.min else most
             raise unfit(stranger, dtype, f"it holds {bounds.min} to {bounds.max}")
     with np.errstate(over="ignore", invalid="ignore"):  # a signalling NaN becomes a quiet one
-        return array.astype(dtype.numpy)
+        made: Array = halfway(array, dtype.numpy).astype(dtype.numpy)
+        return made
