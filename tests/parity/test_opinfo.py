@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -13,6 +14,7 @@ pytest.importorskip("torch", reason="make parity installs torch")
 import torch
 from tests.parity.opinfo.deviations import WRONG_AT_EDGES, WRONG_FAR_OUT, WRONG_IN_TORCH
 from tests.parity.opinfo.run import WAYS, entries, left_out, told
+from tests.parity.opinfo.sides import apply
 
 import gradwire
 
@@ -119,3 +121,21 @@ def test_halves_of_float64_are_rounded_by_way_of_float32() -> None:
     odd = int(np.flatnonzero(values.astype(np.float16) != wanted)[0])
     filled = gradwire.full((1,), float(values[odd]), dtype=half)
     assert filled.item() == zeros[:1].fill_(wide[odd]).item() == wanted[odd]
+
+
+def test_neighbours_explain_what_cancels_and_nothing_else() -> None:
+    """The gradient of cov by its weights is 0 for a sample: there is no size to go by."""
+    gradwire.connect()
+    with patch("tests.parity.opinfo.precision.NEIGHBOURS", 0):
+        assert told("cov", "float32")
+    assert told("cov", "float32") == []
+
+    def off(op: Any, ours: Any) -> Any:
+        found = apply(op, ours)
+        found.tensor = found.tensor * 1.001
+        return found
+
+    with patch("tests.parity.opinfo.precision.apply", off):
+        lines = told("cov", "float32")
+    assert any(line.startswith("result") for line in lines)
+    assert any(line.startswith("gradient") for line in lines)
