@@ -16,7 +16,8 @@ from tests.parity.differential.observe import ULPS, Seen, changes
 from tests.parity.differential.rounding import explained, noise
 from tests.parity.differential.run import Found
 from tests.parity.differential.step import Dtype, Program, Ref, Step
-from tests.parity.differential.undefined import arbitrary
+from tests.parity.differential.undefined import arbitrary, moves_retained
+from tests.parity.differential.unguarded import Unguarded
 from tests.parity.differential.world import FLOATS
 
 from gradwire_engine import walk
@@ -114,6 +115,33 @@ def test_the_sign_of_nan_is_arbitrary(name: str) -> None:
     asked = Step("math", "method", name, tuple(map(Ref, operands)))
     assert arbitrary(numbers, asked)
     assert not arbitrary(numbers | {"y": torch.ones(2)}, asked)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_program_ends_where_what_kron_kept_is_written(recorded: bool) -> None:
+    x, y = torch.ones(2, requires_grad=recorded), torch.tensor([1.0, float("nan")])
+    unguarded = Unguarded()
+    variables = {"x": x, "y": y, "z": torch.kron(x, y)}
+    unguarded.found(Step("math", "function", "kron", (Ref("x"), Ref("y")), (), ("z",)), variables)
+    assert not unguarded.written()
+    y.view(2, 1)[0] = 3
+    assert unguarded.written() is recorded
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("retained", [True, False])
+def test_a_later_output_that_retains_its_gradient_is_not_written(
+    which: int, retained: bool
+) -> None:
+    """Torch crashes then, or says that it is at fault."""
+    x = torch.var_mean(torch.ones(3, requires_grad=True))[which]
+    if retained:
+        x.retain_grad()
+    variables = {"x": x, "y": x.view(-1), "z": torch.ones(1)}
+    write = Step("in place", "method", "mul_", (Ref("y"), 2))
+    assert moves_retained(variables, write) is (which == 1 and retained)
+    assert not moves_retained(variables, replace(write, args=(Ref("z"), 2)))
+    assert not moves_retained(variables, replace(write, name="mul"))
 
 
 def test_an_error_of_one_library_alone_is_never_rounding() -> None:

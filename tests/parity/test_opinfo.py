@@ -71,6 +71,16 @@ def test_polar_of_a_negative_length_is_right_here_and_wrong_in_torch() -> None:
         assert check(library.polar, at, raise_exception=False) is right
 
 
+def test_what_kron_kept_and_was_written_counts_as_it_was_here_and_as_it_is_in_torch() -> None:
+    gradwire.connect()
+    for library, found in ((gradwire, [3.0, 3.0]), (torch, [21.0, 21.0])):
+        x, y = library.ones(2, requires_grad=True), library.tensor([1.0, 2.0])
+        product = library.kron(x, y)
+        y.add_(9)
+        product.sum().backward()
+        assert x.grad.tolist() == found
+
+
 @pytest.mark.parametrize("name", ["logaddexp", "where"])
 def test_a_walk_stops_at_a_complex_gradient_of_a_real_operand(name: str) -> None:
     """Both libraries' rules give it one, and the gradient of a complex operand is there."""

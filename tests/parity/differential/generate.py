@@ -10,7 +10,7 @@ import torch
 from tests.parity.differential.kinds import KINDS
 from tests.parity.differential.run import execute
 from tests.parity.differential.step import WALKS, Program, Step
-from tests.parity.differential.undefined import arbitrary, undefined, without_memory
+from tests.parity.differential.undefined import breaking, undefined
 from tests.parity.differential.world import World
 
 LENGTH = 40
@@ -31,7 +31,7 @@ def program(seed: int, length: int = LENGTH) -> Program:
         warnings.simplefilter("ignore")
         while len(found) < length:
             step = _proposed(world, "leaf" if len(found) < 3 else None)
-            if step is None or _arbitrary(world, step):
+            if step is None or breaking(world.variables, step):
                 continue
             void = undefined(world.variables, step)
             outcome = execute(torch, world.variables, step, lambda: None)
@@ -47,10 +47,6 @@ def program(seed: int, length: int = LENGTH) -> Program:
             if failed and step.kind in WALKS:
                 break
     return tuple(found)
-
-
-def _arbitrary(world: World, step: Step) -> bool:
-    return arbitrary(world.variables, step) or without_memory(world.variables, step)
 
 
 def _share(step: Step, failed: bool, left: int) -> float:

@@ -24,7 +24,8 @@ from tests.parity.differential.observe import (
 )
 from tests.parity.differential.operands import concrete
 from tests.parity.differential.step import WALKS, Program, Step, references, replaced
-from tests.parity.differential.undefined import arbitrary, undefined, without_memory
+from tests.parity.differential.undefined import breaking, undefined
+from tests.parity.differential.unguarded import Unguarded
 from tests.parity.differential.versions import Starts
 from tests.parity.observe import kind_of
 
@@ -177,11 +178,12 @@ class _Both:
         self.ours: Variables = {}
         self.before: tuple[dict[str, Sight], dict[str, Sight]] = ({}, {})
         self.starts = Starts()
+        self.unguarded = Unguarded()
         self.found = Found()
 
     def do(self, step: Step) -> str | None:
         """Do a step: why the program ends with it, if it does."""
-        if arbitrary(self.theirs, step) or without_memory(self.theirs, step):
+        if breaking(self.theirs, step):
             return "where torch promises nothing"
         void = undefined(self.theirs, step)
         expected = execute(self.torch, self.theirs, step, lambda: None)
@@ -193,6 +195,9 @@ class _Both:
             return "where torch promises nothing"
         if fault(expected.text):
             return "where torch fails by a fault of its own"
+        self.unguarded.found(step, self.theirs)
+        if self.unguarded.written():
+            return "where torch does not see a write"
         seen = observed(self.theirs), told(self.ours, self.session)
         self.starts.found(step, self.theirs)
         self.starts.level(step, *seen)

@@ -22,6 +22,33 @@ def without_memory(variables: Mapping[str, Any], step: Step) -> bool:
     return writes(step) and found is not None and found._is_zerotensor()
 
 
+def moves_retained(variables: Mapping[str, Any], step: Step) -> bool:
+    """Whether a write gives another history to what retains the gradient of its node's second
+    output, or a later one: torch looks for that among the outputs of the new node, which has one.
+    It fails by an assertion of its own, or, through a view, crashes in the next walk.
+    """
+    if not writes(step):
+        return False
+    target = variables.get(next(references(step), ""))
+    tensors = (x for x in variables.values() if isinstance(x, torch.Tensor))
+    return isinstance(target, torch.Tensor) and any(
+        x.retains_grad and _same_memory(x, target) and _of_several(x) for x in tensors
+    )
+
+
+def _of_several(x: torch.Tensor) -> bool:
+    try:
+        return x.output_nr > 0
+    except RuntimeError:  # a view that may not be used any more
+        return False
+
+
+def breaking(variables: Mapping[str, Any], step: Step) -> bool:
+    """Whether a step is not to be done at all: what torch makes of it means nothing."""
+    left_out = (arbitrary, without_memory, moves_retained)
+    return any(reason(variables, step) for reason in left_out)
+
+
 def undefined(variables: Mapping[str, Any], step: Step) -> bool:
     """Whether a step is one of them, if torch runs it."""
     if not writes(step):
@@ -175,9 +202,12 @@ def _seen_otherwise(variables: Mapping[str, Any], step: Step) -> bool:
     x = variables.get(next(references(step), ""))
     tensors = [y for y in variables.values() if isinstance(y, torch.Tensor)]
     return isinstance(x, torch.Tensor) and any(
-        y.dtype != x.dtype and y.untyped_storage()._cdata == x.untyped_storage()._cdata
-        for y in tensors
+        y.dtype != x.dtype and _same_memory(x, y) for y in tensors
     )
+
+
+def _same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
 
 
 def _same_everywhere(step: Step) -> bool:
