@@ -29,7 +29,7 @@ def apply(op: Primitive, args: tuple[Any, ...]) -> Any:
             _refuse_unusable(op, args, state)
         raise
     if state.meter is not None and call.nbytes:
-        state.meter.charge(call.nbytes)
+        state.meter.charge(call.nbytes, call.flops, 1)
     try:
         result = run(call, [t.array if type(t) is Tensor else t for t in flat])
     except GradwireError:

@@ -15,6 +15,7 @@ from gradwire_engine.arrays import memory_installed
 from gradwire_engine.binding import BIND as BIND
 from gradwire_engine.binding import bind
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.flops import operations
 from gradwire_engine.op import Inferred, Primitive, needs_tensor
 from gradwire_engine.promote import Weak
 from gradwire_engine.recipe import Recipe as Recipe
@@ -35,7 +36,7 @@ class Call:
     """One use of an op. inputs: a Spec, Weak or None per flat operand; outputs: Specs."""
 
     __slots__ = (
-        "arguments", "attributes", "device", "differentiable", "in_rows", "inputs", "name",
+        "arguments", "attributes", "device", "differentiable", "flops", "in_rows", "inputs", "name",
         "nbytes", "op", "orders", "outputs", "promoted", "recipes", "ruled", "run", "single",
         "spans", "unrecorded",
     )  # fmt: skip
@@ -68,6 +69,8 @@ class Call:
                 f"{op.name}: the result would take {self.nbytes} bytes",
                 "the machine has less memory than that; work on smaller tensors",
             )
+        given = [spec for spec in self.inputs if isinstance(spec, Spec)]
+        self.flops = operations(op, given, self.outputs)
         self.name = op.grad_name(named)
         rules = op.rules
         self.ruled = tuple(

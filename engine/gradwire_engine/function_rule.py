@@ -83,6 +83,7 @@ class FunctionRecipe(Recipe):
         self.gradient_bytes = sum(
             spec.nbytes for spec, need in zip(call.inputs, rule.needs, strict=True) if need
         )
+        self.gradient_flops = 0  # its program counts its own
         self.half = self.plain = self.simple = False
 
 

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 
 class Meter(Protocol):
-    """Asked before anything is allocated; raises memory_limit when the bytes are not to be had."""
+    """Asked before anything is allocated; raises memory_limit when the bytes are not to be had.
 
-    def charge(self, nbytes: int) -> None: ...
+    flops, ops: what is about to run for it, for those who count work.
+    """
+
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None: ...
 
 
 class Layer(Protocol):
@@ -129,11 +132,11 @@ class using(ContextDecorator):
             setattr(state, name, value)
 
 
-def charge(nbytes: int) -> None:
+def charge(nbytes: int, flops: int = 0, ops: int = 0) -> None:
     """Ask the meter, if there is one, before so much is allocated outside of ops."""
     meter = local.state.meter
     if meter is not None:
-        meter.charge(nbytes)
+        meter.charge(nbytes, flops, ops)
 
 
 def no_grad() -> using:

@@ -47,10 +47,10 @@ class Quick:
 class _AnyOrder:
     """A call whose operands may lie in any order, in the place of one where they are row-major."""
 
-    __slots__ = ("in_rows", "nbytes")
+    __slots__ = ("flops", "in_rows", "nbytes")
 
     def __init__(self, call: Call) -> None:
-        self.in_rows, self.nbytes = call.run, call.nbytes
+        self.in_rows, self.nbytes, self.flops = call.run, call.nbytes, call.flops
 
 
 def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:
@@ -182,7 +182,7 @@ def _of_two(  # noqa: C901 (one hot frame)
         if keep == OTHER:
             return long(a, b)
         if state.meter is not None:
-            state.meter.charge(quick.call.nbytes)
+            state.meter.charge(quick.call.nbytes, quick.call.flops, 1)
         sa = a._storage
         try:
             array = quick.call.in_rows(a._array if sa is None else a.array, other)
@@ -244,7 +244,7 @@ def _of_one(  # noqa: C901
         if keep == OTHER:
             return long(a)
         if state.meter is not None:
-            state.meter.charge(quick.call.nbytes)
+            state.meter.charge(quick.call.nbytes, quick.call.flops, 1)
         try:
             array = quick.call.in_rows(a._array if a._storage is None else a.array)
         except Exception:

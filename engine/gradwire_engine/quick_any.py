@@ -74,7 +74,7 @@ def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (on
             return learn(known, args)
         flat = [args[place] for place in places]
         if state.meter is not None:
-            state.meter.charge(call.nbytes)
+            state.meter.charge(call.nbytes, call.flops, 1)
         try:
             result = call.in_rows(*[None if t is None else t.array for t in flat])
         except Exception:

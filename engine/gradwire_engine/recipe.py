@@ -32,7 +32,17 @@ class Recipe:
     saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run.
     """
 
-    __slots__ = ("call", "gradient_bytes", "half", "needs", "plain", "saved", "simple", "steps")
+    __slots__ = (
+        "call",
+        "gradient_bytes",
+        "gradient_flops",
+        "half",
+        "needs",
+        "plain",
+        "saved",
+        "simple",
+        "steps",
+    )
 
     def __init__(self, call: Call, needs: tuple[bool, ...]) -> None:
         self.call, self.needs = call, needs
@@ -65,6 +75,8 @@ class Recipe:
             for spec, needed in zip(call.inputs, needs, strict=True)
             if needed and isinstance(spec, Spec)
         )
+        # each gradient about as much as the op: so it is for products, and for what has elements
+        self.gradient_flops = call.flops * sum(needs)
         self.half = not call.op.exact and any(s.dtype.half for s in (*specs, *call.outputs))
         self.plain = call.single and not self.half and all(s.plain for s in self.steps)
         self.simple = self.plain and len(self.steps) == 1 and len(self.saved) <= 1

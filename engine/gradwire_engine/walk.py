@@ -152,7 +152,7 @@ def _walk(
                 _at_leaf(node, g, pending, reading, into_grad)
                 continue
         if node not in captured or _runs(node, useful):
-            charge(node.recipe.gradient_bytes)
+            charge(node.recipe.gradient_bytes, node.recipe.gradient_flops, 1)
             take(node, node.recipe, g, pending, useful)
             walked.append(node)
     for tensor, g, shape in retained:
@@ -281,13 +281,13 @@ def _free(nodes: list[Node]) -> None:
                 node.saved, node.versions = FREED, None
 
 
-def _charge(reading: Reading) -> Callable[[int], None]:
+def _charge(reading: Reading) -> Callable[[int, int, int], None]:
     """Who is asked for the bytes of gradients."""
     meter = None if reading.charges else local.state.meter
     return _free_of_charge if meter is None else meter.charge
 
 
-def _free_of_charge(nbytes: int) -> None:
+def _free_of_charge(nbytes: int, flops: int, ops: int) -> None:
     """Where nobody counts bytes, or the ops that rules are made of ask for themselves."""
 
 

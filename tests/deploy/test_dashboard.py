@@ -1,4 +1,4 @@
-"""Grafana's dashboard asks for metrics and labels that the server has, and shows all of them."""
+"""Grafana's dashboard and the alerts ask for what the server has; the dashboard shows all of it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from tests.service.conftest import running
 
-BOARD = Path(__file__).parents[2] / "deploy/grafana.json"
+from gradwire_engine.errors import CODES
+
+ROOT = Path(__file__).parents[2]
+BOARD = ROOT / "deploy/grafana.json"
 _METRIC = re.compile(r"\bgradwire_\w+")
 _SELECTED = re.compile(r'(\w+)=~?"')
 _GROUPED = re.compile(r"\bby \(([^)]*)\)")
@@ -65,3 +69,35 @@ def test_its_brackets_match_and_its_panels_differ() -> None:
     assert (
         len({panel["id"] for panel in panels}) == len({p["title"] for p in panels}) == len(panels)
     )
+
+
+def alerts() -> dict[str, str]:
+    """Each alert's expression by its name."""
+    (group,) = yaml.safe_load((ROOT / "deploy/alerts.yml").read_text())["groups"]
+    return {rule["alert"]: rule["expr"] for rule in group["rules"]}
+
+
+def test_each_alert_asks_for_metrics_labels_and_codes_that_exist(
+    samples: dict[str, set[str]],
+) -> None:
+    for query in alerts().values():
+        labels = set(_SELECTED.findall(query))
+        for name in _METRIC.findall(query):
+            assert name in samples, query
+            assert labels <= samples[name] | _OF_PROMETHEUS, query
+        for wanted in re.findall(r'code=~?"([^"]*)"', query):
+            for pattern in wanted.split("|"):
+                assert any(re.fullmatch(pattern, code) for code in CODES), query
+
+
+def test_each_alert_is_explained() -> None:
+    page = (ROOT / "docs/operations.md").read_text()
+    assert set(re.findall(r"^\| `(Gradwire\w+)` \|", page, re.MULTILINE)) == alerts().keys()
+
+
+def test_panels_that_the_page_names_exist() -> None:
+    page = (ROOT / "docs/operations.md").read_text()
+    section = page.partition("## To watch it")[2].partition("\n## ")[0]
+    titles = {panel["title"] for panel in json.loads(BOARD.read_text())["panels"]}
+    named = set(re.findall(r'"([A-Z][^"]*)"', section))
+    assert named and named <= titles

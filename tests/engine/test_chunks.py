@@ -211,7 +211,7 @@ class Clocked:
         if not self.left:
             raise TimeoutError
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Bytes that are to be had."""
         self.asked.append(nbytes)
 
@@ -269,7 +269,7 @@ def test_what_is_too_large_for_a_chunk_is_not_allocated_to_find_out() -> None:
 class Small(Clocked):
     """A meter that has room for little."""
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """As much as fits a piece of a page."""
         super().charge(nbytes)
         if sum(self.asked) > 2**16:

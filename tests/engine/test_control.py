@@ -380,7 +380,7 @@ class Late:
         if not self.left:
             raise TimeoutError
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Bytes are free."""
 
 
@@ -393,7 +393,7 @@ def test_a_loop_without_end_ends_with_its_time() -> None:
 
 def test_bytes_are_asked_for_before_the_first_step() -> None:
     class Full(Late):
-        def charge(self, nbytes: int) -> None:
+        def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
             if nbytes > 10**6:
                 raise MemoryError
 

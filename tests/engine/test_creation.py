@@ -22,7 +22,7 @@ class Meter:
     def __init__(self, limit: int) -> None:
         self.limit, self.asked = limit, 0
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         self.asked += nbytes
         if nbytes > self.limit:
             from gradwire_engine.errors import error

@@ -139,7 +139,7 @@ class Counter:
     def __init__(self) -> None:
         self.bytes = 0
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         self.bytes += nbytes
 
 
@@ -185,7 +185,7 @@ def test_inference_tensors_are_made_with_one_run(operands: int) -> None:
     charged: list[int] = []
 
     class Counting:
-        def charge(self, nbytes: int) -> None:
+        def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
             charged.append(nbytes)
 
     with inference_mode(), using(meter=Counting()):

@@ -142,8 +142,11 @@ def test_idle_sessions_leave_memory_and_come_back(tmp_path: Path) -> None:
         assert found["tensors"] == 5
         assert _seconds(found["last_use"]) < _seconds(used) + 0.5, "to be put aside is no use"
         assert _held(server) < 100_000
+        assert _metric(server, "gradwire_sessions_parked") == 1
+        assert _metric(server, "gradwire_parkings_total") == 1
         assert dump(server.client, session) == before
         assert _held(server) > 4_000_000
+        assert _metric(server, "gradwire_sessions_parked") == 0
         assert len(list((tmp_path / "arrays").iterdir())) == 1
 
 
@@ -157,8 +160,12 @@ def _seconds(text: str) -> float:
 
 
 def _held(server: Process) -> float:
+    return _metric(server, "gradwire_bytes")
+
+
+def _metric(server: Process, name: str) -> float:
     lines = server.client.get("/metrics").text.splitlines()
-    return float(next(li for li in lines if li.startswith("gradwire_bytes")).split()[-1])
+    return float(next(line for line in lines if line.startswith(f"{name} ")).split()[-1])
 
 
 def _await(true: object, seconds: float = 20) -> None:

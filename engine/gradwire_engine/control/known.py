@@ -32,7 +32,7 @@ class Clock:
     def __init__(self, meter: Any) -> None:
         self.tick: Callable[[], None] = getattr(meter, "tick", _go_on)
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Nothing is allocated."""
 
 
@@ -49,9 +49,12 @@ def apart(meter: Any) -> using:
 
 
 class Counts:
-    """What was done for all bodies of the process: traces, look-ups that needed none, seconds."""
+    """What was done for all bodies of the process: traces, look-ups that needed none, plans.
 
-    traces = hits = plans = 0
+    evicted: plans that made room for others. seconds: what tracing and planning took.
+    """
+
+    traces = hits = plans = evicted = 0
     seconds = 0.0
 
 
@@ -162,7 +165,7 @@ def known(body: Program, values: Sequence[Any]) -> Known:
     with _lock:
         _known[key] = found
         if len(_known) > _KEPT:
-            _known.popitem(last=False)
+            Counts.evicted += _known.popitem(last=False)[1].has_plan
     return found
 
 

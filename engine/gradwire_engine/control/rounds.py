@@ -93,11 +93,17 @@ class Step:
         self._loop, self._specs, self.outputs = loop, found.specs, found.outputs
         self._meter = local.state.meter
         plan = planned(found, times)
-        self._run = None if plan is None else plan.run
+        self._plan, self._run = plan, None if plan is None else plan.run
         self._between = None
         if plan is not None:
             charge(plan.nbytes)
             self._between = Clock(self._meter).tick if plan.nbytes > _SLOW else None
+        self.note(times)
+
+    def note(self, times: int) -> None:
+        """Have the meter count the work of so many steps; ops that run one by one say it then."""
+        if self._plan is not None:
+            charge(0, self._plan.flops * times, self._plan.ops * times)
 
     def __call__(self, arrays: list[Array]) -> Sequence[Array]:
         """Do it, by the plan if there is one."""

@@ -143,6 +143,8 @@ class _Turns:
                     )
                 self._turn()
         finally:
+            for step in (self._ask, self._step):
+                step.note(max(0, self.count - WORTH))  # so many were noted with the plan
             if frames is not None:
                 frames.pop()
         return [self._tensor(a) for a in self._carry], self._stacked()

@@ -1,15 +1,11 @@
-"""What a graph takes, before it runs: floating-point operations, bytes moved, bytes held at once.
-
-A multiplication with its addition counts as two operations; an elementwise function as one for each
-element, whatever it is; factorisations by their leading term. What only moves or compares elements
-counts as none.
-"""
+"""What a graph takes, before it runs: operations, bytes moved, bytes held at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from gradwire_engine.flops import operations
 from gradwire_engine.plan.graph import Graph, Line
 from gradwire_engine.promote import Weak
 from gradwire_engine.spec import Spec
@@ -17,17 +13,7 @@ from gradwire_engine.spec import Spec
 
 def flops(line: Line) -> int:
     """Floating-point operations of one call."""
-    op = line.op
-    if op.view or op.exact or op.random or not operands(line):
-        return 0
-    counted = _COUNTED.get(op.name)
-    if counted is not None:
-        return counted(operands(line), line.specs)
-    if op.family == "elementwise":
-        return sum(spec.size for spec in line.specs)
-    if op.name.startswith("linalg."):
-        return _factorised(operands(line))
-    return sum(spec.size for spec in operands(line))
+    return operations(line.op, operands(line), line.specs)
 
 
 def moved(line: Line) -> int:
@@ -96,55 +82,3 @@ def _ending(graph: Graph, owner: dict[int, int]) -> dict[int, list[int]]:
 
 def _constant_bytes(graph: Graph) -> int:
     return sum(int(getattr(value, "nbytes", 0)) for value in graph.constants.values())
-
-
-def _product(given: Sequence[Spec], made: Sequence[Spec]) -> int:
-    """A matrix product: for each element of the result one sum over the axis in common."""
-    return 2 * sum(spec.size for spec in made) * given[0].shape[-1]
-
-
-def _product_added(given: Sequence[Spec], made: Sequence[Spec]) -> int:
-    """The same where what is added stands first."""
-    return _product(given[1:], made) + sum(spec.size for spec in made)
-
-
-def _added_over(given: Sequence[Spec], made: Sequence[Spec]) -> int:
-    """A sum of the products of a stack."""
-    return _product_added(given, made) * given[1].shape[0]
-
-
-def _convolved(given: Sequence[Spec], made: Sequence[Spec]) -> int:
-    """For each element of the result one sum over a window of the channels of its group."""
-    weight = given[1]
-    return 2 * made[0].size * (weight.size // max(1, weight.shape[0]))
-
-
-def _convolved_back(given: Sequence[Spec], made: Sequence[Spec]) -> int:
-    """For each element of the operand a window of the result is added to."""
-    weight = given[1]
-    return 2 * given[0].size * (weight.size // max(1, weight.shape[0]))
-
-
-def _windows(given: Sequence[Spec], made: Sequence[Spec]) -> int:
-    """The gradient of a convolution's weight: as much as the convolution."""
-    return 2 * given[1].size * (made[0].size // max(1, made[0].shape[0]))
-
-
-def _factorised(given: Sequence[Spec]) -> int:
-    """A factorisation of a stack of matrices of m by n: 2 m n min(m, n) each."""
-    shape = given[0].shape
-    return 2 * given[0].size * min(shape[-2:]) if len(shape) > 1 else given[0].size
-
-
-_COUNTED: dict[str, Callable[[Sequence[Spec], Sequence[Spec]], int]] = {
-    "matmul": _product,
-    "nn.functional.linear": _product,
-    "addmm": _product_added,
-    "addmv": _product_added,
-    "baddbmm": _product_added,
-    "addbmm": _added_over,
-    "convolved": _convolved,
-    "convolved_back": _convolved_back,
-    "window_products": _windows,
-}
-"""Ops that take more than an operation for each element."""

@@ -14,6 +14,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.shares import products
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
+from gradwire_engine.plan.figures import flops
 from gradwire_engine.plan.functions import copied
 from gradwire_engine.plan.graph import Graph
 from gradwire_engine.plan.lower import lowered
@@ -36,7 +37,8 @@ class Plan:
     """A graph made ready to run on NumPy arrays of the specs it was traced for.
 
     units: its calls in order, single steps and regions. nbytes: what a run holds at once at most,
-    inputs not counted; kept: bytes of constants. Any number of threads may run it at a time.
+    inputs not counted; kept: bytes of constants. flops, ops: what a run does, by the ops that the
+    graph has. Any number of threads may run it at a time.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -49,6 +51,7 @@ class Plan:
         self._outputs = tuple(made.places[n] for n in self.code.outputs)
         self._scalars = [i for i, spec in enumerate(graph.given) if not spec.shape]
         self.nbytes = made.peak
+        self.flops, self.ops = sum(map(flops, graph.lines)), len(graph.lines)
         arrays = (c for c in self.code.constants.values() if isinstance(c, np.ndarray))
         self.kept = sum(array.nbytes for array in arrays)
 

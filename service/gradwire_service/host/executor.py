@@ -73,6 +73,11 @@ class Executor:
         self.compute = Bucket(limits.tenant_seconds / _MINUTE, limits.tenant_seconds)
         self.waiting = 0
 
+    @property
+    def queued(self) -> int:
+        """Requests that wait for a thread."""
+        return len(self._share.waiting)
+
     async def run(
         self,
         session: Session,

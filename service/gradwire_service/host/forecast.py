@@ -29,7 +29,7 @@ class _Clock:
     def __init__(self, meter: Meter) -> None:
         self.tick = meter.tick
 
-    def charge(self, nbytes: int) -> None:
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Nothing is allocated."""
 
 

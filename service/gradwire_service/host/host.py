@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from secrets import token_hex
 from types import MappingProxyType
+from typing import NamedTuple
 
 import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.arrays import backend, devices
@@ -38,6 +39,8 @@ from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.version import VERSION
 
 _NONE: Mapping[str, Array] = MappingProxyType({})
+_CLOSED, _EXPIRED = "session_closed", "session_expired"
+_ENDS = {_CLOSED: 0, _EXPIRED: 0}
 _LOOK = 1.0
 """Seconds between looks at all sessions by those who make new ones."""
 
@@ -50,10 +53,18 @@ class Above:
         self.seats = Ledger(limits.sessions)
 
 
+class Work(NamedTuple):
+    """What was run: ops but views, nodes of walks among them, and what they come to, estimated."""
+
+    ops: int
+    flops: int
+
+
 class Host:
     """All sessions of one tenant. Another tenant has another host: neither finds the other's.
 
-    above: what it shares with them; without that it is alone in its process.
+    above: what it shares with them; without that it is alone in its process. ended: sessions that
+    are gone, by the code with which later calls are answered. parkings: how often one left memory.
     """
 
     def __init__(self, limits: Limits | None = None, above: Above | None = None) -> None:
@@ -68,6 +79,9 @@ class Host:
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
         self._lock = threading.Lock()
         self._looked = 0.0
+        self._work = Work(0, 0)
+        self.ended = Counter(_ENDS)
+        self.parkings = 0
 
     def handle(
         self, session_id: str, request: RunRequest, arrays: Mapping[str, Array] = _NONE
@@ -133,6 +147,16 @@ class Host:
             "dtypes": list(DTYPES),
             "limits": self.limits.model_dump(),
         }
+
+    def work(self) -> Work:
+        """What was run for it so far, of sessions that live and of all that are gone."""
+        gone = Work(self.ledger.ops, self.ledger.flops)
+        meters = [session.meter for session in list(self._sessions.values())]
+        ops = gone.ops + sum(meter.ops for meter in meters)
+        flops = gone.flops + sum(meter.flops for meter in meters)
+        # a session may end between the two: what was counted once stays so
+        self._work = Work(max(ops, self._work.ops), max(flops, self._work.flops))
+        return self._work
 
     # sessions
 
@@ -243,7 +267,7 @@ class Host:
 
     def delete(self, session: Session) -> None:
         """Close a session and give back what it held."""
-        self._remove(session, "session_closed", "was closed")
+        self._remove(session, _CLOSED, "was closed")
 
     def sessions(self) -> list[Session]:
         """All sessions, oldest first."""
@@ -258,15 +282,14 @@ class Host:
                 self._expire(session)
 
     def _expire(self, session: Session) -> None:
-        self._remove(
-            session, "session_expired", f"expired {session.ttl:g} seconds after its last request"
-        )
+        self._remove(session, _EXPIRED, f"expired {session.ttl:g} seconds after its last request")
 
     def _remove(self, session: Session, code: str, what: str) -> None:
         with self._lock:
             if self._sessions.pop(session.id, None) is None:
                 return
             self._seats.add(-1)
+            self.ended[code] += 1
             at = timestamp(time.time())
             self._gone[session.id] = time.monotonic(), code, f"session {session.id} {what}, at {at}"
             self._forget_old()

@@ -12,20 +12,27 @@ from gradwire_engine.errors import GradwireError, error
 class Ledger:
     """A count of bytes and its limit. What one below takes, those above it have given too.
 
-    above: the ledger that this one is a part of. whose: what the limit is called in errors.
+    above: the ledger that this one is a part of. whose: what the limit is called in errors. ops,
+    flops: what those ran who are gone.
     """
 
-    __slots__ = ("_lock", "above", "held", "limit", "whose")
+    __slots__ = ("_lock", "above", "flops", "held", "limit", "ops", "whose")
 
     def __init__(self, limit: int, above: Ledger | None = None, whose: str = "server") -> None:
         self.limit, self.above, self.whose = limit, above, whose
-        self.held = 0
+        self.held = self.ops = self.flops = 0
         self._lock: threading.Lock = threading.Lock() if above is None else above._lock
 
     def add(self, nbytes: int) -> None:
         """Count bytes taken whatever the limit, or given back where negative."""
         with self._lock:
             self._add(nbytes)
+
+    def note(self, ops: int, flops: int) -> None:
+        """Somebody is gone who ran so much."""
+        with self._lock:
+            self.ops += ops
+            self.flops += flops
 
     def take(self, nbytes: int) -> bool:
         """Count bytes about to be allocated, if they fit; all at once, so no two take the same."""

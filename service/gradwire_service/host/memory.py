@@ -74,8 +74,10 @@ class Meter:
         "_unposted",
         "allowance",
         "asked",
+        "flops",
         "frames",
         "inline_until",
+        "ops",
         "origins",
         "peak",
         "stopped",
@@ -95,6 +97,7 @@ class Meter:
         self._limit = self._room = limit
         self.frames: list[dict[str, Any]] = []  # the names of programs that run now
         self.peak = self.asked = 0
+        self.ops = self.flops = 0  # what was run, since it was last noted
         self.until = _NEVER
         self.inline_until = self._busy_until = _INF
         self._charges = 0
@@ -173,8 +176,8 @@ class Meter:
             "send less in one request, or ask for more time",
         )
 
-    def charge(self, nbytes: int) -> None:
-        """Ask for bytes that are about to be allocated."""
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
+        """Ask for bytes that are about to be allocated, by so many ops that do so much."""
         if self.allowance is not None:
             self._use_allowance(nbytes)
         self._charges += 1
@@ -191,6 +194,8 @@ class Meter:
         self._bound += nbytes
         self.asked += nbytes
         self._since += nbytes
+        self.ops += ops
+        self.flops += flops
         if self._bound > self.peak:
             self.peak = self._bound
 
@@ -252,6 +257,8 @@ class Meter:
         """
         self._roots = tuple
         self._set_bound(0, 0, 0)
+        self._ledger.note(self.ops, self.flops)
+        self.ops = self.flops = 0
 
     def _set_bound(self, nbytes: int, overhead: int, undo: int) -> None:
         """undo: bytes kept for the case that the request fails.

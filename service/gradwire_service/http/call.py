@@ -55,7 +55,7 @@ class Call:
     """A request: path parameters, query, headers, body."""
 
     __slots__ = (
-        "_body", "_form", "_grace", "_headers", "_query", "_until", "closing",
+        "_body", "_form", "_grace", "_headers", "_query", "_until", "closing", "code",
         "executor", "fingerprint", "found", "gone", "host", "kept", "loan", "path", "place",
         "receive", "request_id", "route", "scope", "service", "session_id", "task", "tenant",
     )  # fmt: skip
@@ -67,6 +67,7 @@ class Call:
         self.request_id = request_id
         self.path: dict[str, str] = {}
         self.session_id: str | None = None
+        self.code: str | None = None  # of the error that is its answer
         self.closing = False
         self.found: Answer | None = None
         self.route: Route | None = None

@@ -45,6 +45,7 @@ class Log:
             "session": call.session_id,
             "tenant": call.tenant.name,
             "status": status,
+            "code": call.code,
             "ms": round(seconds * 1e3, 3),
         }
         if self._style == "json":

@@ -146,14 +146,14 @@ class Service:
         except GradwireError as raised:
             if raised.code == "internal" and isinstance(raised.__cause__, Exception):
                 self.log.failure(call.request_id, scope["path"], raised.__cause__)
-            return _problem(raised, call)
+            return refused(raised, call)
         except HTTPException:
             return self._no_route(call)
         except Hangup:
             raise
         except Exception as raised:
             self.log.failure(call.request_id, scope["path"], raised)
-            return _problem(problem.internal(call.request_id), call)
+            return refused(problem.internal(call.request_id), call)
 
     def _many(self, tenant: Tenant) -> bool:
         """Whether a request may have to wait for its turn on the event loop.
@@ -222,7 +222,7 @@ class Service:
         }
         raised = problem.no_route(scope["method"], scope["path"], allowed)
         headers = ((b"allow", ", ".join(sorted(allowed)).encode()),) if allowed else ()
-        return _problem(raised, call, headers)
+        return refused(raised, call, headers)
 
     def note(self, call: Call, method: str, path: str, status: int, seconds: float) -> None:
         """Count and log a request in the event loop's next turn: the reply leaves before it."""
@@ -238,9 +238,12 @@ class Service:
         self.log.flush()
 
 
-def _problem(
+def refused(
     raised: GradwireError, call: Call, headers: tuple[tuple[bytes, bytes], ...] = ()
 ) -> Answer:
+    """The answer that an error is; it is counted, and the log has its code."""
+    call.code = raised.code
+    call.tenant.metrics.error(raised.code)
     seconds = problem.retry_after(raised)
     if seconds is not None:
         headers = (*headers, (b"retry-after", b"%d" % seconds))

@@ -57,6 +57,7 @@ class Parking:
             if aside and not session.closed and session.users == 1 and session.asleep is None:
                 log.names = len(session.tensors)
                 park(session)
+                tenant.host.parkings += 1
                 session.asleep = partial(self.recover, tenant, session)
 
         try:

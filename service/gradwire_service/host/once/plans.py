@@ -72,6 +72,11 @@ class Case:
         return self.found.get(specs_of(vectors))
 
     @property
+    def plans(self) -> int:
+        """How many it has."""
+        return sum(isinstance(p, Planned) for p in self.found.values())
+
+    @property
     def nbytes(self) -> int:
         """What its plans take."""
         return sum(p.nbytes for p in self.found.values() if isinstance(p, Planned))
@@ -92,13 +97,14 @@ class Plans:
     """What was planned, by program and specs; what was used least lately goes.
 
     ledger: what plans take is counted there. nbytes: how much that is. traced: how often a plan was
-    looked for, seconds: how long that took, slow: programs that went the long way.
+    looked for, seconds: how long that took, slow: programs that went the long way. evicted: plans
+    that made room for others.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._known: OrderedDict[Any, Known] = OrderedDict()
         self._ledger = ledger
-        self.made = self.answered = self.nbytes = self.traced = self.slow = 0
+        self.made = self.answered = self.nbytes = self.traced = self.slow = self.evicted = 0
         self.seconds = 0.0
         self._lock = threading.Lock()  # requests run on several threads
 
@@ -175,6 +181,7 @@ class Plans:
         cases = gone.cases.values() if isinstance(gone, Known) else (gone,)
         freed = sum(case.nbytes for case in cases)
         self.nbytes -= freed
+        self.evicted += sum(case.plans for case in cases)
         self._ledger.add(-freed)
 
     def _case(self, known: Known, specs: Specs, dtypes: Mapping[Any, DType]) -> Case:
@@ -225,7 +232,7 @@ def run(found: Planned, arrays: Sequence[Array], meter: Meter) -> Filled | None:
     """Run a plan and answer it; None where it fails or has no room: the long way tells why."""
     plan = found.plan
     try:
-        meter.charge(plan.nbytes)
+        meter.charge(plan.nbytes, plan.flops, plan.ops)
         with np.errstate(all="ignore"):
             between = meter.tick if plan.nbytes > _LONG else None
             return Filled(found.template, plan.run(arrays, between))

@@ -7,7 +7,6 @@ from gradwire_service.host import catalogue
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
 from gradwire_service.http.codec import JSON
-from gradwire_service.http.metrics import exposition
 from gradwire_service.version import VERSION
 
 
@@ -64,5 +63,8 @@ async def ready(call: Call) -> Answer:
 
 async def metrics(call: Call) -> Answer:
     """Counts and durations, as Prometheus reads them."""
+    # Imported by the first scrape: it would be a part of the server's start.
+    from gradwire_service.http.exposition import exposition
+
     text, media_type = exposition(call.service, call.tenant)
     return Answer(200, media_type, [text])

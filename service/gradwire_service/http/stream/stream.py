@@ -126,6 +126,7 @@ class Stream:
         given = dict(opened.scope["headers"])
         self._headers = {name: given[name] for name in OF_ALL if name in given}
         self._path = PATH.replace("{id}", self._session)
+        self._metrics = opened.tenant.metrics
         self._told: tuple[Id | None, str | None] = None, None
 
     async def serve(self) -> None:
@@ -145,6 +146,7 @@ class Stream:
 
     async def _end(self, refused: GradwireError) -> None:
         """Say why nothing more is read, and close."""
+        self._metrics.error(refused.code)
         said = problem.encoded(refused, request_id(()))
         await self._sent(framed(Answer(buffers=[said]), None, None))
         await self._send({"type": "websocket.close", "code": REFUSED, "reason": refused.code})
