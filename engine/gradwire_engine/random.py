@@ -24,14 +24,19 @@ class Generator:
 
     __slots__ = ("draws", "seed")
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: int | None = None, draws: int = 0) -> None:
         self.seed = _SYSTEM.getrandbits(63) if seed is None else seed
-        self.draws = 0
+        self.draws = draws
 
-    def restart(self, seed: int) -> None:
-        """Begin again from a seed, as torch.manual_seed."""
+    def restart(self, seed: int, draws: int = 0) -> None:
+        """Begin again from a seed, as torch.manual_seed; draws: that count as made."""
         assign(self, "seed", seed)
-        assign(self, "draws", 0)
+        assign(self, "draws", draws)
+
+    @property
+    def state(self) -> dict[str, int]:
+        """Where it is: the seed, and the number of draws made since."""
+        return {"seed": self.seed, "draws": self.draws}
 
     def next_stream(self, device: str) -> Any:
         """The array library's own random generator for the next draw."""

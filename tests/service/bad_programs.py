@@ -93,6 +93,8 @@ def stored() -> Iterator[Bad]:
         "retain_grad": {"retain_grad": "a"},
     }.items():
         yield ops(f"a {word} step", *INVALID, step)
+    yield ops("a generator", *INVALID,
+              {"op": "rand", "args": [[2]], "out": "c", "generator": {"seed": 1}})  # fmt: skip
     yield ops("requires_grad without a flag", *INVALID, {"requires_grad": "a"})
     yield ops("requires_grad of an unknown name", *MISSING, {"requires_grad": "c", "value": True})
     yield ops("grad of an unknown name", *MISSING, {"grad": {"outputs": ["a"], "inputs": ["c"]}})

@@ -494,6 +494,20 @@ def other_steps() -> Iterator[Bad]:
     yield step("seed: too large", *request, {"seed": 2**64})
     yield step("seed: a float", *request, {"seed": 1.5})
     yield step("seed: a bool", *request, {"seed": True})
+    yield step("seed: draws below 0", *request, {"seed": 1, "draws": -1})
+    drawn = {"op": "rand", "args": [[2]], "out": "q"}
+    yield step("generator: no seed", *request, drawn | {"generator": {"draws": 1}})
+    yield step("generator: a number", *request, drawn | {"generator": 1})
+    yield step("generator: too many draws", *request,
+               drawn | {"generator": {"seed": 1, "draws": 2**63}})  # fmt: skip
+    yield step("generator: nothing is drawn", *argument,
+               {"op": "exp", "args": ["x"], "out": "q", "generator": {"seed": 1}})  # fmt: skip
+    yield step(
+        "generator: no such op",
+        "op_not_found",
+        404,
+        drawn | {"op": "rund", "generator": {"seed": 1}},
+    )
     yield step("free: unknown", *missing, {"free": ["nope"]})
     yield step("free: twice", *missing, {"free": ["w", "w"]})
     yield step("free: a string", *request, {"free": "w"})

@@ -18,6 +18,7 @@ with importing():
     from gradwire import functions, methods
     from gradwire import linalg as linalg
     from gradwire import nn as nn
+    from gradwire import random as random
     from gradwire import special as special
     from gradwire.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
     from gradwire.anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -45,7 +46,13 @@ with importing():
     from gradwire.more import result_type as result_type
     from gradwire.more import scalar_tensor as scalar_tensor
     from gradwire.printing import set_printoptions as set_printoptions
+    from gradwire.random import Generator as Generator
+    from gradwire.random import default_generator as default_generator
+    from gradwire.random import get_rng_state as get_rng_state
+    from gradwire.random import initial_seed as initial_seed
     from gradwire.random import manual_seed as manual_seed
+    from gradwire.random import seed as seed
+    from gradwire.random import set_rng_state as set_rng_state
     from gradwire.ranges import finfo as finfo
     from gradwire.ranges import iinfo as iinfo
     from gradwire.scripts import asarray as asarray

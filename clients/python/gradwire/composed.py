@@ -183,7 +183,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     return self
 
 
-def random_(self: Tensor, *bounds: int) -> Tensor:
+def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
     """Whole numbers, equally likely, from the first bound (0) on and below the last.
 
     Without bounds: up to the largest that the dtype holds, with all below it, exactly.
@@ -195,7 +195,7 @@ def random_(self: Tensor, *bounds: int) -> Tensor:
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             "there must be a number to draw",
         )
-    return self.copy_(catalogued("randint")(low, high, tuple(self.shape)))
+    return self.copy_(catalogued("randint")(low, high, tuple(self.shape), generator=generator))
 
 
 def _most(self: Tensor) -> int:
@@ -206,13 +206,13 @@ def _most(self: Tensor) -> int:
     return min(most + 1, 2**63 - 1)
 
 
-def _uniform(self: Tensor) -> Any:
+def _uniform(self: Tensor, generator: Any) -> Any:
     """Numbers between 0, left out, and 1."""
     dtype = None if self.is_floating_point() else as_tensor(1.0).dtype
-    return 1 - catalogued("rand_like")(self.detach(), dtype=dtype)
+    return 1 - catalogued("rand_like")(self.detach(), dtype=dtype, generator=generator)
 
 
-def geometric_(self: Tensor, p: float) -> Tensor:
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """How often one has to try, where each try succeeds with probability p."""
     if not 0 < p < 1:
         raise error(
@@ -220,15 +220,15 @@ def geometric_(self: Tensor, p: float) -> Tensor:
             f"geometric_ expects p to be in (0, 1), but got p={p}",
             "give a probability between 0 and 1",
         )
-    return self.copy_((_uniform(self).log() / math.log1p(-p)).ceil().clamp(min=1))
+    return self.copy_((_uniform(self, generator).log() / math.log1p(-p)).ceil().clamp(min=1))
 
 
-def cauchy_(self: Tensor, median: float = 0, sigma: float = 1) -> Tensor:
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Numbers of the Cauchy distribution."""
-    return self.copy_(((_uniform(self) - 0.5) * math.pi).tan() * sigma + median)
+    return self.copy_(((_uniform(self, generator) - 0.5) * math.pi).tan() * sigma + median)
 
 
-def log_normal_(self: Tensor, mean: float = 1, std: float = 2) -> Tensor:
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
     """Numbers whose logarithm is normal, of this mean and standard deviation."""
     if std <= 0:
         raise error(
@@ -236,7 +236,8 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2) -> Tensor:
             f"log_normal_ expects std > 0.0, but found std={std}",
             "give std > 0",
         )
-    return self.copy_((catalogued("randn_like")(self.detach()) * std + mean).exp())
+    drawn = catalogued("randn_like")(self.detach(), generator=generator)
+    return self.copy_((drawn * std + mean).exp())
 
 
 METHODS: dict[str, Any] = {

@@ -45,9 +45,10 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
                 if _has_places(op, args, kwargs):
                     _ask_why(session, step_of(op.name, args, kwargs), recording.mark)
                 raise
-            found = call(op, *numbers)
+            found = call(op, numbers[0], numbers[1] | options.drawing)
         else:
-            found = _adopt(session, step_of(op.name, args, kwargs), result, args, recording.mark)
+            step = options.on(step_of(op.name, args, kwargs))
+            found = _adopt(session, step, result, args, recording.mark)
             if recording.fallible and not harmless(op, args, kwargs):
                 session.flush()
     if op.name in TRUTHS:
@@ -61,7 +62,7 @@ TRUTHS = ("allclose", "equal")
 
 def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
     """Apply the in-place form of an op: in grad mode sent at once, for it may be refused."""
-    args, kwargs, _ = _prepared(op, args, kwargs)
+    args, kwargs, options = _prepared(op, args, kwargs)
     target = args[0] if args else None
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): the first argument must be the tensor that is written")
@@ -79,7 +80,7 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
                     _ask_why(session, step_of(name, args, kwargs), recording.mark)
                 raise
             write(name, values[0], asked(values, target.shape, target.dtype, _WRITTEN))
-        session.record(step_of(name, args, kwargs), mark=recording.mark)
+        session.record(options.on(step_of(name, args, kwargs)), mark=recording.mark)
         if local.state.grad or recording.fallible:
             session.flush()
     return target

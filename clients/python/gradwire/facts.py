@@ -45,6 +45,22 @@ class Facts:
         return device(self.session.device)
 
     @property
+    def is_cuda(self) -> bool:
+        return self.session.device.startswith("cuda")
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.session.device == "cpu"
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        return False
+
+    @property
     def ndim(self) -> int:
         return len(self._meta.spec.shape)
 

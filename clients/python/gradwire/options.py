@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gradwire.random import Generator
 from gradwire_engine.errors import error
 from gradwire_engine.op import Op
 from gradwire_engine.signature import SPELLINGS, respelled
 
-_WITHOUT_MEANING = ("layout", "memory_format", "pin_memory", "non_blocking", "generator", "out")
+_WITHOUT_MEANING = ("layout", "memory_format", "pin_memory", "non_blocking", "out")
 
 
 class Options(NamedTuple):
-    """What a call asks for beside the op: a leaf that records, a device."""
+    """What a call asks for beside the op: a leaf that records, a device, whose random numbers."""
 
     requires_grad: bool = False
     device: Any = None
+    generator: Generator | None = None
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """The generator again, as a keyword."""
+        return {} if self.generator is None else {"generator": self.generator}
+
+    def on(self, step: dict[str, Any]) -> dict[str, Any]:
+        """The step, drawing from the generator where there is one."""
+        return step if self.generator is None else self.generator.on(step)
 
     def check(self, device: str) -> None:
         """Refuse a device that is not the session's."""
@@ -42,8 +53,27 @@ def take_options(op: Op, kwargs: dict[str, Any]) -> Options:
                 f"leave {word} out",
                 raised=TypeError,
             )
+    generator = kwargs.pop("generator", None)
+    if generator is not None:
+        _check_drawn(op, generator)
     requires_grad = False if "requires_grad" in known else kwargs.pop("requires_grad", False)
-    return Options(bool(requires_grad), kwargs.pop("device", None))
+    return Options(bool(requires_grad), kwargs.pop("device", None), generator)
 
 
-__all__ = ["Options", "take_options"]
+def takes_generator(op: Op) -> bool:
+    """Whether torch has `generator=` there: in what draws, but for layers."""
+    layer = op.name in ("dropout", "rrelu") or op.name.startswith("nn.functional.")
+    return not layer and any(overload.random for overload in op.overloads)
+
+
+def _check_drawn(op: Op, generator: Any) -> None:
+    """Refuse what is no Generator, and any for an op that takes none."""
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"{op.name}(): argument 'generator' must be Generator, not {type(generator).__name__}"
+        )
+    if not takes_generator(op):
+        raise TypeError(f"{op.name}() got an unexpected keyword argument 'generator'")
+
+
+__all__ = ["Options", "take_options", "takes_generator"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from docs.generate.stubs.results import Named, Overload, alternatives
 
+from gradwire.options import takes_generator
 from gradwire_engine.op import Op, Primitive
 from gradwire_engine.signature import REQUIRED, Parameter
 
@@ -111,6 +112,8 @@ def _beside(op: Op, overload: Overload, name: str) -> list[Argument]:
     found = []
     if "device" in known and "requires_grad" not in known:
         found.append(Argument("requires_grad", "bool", "False", True))
+    if takes_generator(op):
+        found.append(Argument("generator", "Generator | None", "None", True))
     if op.inplace and name.startswith("nn.functional.") and "inplace" not in known:
         found.append(Argument("inplace", "bool", "False", True))
     return found

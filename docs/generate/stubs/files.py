@@ -33,6 +33,7 @@ _WORDS = {
     "Ints": "gradwire._typed.arguments",
     "Number": "gradwire._typed.arguments",
     "RemovableHandle": "gradwire.autograd.hooks",
+    "Generator": "gradwire.random",
     "Tensor": "gradwire.tensor",
     "DType": "gradwire_engine.spec",
 }

@@ -231,6 +231,7 @@ class Session:
         """The session as a resource, bytes counted exactly."""
         held = self.meter.count()
         return self.brief() | {
+            "random": None if self.asleep is not None else self.generator.state,
             "nodes": held.nodes,
             "bytes": {
                 "values": held.values,

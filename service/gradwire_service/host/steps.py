@@ -10,8 +10,9 @@ from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
-from gradwire_engine.mode import no_grad
+from gradwire_engine.mode import no_grad, using
 from gradwire_engine.op import explain
+from gradwire_engine.random import Generator
 from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
@@ -131,6 +132,15 @@ class Steps:
         self.bind(step.tensor, made)
 
     def op(self, step: OpStep) -> None:
+        if step.generator is None:
+            self._apply(step)
+        else:
+            _check_draws(step)
+            given = step.generator
+            with using(generator=Generator(given.seed, given.draws)):
+                self._apply(step)
+
+    def _apply(self, step: OpStep) -> None:
         if self.several:
             meant = spread(step, self.several)
             if isinstance(meant, BindStep):
@@ -317,7 +327,7 @@ class Steps:
         self.bind(step.out, self.session.find(step.detach).detach())
 
     def seed(self, step: SeedStep) -> None:
-        self.session.generator.restart(step.seed)
+        self.session.generator.restart(step.seed, step.draws)
 
     def free(self, step: FreeStep) -> None:
         for name in step.free:
@@ -334,6 +344,17 @@ class Steps:
             self.session.unbind(name)
         self.temporaries.clear()
         self.several.clear()
+
+
+def _check_draws(step: OpStep) -> None:
+    """Refuse a random state for an op that draws nothing."""
+    op = inplace_twin(step.op) or resolve(step.op)
+    if not any(overload.random for overload in op.overloads):
+        raise error(
+            "invalid_argument",
+            f"{step.op}: it draws no random numbers, and generator is given",
+            "leave generator away",
+        )
 
 
 def works_in_place(name: str) -> bool:

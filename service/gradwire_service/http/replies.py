@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from gradwire_engine.spec import DTYPES
+from gradwire_service.host.protocol.steps import RandomState
 
 _TENSOR: dict[str, Any] = {
     "name": "z", "dtype": "float32", "shape": [], "device": "cpu", "requires_grad": True,
@@ -174,6 +175,10 @@ class SessionItem(Part):
 class SessionReply(SessionItem):
     """A session."""
 
+    random: RandomState | None = Field(
+        description="Where its random numbers come from; null while it is parked.",
+        examples=[{"seed": 7, "draws": 2}],
+    )
     nodes: int = Field(description="Nodes of its graph.", examples=[2])
     bytes: BytesReply = Field(description="Bytes it holds, counted exactly.", examples=[_BYTES])
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 from gradwire._typed import results
 from gradwire._typed.arguments import Device, Ints, Number
+from gradwire.random import Generator
 from gradwire.tensor import Tensor
 from gradwire_engine.spec import DType
 
@@ -300,12 +301,12 @@ def baddbmm(
     """Add a stack of products of matrices: beta input + alpha batch1 batch2."""
 
 @overload
-def bernoulli(input: Tensor) -> Tensor:
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that each element gives, else 0."""
 @overload
-def bernoulli(input: Tensor, p: float) -> Tensor: ...
+def bernoulli(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor: ...
 
-def bernoulli_(input: Tensor, p: float = 0.5) -> Tensor:
+def bernoulli_(input: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1, with a probability, and 0."""
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -836,7 +837,12 @@ def expm1(input: Tensor) -> Tensor:
 def expm1_(input: Tensor) -> Tensor:
     """e to the power of each element, less 1, exact near 0."""
 
-def exponential_(input: Tensor, lambd: float = 1.0) -> Tensor:
+def exponential_(
+    input: Tensor,
+    lambd: float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Fill with exponentially distributed random numbers."""
 
 def eye(
@@ -1437,7 +1443,13 @@ def msort(input: Tensor) -> Tensor:
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Multiply input by other."""
 
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Indices of categories drawn in proportion to the weights in the last axis."""
 
 def multiply(input: Tensor | Number, other: Tensor | Number) -> Tensor:
@@ -1545,7 +1557,12 @@ def norm(
     """A p-norm over some axes, or over all; 'fro' is 2, 'nuc' the sum of singular values."""
 
 @overload
-def normal(mean: Tensor, std: Tensor | Number = 1.0) -> Tensor:
+def normal(
+    mean: Tensor,
+    std: Tensor | Number = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Normal random numbers, each of its own mean and standard deviation."""
 @overload
 def normal(
@@ -1556,6 +1573,7 @@ def normal(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 @overload
 def normal(
@@ -1565,9 +1583,16 @@ def normal(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 
-def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+def normal_(
+    input: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Fill with normal random numbers."""
 
 def not_equal(input: Tensor | Number, other: Tensor | Number) -> Tensor:
@@ -1705,6 +1730,7 @@ def rand(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Random numbers, equally likely anywhere in [0, 1)."""
 @overload
@@ -1713,6 +1739,7 @@ def rand(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 
 def rand_like(
@@ -1721,6 +1748,7 @@ def rand_like(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Random numbers in [0, 1), in the shape of another tensor."""
 
@@ -1732,6 +1760,7 @@ def randint(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Random integers from low (0 unless given) up to but without high."""
 @overload
@@ -1741,6 +1770,7 @@ def randint(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 @overload
 def randint(
@@ -1751,6 +1781,7 @@ def randint(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 @overload
 def randint(
@@ -1760,13 +1791,27 @@ def randint(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 
 @overload
-def randint_like(input: Tensor, high: int, *, dtype: DType | None = None) -> Tensor:
+def randint_like(
+    input: Tensor,
+    high: int,
+    *,
+    dtype: DType | None = None,
+    generator: Generator | None = None,
+) -> Tensor:
     """Random integers from low (0 unless given) below high, in the shape of another tensor."""
 @overload
-def randint_like(input: Tensor, low: int, high: int, *, dtype: DType | None = None) -> Tensor: ...
+def randint_like(
+    input: Tensor,
+    low: int,
+    high: int,
+    *,
+    dtype: DType | None = None,
+    generator: Generator | None = None,
+) -> Tensor: ...
 
 @overload
 def randn(
@@ -1775,6 +1820,7 @@ def randn(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Random numbers from the standard normal distribution."""
 @overload
@@ -1783,6 +1829,7 @@ def randn(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor: ...
 
 def randn_like(
@@ -1791,6 +1838,7 @@ def randn_like(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Standard normal random numbers, in the shape of another tensor."""
 
@@ -1800,6 +1848,7 @@ def randperm(
     dtype: DType | None = None,
     device: Device | None = None,
     requires_grad: bool = False,
+    generator: Generator | None = None,
 ) -> Tensor:
     """The integers from 0 up to but without n in random order."""
 
@@ -2311,7 +2360,13 @@ def unflatten(input: Tensor, dim: int, *sizes: int) -> Tensor: ...
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of a size along an axis, step apart; the window is the last axis."""
 
-def uniform_(input: Tensor, from_: float = 0.0, to: float = 1.0) -> Tensor:
+def uniform_(
+    input: Tensor,
+    from_: float = 0.0,
+    to: float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Fill with random numbers, equally likely anywhere from one bound up to another."""
 
 @overload

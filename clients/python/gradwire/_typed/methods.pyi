@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, overload
 from gradwire._typed import results
 from gradwire._typed.arguments import Device, Ints, Number
 from gradwire.autograd.hooks import RemovableHandle
+from gradwire.random import Generator
 from gradwire.tensor import Tensor
 from gradwire_engine.spec import DType
 
@@ -639,12 +640,12 @@ class Methods:
         """Normalise each channel, by the batch in training (updating what runs), else by what ran."""
 
     @overload
-    def bernoulli(self) -> Tensor:
+    def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that each element gives, else 0."""
     @overload
-    def bernoulli(self, p: builtins.float) -> Tensor: ...
+    def bernoulli(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor: ...
 
-    def bernoulli_(self, p: builtins.float = 0.5) -> Self:
+    def bernoulli_(self, p: builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with 1, with a probability, and 0."""
 
     def bfloat16(self) -> Tensor:
@@ -745,7 +746,7 @@ class Methods:
 
 
 
-    def cauchy_(self, median: builtins.float=0, sigma: builtins.float=1) -> Tensor:
+    def cauchy_(self, median: builtins.float=0, sigma: builtins.float=1, *, generator: Any=None) -> Tensor:
         """Numbers of the Cauchy distribution."""
 
     def cdist(
@@ -1328,7 +1329,7 @@ class Methods:
     def expm1_(self) -> Self:
         """e to the power of each element, less 1, exact near 0."""
 
-    def exponential_(self, lambd: builtins.float = 1.0) -> Self:
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fill with exponentially distributed random numbers."""
 
 
@@ -1484,7 +1485,7 @@ class Methods:
     def gelu_(self, approximate: str = 'none') -> Self:
         """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
 
-    def geometric_(self, p: builtins.float) -> Tensor:
+    def geometric_(self, p: builtins.float, *, generator: Any=None) -> Tensor:
         """How often one has to try, where each try succeeds with probability p."""
 
     def ger(self, vec2: Tensor) -> Tensor:
@@ -2035,7 +2036,7 @@ class Methods:
     def log_ndtr_(self) -> Self:
         """The logarithm of the normal distribution function, exact far below zero."""
 
-    def log_normal_(self, mean: builtins.float=1, std: builtins.float=2) -> Tensor:
+    def log_normal_(self, mean: builtins.float=1, std: builtins.float=2, *, generator: Any=None) -> Tensor:
         """Numbers whose logarithm is normal, of this mean and standard deviation."""
 
     def log_softmax(self, dim: builtins.int, dtype: DType | None = None) -> Tensor:
@@ -2545,7 +2546,13 @@ class Methods:
     ) -> Tensor:
         """The mean over the classes of each one's binary cross entropy with logits."""
 
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+    def multinomial(
+        self,
+        num_samples: builtins.int,
+        replacement: builtins.bool = False,
+        *,
+        generator: Generator | None = None,
+    ) -> Tensor:
         """Indices of categories drawn in proportion to the weights in the last axis."""
 
     def multiply(self, other: Tensor | Number) -> Tensor:
@@ -2699,10 +2706,16 @@ class Methods:
     ) -> Tensor:
         """A p-norm over some axes, or over all; 'fro' is 2, 'nuc' the sum of singular values."""
 
-    def normal(self, std: Tensor | Number = 1.0) -> Tensor:
+    def normal(self, std: Tensor | Number = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Normal random numbers, each of its own mean and standard deviation."""
 
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Self:
+    def normal_(
+        self,
+        mean: builtins.float = 0.0,
+        std: builtins.float = 1.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self:
         """Fill with normal random numbers."""
 
     def normalize(self, p: builtins.float = 2.0, dim: Ints | None = (1,), eps: builtins.float = 1e-12) -> Tensor:
@@ -2870,16 +2883,30 @@ class Methods:
         dtype: DType | None = None,
         device: Device | None = None,
         requires_grad: builtins.bool = False,
+        generator: Generator | None = None,
     ) -> Tensor:
         """Random numbers in [0, 1), in the shape of another tensor."""
 
 
 
     @overload
-    def randint_like(self, high: builtins.int, *, dtype: DType | None = None) -> Tensor:
+    def randint_like(
+        self,
+        high: builtins.int,
+        *,
+        dtype: DType | None = None,
+        generator: Generator | None = None,
+    ) -> Tensor:
         """Random integers from low (0 unless given) below high, in the shape of another tensor."""
     @overload
-    def randint_like(self, low: builtins.int, high: builtins.int, *, dtype: DType | None = None) -> Tensor: ...
+    def randint_like(
+        self,
+        low: builtins.int,
+        high: builtins.int,
+        *,
+        dtype: DType | None = None,
+        generator: Generator | None = None,
+    ) -> Tensor: ...
 
 
 
@@ -2889,10 +2916,11 @@ class Methods:
         dtype: DType | None = None,
         device: Device | None = None,
         requires_grad: builtins.bool = False,
+        generator: Generator | None = None,
     ) -> Tensor:
         """Standard normal random numbers, in the shape of another tensor."""
 
-    def random_(self, *bounds: builtins.int) -> Tensor:
+    def random_(self, *bounds: builtins.int, generator: Any=None) -> Tensor:
         """Whole numbers, equally likely, from the first bound (0) on and below the last.
 
     Without bounds: up to the largest that the dtype holds, with all below it, exactly."""
@@ -3596,7 +3624,13 @@ class Methods:
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """All windows of a size along an axis, step apart; the window is the last axis."""
 
-    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0) -> Self:
+    def uniform_(
+        self,
+        from_: builtins.float = 0.0,
+        to: builtins.float = 1.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self:
         """Fill with random numbers, equally likely anywhere from one bound up to another."""
 
     @overload

@@ -6,6 +6,7 @@ import math
 
 from gradwire.functions import catalogued
 from gradwire.modes import no_grad
+from gradwire.random import Generator
 from gradwire.tensor import Tensor
 
 _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2.0), "selu": 3 / 4}
@@ -24,16 +25,20 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: None = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Evenly between a and b."""
     with no_grad():
-        return tensor.uniform_(a, b)
+        return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: None = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """From the normal distribution."""
     with no_grad():
-        return tensor.normal_(mean, std)
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(
@@ -42,12 +47,14 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """From the normal distribution between a and b: its quantiles, taken evenly between theirs."""
     low, high = (math.erf((x - mean) / std / math.sqrt(2.0)) for x in (a, b))
     with no_grad():
-        tensor.uniform_(low, high).erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
+        tensor.uniform_(low, high, generator=generator).erfinv_().mul_(std * math.sqrt(2.0)).add_(
+            mean
+        )
         return tensor.clamp_(a, b)
 
 
@@ -100,15 +107,18 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: None = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Glorot and Bengio 2010: variance 2 / (fan in + fan out), uniform."""
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: None = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Glorot and Bengio 2010: variance 2 / (fan in + fan out), normal."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))))
+    deviation = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, deviation, generator)
 
 
 def kaiming_uniform_(
@@ -116,13 +126,13 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """He et al. 2015: variance gain² / fan, uniform."""
     if 0 in tensor.shape:
         return tensor
     bound = math.sqrt(3.0) * _deviation(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -130,12 +140,12 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: None = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """He et al. 2015: variance gain² / fan, normal."""
     if 0 in tensor.shape:
         return tensor
-    return normal_(tensor, 0.0, _deviation(tensor, a, mode, nonlinearity))
+    return normal_(tensor, 0.0, _deviation(tensor, a, mode, nonlinearity), generator)
 
 
 def _deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
@@ -145,7 +155,7 @@ def _deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: None = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Saxe et al. 2013: orthonormal rows or columns, from the QR of a normal matrix."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -153,22 +163,25 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: None = None) -> Tens
     if not rows * columns:
         return tensor
     with no_grad():
-        drawn = catalogued("randn")(max(rows, columns), min(rows, columns), dtype=tensor.dtype)
+        shape = (max(rows, columns), min(rows, columns))
+        drawn = catalogued("randn")(shape, dtype=tensor.dtype, generator=generator)
         q, r = catalogued("linalg.qr")(drawn)
         q = q * r.diagonal().sign()
         return _filled(tensor, ((q.T if rows < columns else q) * gain).reshape(tensor.shape))
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: None = None) -> Tensor:
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
     """Martens 2010: normal, with this share of each column zero."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     with no_grad():
-        normal_(tensor, 0, std)
+        normal_(tensor, 0, std, generator)
         for column in range(columns):
-            tensor[catalogued("randperm")(rows)[:zeros], column] = 0
+            tensor[catalogued("randperm")(rows, generator=generator)[:zeros], column] = 0
     return tensor
 
 

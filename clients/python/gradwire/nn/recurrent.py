@@ -15,6 +15,7 @@ from gradwire.functions import catalogued
 from gradwire.nn import init
 from gradwire.nn.linear import optional, parameter
 from gradwire.nn.module import Module
+from gradwire.nn.utils.rnn import PackedSequence, folded, unfolded
 from gradwire.tensor import Tensor
 
 State = tuple[Tensor, ...]
@@ -46,13 +47,14 @@ _MANY = 2
 
 
 def _one_by_one(
-    step: Callable[[State, Tensor], tuple[State, Tensor]],
+    step: Callable[[State, State], tuple[State, Tensor]],
     state: State,
-    gates: Tensor,
+    rows: State,
     backwards: bool,
 ) -> tuple[Tensor, State]:
     """The outputs of all steps in order of time, and the last state."""
-    steps, found = list(gates.unbind(0)), []
+    steps: list[State] = list(zip(*(each.unbind(0) for each in rows), strict=True))
+    found = []
     for row in reversed(steps) if backwards else steps:
         state, output = step(state, row)
         found.append(output)
@@ -131,28 +133,54 @@ class _Recurrent(Module):
     def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
         raise NotImplementedError
 
-    def forward(self, input: Tensor, hx: Any = None) -> tuple[Any, Any]:
-        if input.ndim not in (2, 3):
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        if isinstance(input, PackedSequence):
+            return self._packed(input, hx)
+        self._check(input, (2, 3))
+        alone = input.ndim == 2
+        time = input.unsqueeze(1) if alone else input.transpose(0, 1) if self.batch_first else input
+        output, stacked = self._over(time, hx, alone)
+        if alone:
+            output, stacked = output.squeeze(1), [s.squeeze(1) for s in stacked]
+        elif self.batch_first:
+            output = output.transpose(0, 1)
+        return output, stacked[0] if self.states == 1 else tuple(stacked)
+
+    def _packed(self, input: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        """A batch of different lengths: a state stays as it is where a sequence has ended."""
+        self._check(input.data, (2,))
+        time, there = unfolded(input, len(input.batch_sizes))
+        if hx is not None and input.sorted_indices is not None:
+            given = [hx] if self.states == 1 else hx
+            moved = [h.index_select(1, input.sorted_indices) for h in given]
+            hx = moved[0] if self.states == 1 else moved
+        output, stacked = self._over(time, hx, False, there)
+        if input.unsorted_indices is not None:
+            stacked = [h.index_select(1, input.unsorted_indices) for h in stacked]
+        return folded(input, output), stacked[0] if self.states == 1 else tuple(stacked)
+
+    def _check(self, input: Tensor, axes: tuple[int, ...]) -> None:
+        if input.ndim not in axes and len(axes) == 1:
+            raise RuntimeError(f"input must have {axes[0]} dimensions, got {input.ndim}")
+        if input.ndim not in axes:
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )
         dtype = self.weight_ih_l0.dtype
         if input.dtype != dtype:
             raise ValueError(f"input must have the type {dtype}, got type {input.dtype}")
-        alone = input.ndim == 2
-        time = input.unsqueeze(1) if alone else input.transpose(0, 1) if self.batch_first else input
-        if time.shape[-1] != self.input_size:
+        if input.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
-                f"got {time.shape[-1]}"
+                f"got {input.shape[-1]}"
             )
-        output, ends = self._layers(time, self._begin(time, hx, alone))
-        stacked = [_stack(states) for states in zip(*ends, strict=True)]
-        if alone:
-            output, stacked = output.squeeze(1), [s.squeeze(1) for s in stacked]
-        elif self.batch_first:
-            output = output.transpose(0, 1)
-        return output, stacked[0] if self.states == 1 else tuple(stacked)
+
+    def _over(
+        self, time: Tensor, hx: Any, alone: bool, there: Tensor | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """The outputs over (time, batch, features), and the last states, a row for each layer."""
+        output, ends = self._layers(time, self._begin(time, hx, alone), there)
+        return output, [_stack(states) for states in zip(*ends, strict=True)]
 
     def _begin(self, time: Tensor, hx: Any, alone: bool) -> list[State]:
         """The state before the first step, for each layer and direction."""
@@ -169,12 +197,14 @@ class _Recurrent(Module):
                 raise RuntimeError(f"Expected hidden size {shape}, got {list(h.shape)}")
         return list(zip(*(h.unbind(0) for h in given), strict=True))
 
-    def _layers(self, time: Tensor, begin: list[State]) -> tuple[Tensor, list[State]]:
+    def _layers(
+        self, time: Tensor, begin: list[State], there: Tensor | None
+    ) -> tuple[Tensor, list[State]]:
         ends: list[State] = []
         for layer in range(self.num_layers):
             outputs = []
             for direction in self._directions:
-                output, end = self._sequence(time, begin[len(ends)], f"_l{layer}{direction}")
+                output, end = self._sequence(time, begin[len(ends)], f"_l{layer}{direction}", there)
                 outputs.append(output)
                 ends.append(end)
             time = outputs[0] if len(outputs) == 1 else catalogued("cat")(outputs, -1)
@@ -182,21 +212,31 @@ class _Recurrent(Module):
                 time = catalogued("nn.functional.dropout")(time, self.dropout, self.training)
         return time, ends
 
-    def _sequence(self, time: Tensor, state: State, end: str) -> tuple[Tensor, State]:
-        """One layer in one direction: its outputs in order of time, and its last state."""
+    def _sequence(
+        self, time: Tensor, state: State, end: str, there: Tensor | None
+    ) -> tuple[Tensor, State]:
+        """One layer in one direction: its outputs in order of time, and its last state.
+
+        there: (time, batch, 1), where a step belongs to its sequence and is none of padding.
+        """
         ih, hh = (getattr(self, f"weight_{kind}{end}") for kind in ("ih", "hh"))
         bias_ih, bias_hh = (
             getattr(self, f"bias_{kind}{end}") if self.bias else None for kind in ("ih", "hh")
         )
         gates, backwards = time.linear(ih, bias_ih), end.endswith("_reverse")
 
-        def step(state: State, gates: Tensor) -> tuple[State, Tensor]:
-            state = self._step(gates, state, lambda h: h.linear(hh, bias_hh), end)
-            return state, state[0]
+        def step(state: State, row: State) -> tuple[State, Tensor]:
+            gates, *still = row
+            new = self._step(gates, state, lambda h: h.linear(hh, bias_hh), end)
+            if still:
+                pairs = zip(new, state, strict=True)
+                new = tuple(catalogued("where")(still[0], now, before) for now, before in pairs)
+            return new, new[0]
 
+        rows = (gates,) if there is None else (gates, there)
         if len(gates) < _MANY:
-            return _one_by_one(step, state, gates, backwards)
-        state, output = loop(step, state, gates, "StackBackward0", reverse=backwards)
+            return _one_by_one(step, state, rows, backwards)
+        state, output = loop(step, state, rows, "StackBackward0", reverse=backwards)
         return output, state
 
     def extra_repr(self) -> str:

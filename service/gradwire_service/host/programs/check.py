@@ -116,6 +116,12 @@ class Check:
 
     def _op(self, step: OpStep) -> None:
         name = step.op
+        if step.generator is not None:
+            raise error(
+                "invalid_request",
+                f"{name}: a program draws from the random state of the session that runs it",
+                "leave generator away, or make the tensor outside and hand it in",
+            )
         if name[-1] == "_" and works_in_place(name):
             self._steps.bind_in_place(step)
             return

@@ -11,6 +11,7 @@ from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapSt
 from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
 from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.protocol.names import (
+    Draws,
     DTypeName,
     Literal,
     LiteralOrName,
@@ -22,7 +23,7 @@ from gradwire_service.host.protocol.names import (
 )
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
 from gradwire_service.host.protocol.step import GradMode, StepPart
-from gradwire_service.host.protocol.walks import BackwardFields, GradFields
+from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
 
 __all__ = ["GradMode", "StepPart"]
 
@@ -39,6 +40,13 @@ class TensorStep(StepPart):
     requires_grad: bool = Field(
         False, description="Whether gradients are accumulated for it.", examples=[True]
     )
+
+
+class RandomState(Part):
+    """Where random numbers come from: a seed, and how many draws were made since."""
+
+    seed: Seed = Field(description="A whole number from 0 to 2**64 - 1.", examples=[7])
+    draws: Draws = Field(0, description="How many draws of it lie behind.", examples=[2])
 
 
 class OpStep(StepPart):
@@ -64,6 +72,12 @@ class OpStep(StepPart):
         description="The name of the result, or a list of names with null for what isn't wanted. "
         "Ops that work in place (names ending in `_`) take none.",
         examples=["y", ["values", None]],
+    )
+    generator: RandomState | None = Field(
+        None,
+        description="What a random op draws from in place of the session's random state, which "
+        "stays as it is. Not in programs.",
+        examples=[{"seed": 7, "draws": 2}],
     )
 
 
@@ -141,6 +155,9 @@ class SeedStep(StepPart):
 
     word = "seed"
     seed: Seed = Field(description="A whole number from 0 to 2**64 - 1.", examples=[0])
+    draws: Draws = Field(
+        0, description="How many draws of it count as made: with both a state is set.", examples=[3]
+    )
 
 
 class FreeStep(StepPart):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gradwire.functions import catalogued
 from gradwire.modes import no_grad
+from gradwire.nn.utils import rnn as rnn
 from gradwire.tensor import Tensor
 
 
