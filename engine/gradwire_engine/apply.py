@@ -222,11 +222,11 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
     if call.op.itself is not None and any(map(_unknown_to_autograd, flat)):
         edges = _without_viewed(call.op.itself(*flat), flat, edges)
     needs = tuple([edge is not None for edge in edges])
-    if not call.outputs:  # unbind of an axis of size 0
+    nowhere = True not in needs and not any(map(_leads_nowhere, flat, ruled))
+    if nowhere or not call.outputs:  # unbind of an axis of size 0
         return None, ()
-    if True not in needs and not any(map(_leads_nowhere, flat, ruled)):
-        return None, ()
-    if all(map(_unknown_to_autograd, flat)) and not _with_number(call, flat):
+    unknown = all(map(_unknown_to_autograd, flat)) and not _with_number(call, flat)
+    if unknown and not _copied(call, flat):
         return None, ()
     if call.unrecorded and not state.writing:
         raise unrecorded(call.op.name, call.outputs)
@@ -237,6 +237,8 @@ def record(call: Call, flat: list[Any], state: State) -> tuple[Node | None, tupl
         if type(item) is Tensor and item.flags & INFERENCE and not item.flags & OWN:
             raise unsaved(call.op.name)
     node = Node(recipe, edges, saved, versions, next_seq())
+    if unknown:
+        node.annotate().label = "CopyBackwards"
     return node, tuple([~place for place in recipe.saved if place < 0])
 
 
@@ -248,6 +250,11 @@ def _leads_nowhere(operand: Any, wanted: bool) -> bool:
 def _unknown_to_autograd(operand: Any) -> bool:
     """Whether nothing is recorded for its sake, whatever it says to require."""
     return type(operand) is not Tensor or bool(operand.flags & INFERENCE)
+
+
+def _copied(call: Call, flat: list[Any]) -> bool:
+    """Whether an inference tensor with a history is copied: torch writes that to a new tensor."""
+    return call.op.name in ("clone", "to_dtype") and not flat[0].flags & OWN
 
 
 def _without_viewed(

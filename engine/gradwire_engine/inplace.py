@@ -43,6 +43,7 @@ from gradwire_engine.tensor import (
     View,
     check_view,
     move_retained,
+    seen_from,
 )
 
 _ALONE = 2
@@ -287,6 +288,8 @@ def _bare_way(edge: Edge | None, view: View) -> Edge | None:
         way.append(below)  # type: ignore[arg-type]
         below = node.edges[0]
     for step in reversed(way):
+        if target(step).call.op.name == "none_of":  # type: ignore[union-attr]
+            return seen_from(view.base, view, below, written=True)  # type: ignore[arg-type]
         below = again(step, (below,))
     return below
 

@@ -460,7 +460,7 @@ def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
     if edge is None and type(tensor._edge) is not Node and type(tensor._edge) is not Output:
         return  # the view is a leaf of its own, or nothing
     check_view("the base of a view was modified in place, and the view", view.creation)
-    edge = _seen_from(base, view, _nowhere(base) if edge is None else edge)
+    edge = seen_from(base, view, _nowhere(base) if edge is None else edge)
     move_retained(tensor, tensor._edge, edge)
     assign(tensor, "_edge", edge)
     assign(view, "version", version)
@@ -471,8 +471,11 @@ def _nowhere(base: Tensor) -> Edge:
     return AccumulateGrad(base.detach())
 
 
-def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:
-    """The history of a view, from its base's; of a base without any it leads nowhere."""
+def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Edge | None:
+    """The history of a view, from its base's; of a base without any it leads nowhere.
+
+    written: as a write through the view finds it, with elements or without.
+    """
     way = view.way(base)
     seen: Any = base.alias(edge)
     apply = APPLY[Tensor]
@@ -482,7 +485,8 @@ def _seen_from(base: Tensor, view: View, edge: Edge) -> Edge | None:
         for call, index in way:
             seen = _apply_again(apply, call, seen)
             seen = seen if call.single else seen[index]
-        if 0 in seen.shape and all(call.outputs[i].dtype is base.dtype for call, i in way):
+        nothing = 0 in seen.shape and not written
+        if nothing and all(call.outputs[i].dtype is base.dtype for call, i in way):
             seen = apply(PRIMITIVES["none_of"][0], (base.alias(edge), seen.shape))
     finally:
         state.grad = grad

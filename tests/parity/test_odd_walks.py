@@ -137,6 +137,41 @@ def _lost_view_written(m: Any) -> Any:
     y[[0]] = part
 
 
+def _copied_of_inference(how: str, *given: str, by: str = "grad") -> Callable[[Any], Any]:
+    """A copy of an inference tensor that got a history once it was detached."""
+
+    def run(m: Any) -> Any:
+        leaf = m.tensor([0.5, 1.5], requires_grad=True)
+        with m.inference_mode():
+            inside = m.tensor([0.5, 1.5])
+        x = inside.detach().add_(leaf * 3)
+        with m.inference_mode(by == "inference"), m.set_grad_enabled(by == "grad"):
+            copy = getattr(x, how)(*(getattr(m, name) for name in given))
+        node = copy.grad_fn and copy.grad_fn.name().rpartition(":")[2]
+        if copy.requires_grad:
+            copy.sum().backward()
+        return node, copy.is_inference(), None if leaf.grad is None else leaf.grad.tolist()
+
+    return run
+
+
+def _no_elements_written(name: str, *given: Any, again: bool) -> Callable[[Any], Any]:
+    """What is written to no elements has a history all the same, also after a write to the base."""
+
+    def run(m: Any) -> Any:
+        leaf = m.tensor([[0.5, 1.5]], requires_grad=True)
+        base = leaf * 2
+        part = base.narrow(0, 0, 0)
+        if again:
+            with m.no_grad():
+                base.mul_(1.0)
+        getattr(part.t(), name)(*(m.tensor(g) for g in given))
+        base.sum().backward(create_graph=True)
+        return leaf.grad.requires_grad, leaf.grad.tolist(), part.grad_fn.name()
+
+    return run
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = (
     {
         "a batch without rows": _batched((3,), (2, 3), (0, 3)),
@@ -209,6 +244,18 @@ PROGRAMS |= {
     for by in ("index_put", "index_put_")
     for places in ((1,), (1, [0, 1]), ([0, 1], -1), (True, [1, 0]), (2, [0, 1]))
     for accumulate in (False, True)
+}
+PROGRAMS |= {
+    f"{name} of no elements, {'their base written before' if again else 'nothing before'}": (
+        _no_elements_written(name, *given, again=again)
+    )
+    for name, given in (("sin_", ()), ("atan2_", (2.0,)), ("mul_", (2.0,)), ("zero_", ()))
+    for again in (False, True)
+}
+PROGRAMS |= {
+    f"{how} of an inference tensor with a history, {by}": _copied_of_inference(how, *given, by=by)
+    for how, *given in (("clone",), ("half",), ("to", "float64"), ("to", "float32"), ("cfloat",))
+    for by in ("grad", "no_grad", "inference")
 }
 PROGRAMS |= {
     f"{by} at a number that is no tensor": lambda m, by=by: getattr(m.ones(2, 2), by)(

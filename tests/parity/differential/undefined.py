@@ -92,7 +92,10 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
     later, and are then kept in either form by their own strides, which no page tells. gelu of inf,
     but in float64: inf of a scalar, NaN of a vector's element. kron of what is not row-major, be it
     in steps that lead nowhere: torch asks for a view of it, and says that there is none; its page
-    takes any tensor.
+    takes any tensor. view_as_complex of what has no elements, and of its gradient for that of
+    view_as_real: by the strides of nothing. What is made of an inference tensor alone that was
+    detached and got a history by a write, but for copies: which ops record, fail by an assertion or
+    do neither follows from how their kernels are written, even from how large the tensor is.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
@@ -103,6 +106,10 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
     if _of_numbers(target, others, step):
         return True
     if step.name == "kron" and not all(map(_in_rows, (target, *others))):
+        return True
+    if step.name in ("view_as_complex", "view_as_real") and not target.numel():
+        return True
+    if step.kind in _MAKE_NEW and _of_inference_with_history((target, *others)):
         return True
     if step.name == "zero_" and target.is_inference():
         return True
@@ -121,6 +128,27 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
         return False
     written = _written(target, variables, step)
     return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
+
+
+_MAKE_NEW = (
+    "math",
+    "math of two",
+    "math of three",
+    "product of matrices",
+    "reduction",
+    "along an axis",
+    "layer",
+    "join",
+    "choice",
+    "gather",
+    "scatter",
+    "advanced indexing",
+)
+"""Kinds of steps that compute, besides those that only convert, show or write."""
+
+
+def _of_inference_with_history(tensors: tuple[Any, ...]) -> bool:
+    return all(x.is_inference() for x in tensors) and any(x.requires_grad for x in tensors)
 
 
 _SLOPES_AT_NAN = (
