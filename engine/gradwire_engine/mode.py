@@ -13,6 +13,7 @@ from gradwire_engine.spec import DType, float32
 
 if TYPE_CHECKING:
     from gradwire_engine.journal import Journal
+    from gradwire_engine.profile import Profile
     from gradwire_engine.random import Generator
 
 
@@ -62,6 +63,7 @@ class State:
         "level",
         "meter",
         "origin",
+        "profile",
         "recomputed",
         "vmap",
         "weak",
@@ -78,6 +80,7 @@ class State:
         self.journal: Journal | None = None
         self.meter: Meter | None = None
         self.generator: Generator | None = None
+        self.profile: Profile | None = None  # told what each op takes, where somebody asked
         self.origin: Callable[[int], str] | None = None  # seq of a node -> "step 1, tensor y"
         self.default_dtype: DType = float32
         self.level = 0  # transforms in progress, one inside the other: what the next wraps is above

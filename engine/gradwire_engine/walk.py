@@ -20,6 +20,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.expand import expand, sum_to_shape
 from gradwire_engine.overlap import dense
+from gradwire_engine.profile import timed_step
 from gradwire_engine.reading import Pending, Reading, Useful, add_pending, recorded
 from gradwire_engine.spec import Shape
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
@@ -129,9 +130,7 @@ def _walk(
     found: dict[Any, Any] = {}
     retained: Retained = []
     walked: list[Node] = []
-    careful = partial(careful_step, reading)
-    step: Any = careful if local.state.anomaly else reading.step
-    charge = _charge(reading)
+    charge, step, careful = _ways(reading)
     only = target(roots[0][0]) if len(roots) == 1 else None
     for node in order:
         g = pending.pop(node, None)
@@ -158,6 +157,16 @@ def _walk(
     for tensor, g, shape in retained:
         _retain(tensor, g, shape, reading)
     return found, pending, walked
+
+
+def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None], Any, Any]:
+    """Who is asked for bytes, the step of a node, and that of one with hooks."""
+    careful: Any = partial(careful_step, reading)
+    step: Any = careful if local.state.anomaly else reading.step
+    charge = _charge(reading)
+    if local.state.profile is None:
+        return charge, step, careful
+    return _free_of_charge, timed_step(charge, step), timed_step(charge, careful)
 
 
 def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:

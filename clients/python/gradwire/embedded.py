@@ -10,7 +10,7 @@ from json import dumps
 from threading import Lock
 from typing import Any
 
-from gradwire.transport import Arrays, Received, Step, Values
+from gradwire.transport import Arrays, Received, Step, Took, Values
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import State, local
 from gradwire_service.host import graph, optimizers, picture
@@ -198,14 +198,19 @@ class Embedded:
         returns: Sequence[str],
         arrays: Arrays,
         data: bool,
+        took: list[Took] | None = None,
     ) -> Values:
         """Do the steps, keeping those before one that fails; then read tensors."""
         body = {"steps": steps, "return": list(returns), "atomic": False}
+        if took is not None:
+            body["profile"] = True
         request = read(StepsRequest, body)
         if self._forgotten:
             self._drop()
         with _own_state():
             reply = _host().handle(session_id, request, arrays)
+        if took is not None:
+            took.append(reply["profile"])
         found: dict[str, TensorReply | None] = reply["values"]
         return {name: None if v is None else _received(v, data) for name, v in found.items()}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
-from gradwire.transport import Arrays, Received, Step, Values
+from gradwire.transport import Arrays, Received, Step, Took, Values
 from gradwire_engine.errors import CODES, GradwireError, LinAlgError, error
 from gradwire_engine.spec import DTYPES
 
@@ -135,6 +135,7 @@ class Http:
         returns: Sequence[str],
         arrays: Arrays,
         data: bool,
+        took: list[Took] | None = None,
     ) -> Values:
         """Do the steps, keeping those before one that fails; then read tensors."""
         done, tries = 0, _TRIES
@@ -144,7 +145,7 @@ class Http:
             last = len(ready) == len(rest)
             try:
                 found = self._steps(
-                    session_id, ready, returns if last else (), _carried(arrays, ready), data
+                    session_id, ready, returns if last else (), _carried(arrays, ready), data, took
                 )
             except GradwireError as problem:
                 done += problem.step or 0
@@ -175,10 +176,16 @@ class Http:
         returns: Sequence[str],
         arrays: Arrays,
         data: bool,
+        took: list[Took] | None,
     ) -> Values:
         body = {"steps": steps, "return": list(returns), "atomic": False}
+        if took is not None:
+            body["profile"] = True
         binary = bool(returns) and data
-        return _values(self._asked(session_id, body, arrays, binary, data))
+        found, received = _content(self._asked(session_id, body, arrays, binary, data))
+        if took is not None:
+            took.append(found["profile"])
+        return _values(found, received)
 
     def _asked(
         self, session_id: str, body: dict[str, Any], arrays: Arrays, binary: bool, data: bool
@@ -276,8 +283,7 @@ def _content(reply: httpx.Response) -> tuple[dict[str, Any], Arrays]:
     return loads(metadata["response"]), arrays
 
 
-def _values(reply: httpx.Response) -> Values:
-    found, arrays = _content(reply)
+def _values(found: dict[str, Any], arrays: Arrays) -> Values:
     values: dict[str, Any] = found["values"]
     return {name: None if v is None else _received(v, arrays) for name, v in values.items()}
 

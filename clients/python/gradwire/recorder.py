@@ -19,7 +19,7 @@ from gradwire import defaults
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
-from gradwire.transport import Arrays, Step, Transport, Values
+from gradwire.transport import Arrays, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import Journal
 from gradwire_engine.mode import local
@@ -54,6 +54,7 @@ class Recorder:
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
         self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
+        self._took: list[Took] | None = None  # what ops took, while somebody wants to know
         self.journal = Journal()
 
     # recording
@@ -153,7 +154,9 @@ class Recorder:
         """Have the steps done; what somebody else freed need not be freed once more."""
         while True:
             try:
-                return self.transport.steps(self.id, pending.steps, returns, pending.arrays, data)
+                return self.transport.steps(
+                    self.id, pending.steps, returns, pending.arrays, data, self._took
+                )
             except GradwireError as problem:
                 if not pending.freed_already(problem):
                     raise

@@ -17,6 +17,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.spec import DTYPES
 
 if TYPE_CHECKING:
+    from gradwire.autograd.profiler import Profile
     from gradwire.tensor import Tensor
 
 
@@ -85,6 +86,24 @@ class Session(Recorder):
         """The graph: "json" as data, "dot", "mermaid" or "svg" as text; of one tensor if given."""
         self.flush()
         return self.transport.graph(self.id, format, None if tensor is None else tensor._name)
+
+    @contextmanager
+    def profile(self) -> Iterator[Profile]:
+        """What each op of a block takes at the host: a table, once the block has ended.
+
+        What was recorded before is sent first, what the block recorded at its end.
+        """
+        made: Profile = import_module("gradwire.autograd.profiler").Profile()
+        self.flush()
+        outer, self._took = self._took, []
+        try:
+            yield made
+            self.flush()
+        finally:
+            took, self._took = self._took, outer
+            made.add(took)
+            if outer is not None:
+                outer.extend(took)
 
     def snapshot(self, keep: Any = None) -> bytes:
         """The session as one file: tensors, graph, optimizers, random state. It stays as it is.

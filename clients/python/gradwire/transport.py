@@ -10,6 +10,8 @@ import numpy as np
 from gradwire_engine.spec import DType
 
 Step = dict[str, Any]
+Took = dict[str, Any]
+"""What the ops of a request took: seconds, bytes and rows, as a reply's `profile` has them."""
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -78,8 +80,12 @@ class Transport(Protocol):
         returns: Sequence[str],
         arrays: Arrays,
         data: bool,
+        took: list[Took] | None = None,
     ) -> Values:
-        """Do the steps, keeping those before one that fails; then read tensors."""
+        """Do the steps, keeping those before one that fails; then read tensors.
+
+        took: where the table of what each op took is put, if it is wanted.
+        """
 
     def imagine(
         self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
@@ -87,4 +93,4 @@ class Transport(Protocol):
         """What tensors would be after some steps: these are done in a copy of the session."""
 
 
-__all__ = ["Arrays", "Received", "Step", "Transport", "Values"]
+__all__ = ["Arrays", "Received", "Step", "Took", "Transport", "Values"]

@@ -44,7 +44,7 @@ def apart(meter: Any) -> using:
     """The modes in which a body runs: outside of any graph and transform, with nothing to undo."""
     return using(
         grad=False, inference=False, vmap=None, level=0, journal=None, generator=None, meter=meter,
-        origin=None, anomaly=False,
+        origin=None, anomaly=False, profile=None,
     )  # fmt: skip
 
 

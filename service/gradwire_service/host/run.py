@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, cast
+from time import perf_counter
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import transaction
 from gradwire_engine.mode import GRAD_MODES, local
+from gradwire_engine.profile import Profile
 from gradwire_service.host import running, source
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
+from gradwire_service.host.memory import Meter
 from gradwire_service.host.protocol import (
     BackwardRequest,
     GradRequest,
@@ -28,21 +31,23 @@ from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session, shown
 from gradwire_service.host.steps import Steps
 
+T = TypeVar("T")
 RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
 
 
 class modes:
     """This thread in the modes of a session: grad mode, default dtype, meter, random numbers."""
 
-    __slots__ = ("_anomaly", "_before", "_errors", "_inner", "_running", "_session")
+    __slots__ = ("_anomaly", "_before", "_errors", "_inner", "_profile", "_running", "_session")
 
     def __init__(
         self,
         session: Session,
         grad_mode: str | None = None,
         anomaly: bool | Anomaly | None = None,
+        profile: Profile | None = None,
     ) -> None:
-        self._session = session
+        self._session, self._profile = session, profile
         self._anomaly = session.anomaly if anomaly is None else anomaly
         self._errors = np.errstate(all="ignore")
         self._inner = None if grad_mode is None else GRAD_MODES[grad_mode]()
@@ -51,8 +56,9 @@ class modes:
         state, session = local.state, self._session
         self._before = (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
-            state.default_dtype, state.anomaly, state.check_nan,
+            state.default_dtype, state.anomaly, state.check_nan, state.profile,
         )  # fmt: skip
+        state.profile = self._profile
         self._running = running.enter(session)
         anomaly = self._anomaly
         state.anomaly = anomaly is not False
@@ -74,7 +80,7 @@ class modes:
         state = local.state
         (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
-            dtype, state.anomaly, state.check_nan,
+            dtype, state.anomaly, state.check_nan, state.profile,
         ) = self._before  # fmt: skip
         if state.default_dtype is not dtype:
             state.set_default_dtype(dtype)
@@ -94,11 +100,35 @@ def run(
     """
     meter = session.meter
     meter.begin(until, allowance)
+    again = allowance is not None
+    profile = Profile(lambda: meter.asked) if request.profile else None
     try:
-        with modes(session, request.grad_mode, request.anomaly):
-            return _answer(Steps(session, arrays), request, again=allowance is not None)
+        with modes(session, request.grad_mode, request.anomaly, profile):
+            if profile is None:
+                return _answer(Steps(session, arrays), request, again)
+            return _profiled(
+                profile, meter, lambda: _answer(Steps(session, arrays), request, again)
+            )
     finally:
         meter.settle()
+
+
+def _profiled(profile: Profile, meter: Meter, answer: Callable[[], Reply]) -> Reply:
+    """The answer, with a table of what each op took in it."""
+    began = perf_counter()
+    reply = answer()
+    rows = [
+        {
+            "kind": row.kind,
+            "name": row.name,
+            "count": row.count,
+            "seconds": row.seconds,
+            "bytes": row.nbytes,
+        }
+        for row in profile.rows()
+    ]
+    whole = {"seconds": perf_counter() - began, "bytes": meter.asked, "rows": rows}
+    return {**reply, "profile": whole}
 
 
 def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
@@ -106,7 +136,7 @@ def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
         return _grads(steps, request)
     if isinstance(request, BackwardRequest):
         with transaction():
-            steps.run_backward(request)
+            _walked(steps, "backward", steps.run_backward, request)
             return _values(steps, request.returns)
     wanted = _steps_of(request, steps)
     if not request.atomic:
@@ -199,9 +229,17 @@ def _values(steps: Steps, returns: Sequence[str]) -> Reply:
     return {"values": {name: None if name in absent else reply(name) for name in returns}}
 
 
+def _walked(steps: Steps, word: str, walk: Callable[[Any], T], request: Any) -> T:
+    """What a walk gives that is a request of its own; timed as the step of that word."""
+    if steps.profile is None:
+        return walk(request)
+    found: T = steps.profile.timed("step", word, walk, request)
+    return found
+
+
 def _grads(steps: Steps, request: GradRequest) -> Reply:
     with transaction():
-        gradients = steps.gradients(request)
+        gradients = _walked(steps, "grad", steps.gradients, request)
         names = [None] * len(gradients) if request.out is None else request.out
         steps.name_gradients(names, gradients)
         answer: Reply = {

@@ -10,7 +10,7 @@ from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
-from gradwire_engine.mode import no_grad, using
+from gradwire_engine.mode import local, no_grad, using
 from gradwire_engine.op import explain
 from gradwire_engine.random import Generator
 from gradwire_engine.reading import zeros
@@ -73,7 +73,8 @@ class Steps:
     """Does the steps of one request in one session, or of one run of a program."""
 
     __slots__ = (
-        "absent", "index", "lines", "reader", "session", "several", "spent", "temporaries",
+        "absent", "index", "lines", "profile", "reader", "session", "several", "spent",
+        "temporaries",
     )  # fmt: skip
 
     def __init__(self, session: Scope, arrays: Mapping[str, Array]) -> None:
@@ -85,6 +86,7 @@ class Steps:
         self.absent: set[str] = set()
         self.index = 0
         self.spent = 0  # steps of programs that were called
+        self.profile = local.state.profile
 
     def written(self, text: str, max_steps: int) -> Sequence[StepPart]:
         """The steps that source text stands for; `lines` then has the line of each."""
@@ -99,7 +101,11 @@ class Steps:
         """Do one step; `index` is its number in the request."""
         self.index = index
         self.session.meter.tick()
-        _DO[type(step)](self, step)
+        if self.profile is None:
+            _DO[type(step)](self, step)
+        else:
+            kind, name = ("op", step.op) if isinstance(step, OpStep) else ("step", step.word)
+            self.profile.timed(kind, name, _DO[type(step)], self, step)
 
     def spend(self, program: Callee) -> None:
         """Bound what a short request can grow to: nodes take memory that nobody counts."""

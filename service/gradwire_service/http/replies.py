@@ -17,6 +17,7 @@ _GRAD = {
     "name": "x.grad", "dtype": "float32", "shape": [3], "device": "cpu", "requires_grad": False,
     "is_leaf": True, "grad_fn": None, "version": 0, "data": [2.0, 4.0, 6.0],
 }  # fmt: skip
+_ROW = {"kind": "op", "name": "pow", "count": 1, "seconds": 0.000012, "bytes": 12}
 _BYTES = {"values": 28, "saved": 0, "grads": 12, "total": 40, "overhead": 2752, "peak": 64}
 _SESSION = {
     "id": "s_9f2c4e1a7b3d5f6081a2c3d4", "label": "digits", "device": "cpu", "dtype": "float32",
@@ -67,12 +68,39 @@ class TensorReply(Part):
     )
 
 
+class ProfileRow(Part):
+    """All uses of one op, node or kind of step; what ran within it has rows of its own."""
+
+    kind: Literal["op", "node", "step"] = Field(
+        description="An op step, a node of a walk, or any other step.", examples=["op"]
+    )
+    name: str = Field(
+        description="The op, the node as PyTorch calls it, or the step's word.", examples=["pow"]
+    )
+    count: int = Field(description="How often it ran.", examples=[1])
+    seconds: float = Field(description="What it took.", examples=[0.000012])
+    bytes: int = Field(description="Bytes it asked for.", examples=[12])
+
+
+class ProfileReply(Part):
+    """What the ops of a request took, those that took longest first."""
+
+    seconds: float = Field(description="What the request took, its values read.", examples=[0.0002])
+    bytes: int = Field(description="Bytes it asked for.", examples=[40])
+    rows: list[ProfileRow] = Field(description="By op, node and kind of step.", examples=[[_ROW]])
+
+
 class ValuesReply(Part):
     """What a request that ran steps returns."""
 
     values: dict[str, TensorReply | None] = Field(
         description="The tensors that `return` named; null for an absent gradient.",
         examples=[{"z": _TENSOR, "x.grad": _GRAD}],
+    )
+    profile: ProfileReply | None = Field(
+        None,
+        description="What each op took, where `profile` asked for it; else it is not there.",
+        examples=[{"seconds": 0.0002, "bytes": 40, "rows": [_ROW]}],
     )
 
 
@@ -85,6 +113,11 @@ class GradsReply(Part):
     )
     values: dict[str, TensorReply | None] = Field(
         {}, description="What `return` named, where it named anything.", examples=[{"z": _TENSOR}]
+    )
+    profile: ProfileReply | None = Field(
+        None,
+        description="What each op took, where `profile` asked for it; else it is not there.",
+        examples=[{"seconds": 0.0002, "bytes": 40, "rows": [_ROW]}],
     )
 
 

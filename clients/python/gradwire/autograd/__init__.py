@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from gradwire.autograd import function as function
     from gradwire.autograd import functional as functional
     from gradwire.autograd import graph as graph
+    from gradwire.autograd import profiler as profiler
     from gradwire.autograd import variable as variable
     from gradwire.autograd.function import Function as Function
     from gradwire.autograd.numerical import gradcheck as gradcheck
     from gradwire.autograd.numerical import gradgradcheck as gradgradcheck
     from gradwire.autograd.variable import Variable as Variable
 
-_MODULES = ("function", "functional", "graph", "variable")
+_MODULES = ("function", "functional", "graph", "profiler", "variable")
 _FOUND_IN = {
     "Function": "function",
     "Variable": "variable",

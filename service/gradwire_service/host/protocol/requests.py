@@ -112,6 +112,11 @@ class Reply(Part):
         "session's detect_anomaly.",
         examples=[True, {"check_nan": False}],
     )
+    profile: bool = Field(
+        False,
+        description="Have the reply say what each op took: how often it ran, seconds, bytes.",
+        examples=[True],
+    )
 
 
 class Run(Reply):
