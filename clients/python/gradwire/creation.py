@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradwire.leaf import leaf
 from gradwire.options import Options
 from gradwire.tensor import Tensor
 from gradwire.wire import plain
+from gradwire_engine import promote
 from gradwire_engine.arrays import halfway
 from gradwire_engine.errors import error
 from gradwire_engine.spec import DType, complex_of, dtype_of
@@ -73,8 +75,9 @@ def array_of(data: Any, dtype: DType | None) -> np.ndarray:
         found = found.astype(found.dtype.newbyteorder("="), copy=False)
         return found if dtype is None else _converted(found, dtype)
     shape = _shape(data)
-    flat = list(_numbers(data, shape))
-    wanted = dtype or _inferred(flat)
+    leaves = list(_leaves(data, shape))
+    wanted = dtype or _inferred(leaves)
+    flat = list(map(_number, leaves))
     _check(flat, wanted)
     return _filled(flat, wanted).reshape(shape)
 
@@ -90,10 +93,10 @@ def _shape(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _numbers(data: Any, shape: tuple[int, ...], axis: int = 0) -> Any:
-    """The numbers of nested sequences in order; they must have the shape everywhere."""
+def _leaves(data: Any, shape: tuple[int, ...], axis: int = 0) -> Any:
+    """What nested sequences hold, in order; they must have the shape everywhere."""
     if axis == len(shape):
-        yield _number(data)
+        yield data
         return
     if not isinstance(data, Sequence | np.ndarray) or isinstance(data, str):
         raise TypeError(f"not a sequence: a {type(data).__name__} at dim {axis}")
@@ -102,7 +105,7 @@ def _numbers(data: Any, shape: tuple[int, ...], axis: int = 0) -> Any:
             f"expected sequence of length {shape[axis]} at dim {axis} (got {len(data)})"
         )
     for item in data:
-        yield from _numbers(item, shape, axis + 1)
+        yield from _leaves(item, shape, axis + 1)
 
 
 def _number(value: Any) -> bool | int | float | complex:
@@ -120,8 +123,26 @@ def _number(value: Any) -> bool | int | float | complex:
     raise RuntimeError(f"could not infer a dtype of {type(value).__name__}")
 
 
-def _inferred(flat: list[Any]) -> DType:
-    kinds = {type(v) for v in flat}
+def _inferred(leaves: list[Any]) -> DType:
+    """The smallest dtype for Python's numbers; scalars of NumPy's and tensors have their own."""
+    kinds = {type(v) for v in leaves}
+    if not kinds <= _PLAIN:
+        return reduce(promote.promote_types, {_dtype(v) for v in leaves})
+    return _smallest(kinds)
+
+
+_PLAIN = {bool, int, float, complex}
+
+
+def _dtype(value: Any) -> DType:
+    if isinstance(value, Tensor):
+        return value.dtype
+    if isinstance(value, np.generic | np.ndarray):
+        return dtype_of(value.dtype)
+    return _smallest({type(_number(value))})
+
+
+def _smallest(kinds: set[type]) -> DType:
     if complex in kinds:
         return complex_of(defaults.dtype())
     if float in kinds or not kinds:

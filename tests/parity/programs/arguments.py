@@ -1,5 +1,6 @@
 """Arguments of grad and backward that are rarely given, and what they decide."""
 
+import numpy as np
 from tests.parity.data import draw
 
 
@@ -90,3 +91,23 @@ def variables_of_old_scripts(torch, see):
     (v**2).sum().backward()
     see(v=v, x=x, plain=torch.autograd.Variable(x).requires_grad)
     see(kinds=[isinstance(t, torch.autograd.Variable) for t in (v, x, 3.0)])
+
+
+def numbers_that_have_a_dtype(torch, see):
+    """Scalars of NumPy's and tensors keep theirs in lists, Python's numbers have the smallest."""
+    one, small = torch.tensor(1.0, dtype=torch.float64), torch.tensor([1], dtype=torch.int8)
+    see(
+        doubles=torch.tensor([np.float64(1), np.float64(2)]),
+        single=torch.tensor([np.float32(1), 1.0]),
+        after_int=torch.tensor([1, np.float32(2)]),
+        int32=torch.tensor([np.int32(1)]),
+        int64=torch.tensor([np.int32(1), 2]),
+        int16=torch.tensor([np.int8(1), np.uint8(2)]),
+        of_tensors=torch.tensor([one, one]),
+        of_one=torch.tensor([[small], [small]]),
+        with_float=torch.tensor([small, 1.0]),
+        rows=torch.tensor([[np.float64(1), 2], [3, 4]]),
+        complex=torch.tensor([np.complex128(1), 2.0]),
+        half=torch.tensor([True, np.float16(2)]),
+        as_tensor=torch.as_tensor([np.float64(1)]),
+    )
