@@ -9,6 +9,7 @@ entry `joint` gives the gradients of all operands at once, and may ask for `need
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -132,6 +133,29 @@ def nothing_where(condition: Callable[..., bool], rule: Callable[..., Any]) -> C
     """
     _NOTHING[rule] = condition
     return rule
+
+
+_LINEAR: WeakKeyDictionary[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
+
+
+def checked(check: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule whose cotangents are looked at before: some of them have no gradient.
+
+    check: takes what the rule takes, and gives that to the rule. A rule that is transposed has no
+    cotangents yet, but variables for them: `linear_part` is the rule without the check.
+    """
+
+    @wraps(rule)
+    def run(*arguments: Any) -> Any:
+        return rule(*check(*arguments))
+
+    _LINEAR[run] = rule
+    return run
+
+
+def linear_part(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule as a linear map of its cotangents, whichever they are."""
+    return _LINEAR.get(rule, rule)
 
 
 def unknown(op: str, *operands: str) -> Derivative:

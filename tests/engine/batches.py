@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.engine.samples import Call
-from tests.engine.trial import Host, on, settled_in
+from tests.engine.trial import Host, in_one_phase, on, settled_in
 
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import GradwireError
@@ -62,7 +62,7 @@ class Batch:
         left = iter(values)
         args, kwargs = visit(self.call, lambda a: next(left))
         with using(generator=Generator(0)):
-            return values_in(CATALOGUE[self.name](*args, **kwargs))
+            return in_one_phase(self.name, values_in(CATALOGUE[self.name](*args, **kwargs)))
 
     def subsets(self) -> list[tuple[int, ...]]:
         """Which operands have a batch axis: all, and some others."""

@@ -222,3 +222,32 @@ def test_a_determinant_has_derivatives_at_singular_matrices(matrix: list[list[co
     weights = np.array([[1.0, 2], [3, 4]]).astype(values.dtype)
     (bend,) = grad([slope], [A], [Tensor.of(weights)])
     np.testing.assert_allclose(bend.array, [[4, -3], [-2, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["linalg.svd", "linalg.eigh", "linalg.eig"])
+def test_a_loss_that_depends_on_a_phase_has_no_derivative(name: str) -> None:
+    """Torch refuses it too, from a hundredth on; a tangent has some phase, as in torch."""
+    a = drawn(3, 3, complex_=True)
+    x = leaf(a + a.conj().T)
+    vectors = resolve(name)(x)[0 if name == "linalg.svd" else 1]
+    with pytest.raises(GradwireError, match="known up to a factor") as found:
+        grad([total(vectors)], [x], retain_graph=True)
+    assert isinstance(found.value, RuntimeError)
+    turn = np.exp(1j * np.linspace(0, 0.004, 3))
+    (slope,) = grad([vectors], [x], [Tensor.of(vectors.array * turn)])
+    assert np.isfinite(slope.array).all()
+
+
+def test_a_common_phase_of_left_and_right_vectors_does_not_count() -> None:
+    x = leaf(drawn(3, 5, complex_=True))
+    u, _, vh = resolve("linalg.svd")(x, False)
+    (slope,) = grad([total(resolve("matmul")(u, vh))], [x])
+    assert np.isfinite(slope.array).all()
+    with pytest.raises(GradwireError, match="known up to a factor"):
+        grad([total(resolve("linalg.svd")(x, False)[2])], [x])
+
+
+def test_drivers_of_singular_values_are_those_of_cuda() -> None:
+    for name in ("linalg.svd", "linalg.svdvals"):
+        with pytest.raises(GradwireError, match="driver='gesvd'"):
+            resolve(name)(leaf(np.eye(2)), driver="gesvd")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.engine.samples import of_elementwise, samples_of
 from tests.engine.samples.bags import NORMALIZED
-from tests.engine.samples.linalg import HERMITIAN, UP_TO_PHASE
+from tests.engine.samples.linalg import HERMITIAN
 from tests.engine.trial import NO_SLOPES_IN_HALVES, Host, Trial, cast, cotangents, host, like, on
 
 from gradwire_engine.backward import grad
@@ -141,10 +141,9 @@ def test_rules_agree_with_differences_to_second_order(name: str) -> None:
     if name in OF_WHOLE_FACTORS:
         return
     for trial in trials(name):
-        if name != "linalg.eig":
-            check_derivatives(trial, trial.points)
+        check_derivatives(trial, trial.points)
         points = complex_points(trial)
-        if points is not None and name not in UP_TO_PHASE:
+        if points is not None:
             check_derivatives(trial, points)
 
 

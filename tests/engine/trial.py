@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from tests.engine.samples import Call
+from tests.engine.samples.linalg import UP_TO_PHASE
 
 from gradwire_engine.arrays import backend
 from gradwire_engine.backward import grad
@@ -74,7 +75,7 @@ class Trial:
         args, kwargs = self._map(constant, lambda a: next(left))
         with using(generator=Generator(0)):
             result = CATALOGUE[self.name](*args, **kwargs)
-        return tensors_in(result)
+        return in_one_phase(self.name, tensors_in(result))
 
     def tensors(
         self, points: Sequence[Host], device: str = "cpu", requires_grad: bool = True
@@ -95,6 +96,19 @@ class Trial:
             rooted, leaves, cotangents(rooted), create_graph=create_graph, materialize_grads=True
         )
         return [host(y) for y in outputs], [host(g) for g in found if g is not None]
+
+
+def in_one_phase(name: str, outputs: list[Any]) -> list[Any]:
+    """Complex vectors turned so that their first number is positive; other results as they are."""
+    dims = UP_TO_PHASE.get(name, {})
+    return [_turned(y, dims[i]) if i in dims else y for i, y in enumerate(outputs)]
+
+
+def _turned(vectors: Any, dim: int) -> Any:
+    if not vectors.dtype.is_complex:
+        return vectors
+    ops = CATALOGUE
+    return ops["mul"](vectors, ops["conj"](ops["sgn"](ops["narrow"](vectors, dim, 0, 1))))
 
 
 def on(device: str, array: Host, requires_grad: bool = False) -> Tensor:

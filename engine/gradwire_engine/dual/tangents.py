@@ -20,6 +20,7 @@ from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.reading import fit, ones, zeros
+from gradwire_engine.rule import linear_part
 from gradwire_engine.spec import Spec
 
 Tangents = Sequence[Any]
@@ -168,7 +169,7 @@ def _transposed(
             cotangents: list[Any] = [variables[i] for i in chosen]
             arguments = [values[place] for place in step.arguments]
             given = [tuple(cotangents)] if call.op.many else cotangents
-            result = step.function(*given, *arguments)
+            result = linear_part(step.function)(*given, *arguments)
             parts = result if step.several else (result,)
             for place, part in zip(step.targets, parts, strict=True):
                 if part is None or tangents[place] is None:

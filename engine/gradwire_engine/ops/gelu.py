@@ -42,7 +42,7 @@ def _gelu_inner(xp: Any, x: Array, square: Array) -> Array:
     formula="g (Φ(input) + input φ(input)), Φ and φ the normal distribution; its like with tanh",
 )
 @swept
-def gelu(xp: Any, input: Array, approximate: str = "none") -> Array:
+def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
     if approximate == "tanh":
         out = _gelu_inner(xp, input, xp.multiply(input, input))

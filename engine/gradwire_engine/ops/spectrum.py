@@ -20,13 +20,14 @@ from gradwire_engine.ops.arithmetic import conj, div, is_complex, mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.complex import real
+from gradwire_engine.ops.complex import imag, real
 from gradwire_engine.ops.creation import zeros
 from gradwire_engine.ops.diagonals import diag_embed
+from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import need_matrices, solve_system
 from gradwire_engine.ops.views import diagonal, narrow
-from gradwire_engine.rule import vjp
+from gradwire_engine.rule import checked, vjp
 from gradwire_engine.spec import Spec, complex_of, real_of
 
 Pair = tuple[Array, Array]
@@ -58,11 +59,51 @@ def _skew(x: Any) -> Any:
     return sub(x, adjoint(x))
 
 
+@primitive(
+    vjp(input=lambda g: g),
+    spec=lambda input: input,
+    public=False,
+    fallible=True,
+    batch=leading,
+)
+def of_any_phase(xp: Any, input: Array, turned: Array, back: Array, asked: str) -> Array:
+    """A cotangent of vectors whose phase nothing depends on: else there is no derivative.
+
+    turned, back: how fast the loss grows with each vector's phase, and what makes up for it. They
+    are compared as torch does, to a hundredth of 1 and of their size.
+    """
+    if not bool(xp.allclose(turned, back, 1e-2, 1e-2)):
+        raise error(
+            "invalid_argument",
+            f"backward of {asked}: complex vectors are known up to a factor e^{{i phi}}, and the "
+            "loss depends on it, so it has no derivative",
+            "take of the vectors what no phase changes, as abs() or v v^H",
+        )
+    return input
+
+
+def _phases(x: Any, g: Any, dim: int) -> Any:
+    """How fast a loss with cotangents g grows with the phase of each vector along an axis."""
+    return sum(imag(mul(conj(x), g)), (dim,))
+
+
 def _eigh_spec(A: Spec, UPLO: str) -> tuple[Spec, Spec]:
     need_matrices("linalg.eigh", A, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise error("invalid_argument", f"linalg.eigh: UPLO is {UPLO!r}", "it is 'L' or 'U'")
     return Spec(A.shape[:-1], real_of(A.dtype), ""), A
+
+
+def _phases_free(asked: str) -> Any:
+    """A check of the cotangent of eigenvectors, of which no complex one's phase may count."""
+
+    def check(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
+        if is_complex(vectors):
+            turned = _phases(vectors, g_vectors, -2)
+            g_vectors = of_any_phase(g_vectors, turned, mul(turned, 0), asked)
+        return g_values, g_vectors, values, vectors
+
+    return check
 
 
 def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
@@ -73,8 +114,11 @@ def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> 
 
 @primitive(
     vjp(
-        A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eigh_gradient(
-            g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
+        A=checked(
+            _phases_free("linalg.eigh"),
+            lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eigh_gradient(
+                g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
+            ),
         )
     ),
     spec=_eigh_spec,
@@ -114,8 +158,11 @@ def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> A
 
 @primitive(
     vjp(
-        A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eig_gradient(
-            g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
+        A=checked(
+            _phases_free("linalg.eig"),
+            lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eig_gradient(
+                g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
+            ),
         )
     ),
     spec=_eig_spec,
@@ -138,8 +185,14 @@ def eigvals(A: Array) -> Array:
     return eig(A)[0]
 
 
-def _svd_spec(A: Spec, full_matrices: bool) -> tuple[Spec, Spec, Spec]:
+def _svd_spec(A: Spec, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
     need_matrices("linalg.svd", A)
+    if driver is not None and A.device == "cpu":
+        raise error(
+            "invalid_argument",
+            f"linalg.svd: driver={driver!r} of a matrix on cpu",
+            "leave it out: drivers are those of CUDA devices",
+        )
     *batch, m, n = A.shape
     k = min(m, n)
     left, right = (m, n) if full_matrices else (k, k)
@@ -177,8 +230,24 @@ def svd_gradient(
     return singular_vectors.gradient(xp, g_u, g_s, g_vh, u, s, vh)
 
 
+def _both_turn(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any:
+    """A check that the loss changes with no common phase of a pair of vectors."""
+    if is_complex(u):
+        k = s.shape[-1]
+        left, g_left = (narrow(x, x.ndim - 1, 0, k) for x in (u, g_u))
+        right, g_right = (narrow(x, x.ndim - 2, 0, k) for x in (vh, g_vh))
+        turned, back = _phases(left, g_left, -2), _phases(right, g_right, -1)
+        g_u = of_any_phase(g_u, mul(turned, 2), mul(back, 2), "linalg.svd")
+    return g_u, g_s, g_vh, u, s, vh
+
+
 @primitive(
-    vjp(A=lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh)),
+    vjp(
+        A=checked(
+            _both_turn,
+            lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh),
+        )
+    ),
     spec=_svd_spec,
     name="linalg.svd",
     outputs=("U", "S", "Vh"),
@@ -197,7 +266,7 @@ def linalg_svd(
 @composite(name="linalg.svdvals")
 def svdvals(A: Array, *, driver: str | None = None) -> Array:
     """The singular values, falling, of each matrix."""
-    return linalg_svd(A, False)[1]
+    return linalg_svd(A, False, driver=driver)[1]
 
 
 class Svd(NamedTuple):

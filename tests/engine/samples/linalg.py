@@ -2,7 +2,8 @@
 
 HERMITIAN: ops that read one triangle and mean the whole Hermitian matrix; their derivatives are
 those along Hermitian directions. UP_TO_PHASE: ops whose complex vectors are any multiple by
-exp(i t), so that only losses that don't depend on it have a derivative; see test_ops_linalg.py.
+exp(i t), so that only losses that don't depend on it have a derivative (see test_ops_linalg.py):
+which results these are, and the axis of each along which a vector lies.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ Rng = np.random.Generator
 HERMITIAN = frozenset(
     ("cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.eigh", "linalg.eigvalsh")
 )
-UP_TO_PHASE = frozenset(("linalg.eigh", "linalg.svd", "svd", "linalg.eig"))
+UP_TO_PHASE = {
+    "linalg.eigh": {1: -2},
+    "linalg.eig": {1: -2},
+    "linalg.svd": {0: -2, 2: -1},
+    "svd": {0: -2, 2: -2},
+}
 
 
 def drawn(rng: Rng, *shape: int) -> np.ndarray:

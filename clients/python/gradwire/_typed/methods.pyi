@@ -1479,10 +1479,10 @@ class Methods:
     def ge_(self, other: Tensor | Number) -> Self:
         """Whether input is greater than or equal to other."""
 
-    def gelu(self, approximate: str = 'none') -> Tensor:
+    def gelu(self, *, approximate: str = 'none') -> Tensor:
         """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
 
-    def gelu_(self, approximate: str = 'none') -> Self:
+    def gelu_(self, *, approximate: str = 'none') -> Self:
         """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
 
     def geometric_(self, p: builtins.float, *, generator: Any=None) -> Tensor:

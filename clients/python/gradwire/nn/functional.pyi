@@ -471,10 +471,10 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """Negative log-likelihood of target under normal distributions with mean input."""
 
-def gelu(input: Tensor, approximate: str = 'none', *, inplace: bool = False) -> Tensor:
+def gelu(input: Tensor, *, approximate: str = 'none', inplace: bool = False) -> Tensor:
     """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
 
-def gelu_(input: Tensor, approximate: str = 'none', *, inplace: bool = False) -> Tensor:
+def gelu_(input: Tensor, *, approximate: str = 'none', inplace: bool = False) -> Tensor:
     """x Φ(x), Φ the normal distribution; approximate="tanh" for the formula with tanh."""
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
