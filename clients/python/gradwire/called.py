@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from gradwire.tensor import Tensor
@@ -11,7 +12,7 @@ from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.families import primitive
 from gradwire_engine.layout import mirrored_as
-from gradwire_engine.mode import local
+from gradwire_engine.mode import local, using
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import DType, Spec
@@ -136,7 +137,7 @@ def derived(
     create_graph = local.state.grad and any(x.requires_grad for x in every)
     key = traced.id
     _pass_on(traced, session)
-    with session.recording() as recording:
+    with _outside_of_inference(traced), session.recording() as recording:
         kept = [part for part in parts if part is not None]
         own = frozenset(range(len(args), len(every)))
         made = [
@@ -159,6 +160,13 @@ def derived(
         session.record(step | said, made, mark=recording.mark)
         session.flush()
     return made[: len(kept)], made[len(kept) :]
+
+
+def _outside_of_inference(traced: Traced) -> AbstractContextManager[object]:
+    """What torch.func gives in inference mode is a normal tensor: its levels record there."""
+    if local.state.inference and traced.trace.transforms:
+        return using(grad=False, inference=False)
+    return nullcontext()
 
 
 _DIRECTIONS = ("cotangents", "tangents", "vector")

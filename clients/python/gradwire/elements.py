@@ -57,7 +57,7 @@ class Elements(Facts, Methods):
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """A copy of the elements; a tensor that requires grad has to be detached first."""
-        if self.requires_grad and not force:
+        if self.requires_grad and not force and not self.session.in_backward:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead."

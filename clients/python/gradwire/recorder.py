@@ -42,6 +42,9 @@ class Recorder:
     dtype: the session's default. first: the number of the first name that is free.
     """
 
+    in_backward = False
+    """As a trace may be, of a custom function's backward."""
+
     def __init__(self, transport: Transport, key: str, dtype: DType, first: int = 1) -> None:
         self.transport, self.id = transport, key
         self._dtype = dtype

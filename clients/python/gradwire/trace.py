@@ -39,6 +39,8 @@ class Trace:
 
     transforms: tuple[str, ...] = ()
     """What torch.func does with it: the kinds that `autograd.transformable` names."""
+    in_backward = False
+    """Whether a backward is written down, whose tensors require grad in case of create_graph."""
 
     def __init__(self, outer: Any, called: str) -> None:
         self.outer: Session = outer

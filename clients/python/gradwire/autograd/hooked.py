@@ -186,7 +186,8 @@ class Walk:
         for run in self._runs:
             if run.id in self._kept:
                 adopted.add({"keep": self._kept[run.id]}, "", 0, run.kept(), {})
-        self.session.give_up(adopted, problem)
+        if adopted.steps:  # in a trace there are none
+            self.session.give_up(adopted, problem)
 
     def finish(self) -> None:
         """Call what waited for the walk."""

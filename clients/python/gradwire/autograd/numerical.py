@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire.autograd.walks import grad
 from gradwire.tensor import Tensor
 from gradwire.trace import Traced, trace
 from gradwire_engine.errors import error
@@ -69,13 +70,43 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """The same for the gradients of gradients, at cotangents that the host draws."""
+    """The same for the gradients of gradients, at cotangents that the host draws.
+
+    grad_outputs: cotangents instead, one for each output that requires grad; derivatives by them
+    are checked too.
+    """
+    if grad_outputs is not None:
+        return _check(
+            "gradcheck", *_of_gradients(func, inputs, grad_outputs), raise_exception, eps=eps,
+            atol=atol, rtol=rtol, nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
+            check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+            fast_mode=fast_mode,
+        )  # fmt: skip
     return _check(
         "gradgradcheck", func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
         nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
     )  # fmt: skip
+
+
+def _of_gradients(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A function's gradients as a function, of its inputs and of cotangents; and those."""
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    listed = list(grad_outputs) if isinstance(grad_outputs, list | tuple) else [grad_outputs]
+    cotangents = [g.detach().requires_grad_() for g in listed]
+
+    def gradients(*args: Any) -> Any:
+        made = func(*args[: len(given)])
+        outputs = [made] if isinstance(made, Tensor) else list(made)
+        outputs = [o for o in outputs if isinstance(o, Tensor) and o.requires_grad]
+        wanted = [x for x in args[: len(given)] if isinstance(x, Tensor) and x.requires_grad]
+        found = grad(outputs, wanted, args[len(given) :], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradients, [*given, *cotangents]
 
 
 def _check(

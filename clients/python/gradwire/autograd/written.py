@@ -115,6 +115,8 @@ def _of(session: Any, arg: Any) -> Any:
 class _Inside(Trace):
     """A backward under way: outputs of the forward that it meets are in the graph."""
 
+    in_backward = True
+
     def __init__(self, forward: Forward) -> None:
         super().__init__(forward.trace, f"{forward.used.name}.backward")
         constant = [id(t) for t in forward.ctx.non_differentiable]
