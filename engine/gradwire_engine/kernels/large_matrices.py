@@ -7,6 +7,7 @@ the same, which goes through a stack without Python in between.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,13 @@ def large(*matrices: Array) -> bool:
     return alone and min(matrices[0].shape) >= LARGE
 
 
-def _on_one_thread(matrix: Array) -> AbstractContextManager[None]:
-    found = of_lapack() if matrix.size <= ALONE else None
+def on_one_thread(*stacks: Array) -> AbstractContextManager[None]:
+    """SciPy's LAPACK on one thread, where matrices of these stacks are not that large.
+
+    Some of its functions take all threads for three rows, and hundreds of times as long for it.
+    """
+    most = max(prod(s.shape[-2:]) for s in stacks)
+    found = of_lapack() if most <= ALONE else None
     return nullcontext() if found is None else found.alone()
 
 
@@ -38,7 +44,7 @@ def factored(xp: Any, A: Array) -> tuple[Array, Array]:
     What is row-major to NumPy is its transposed to LAPACK: so nothing is moved around in memory.
     """
     (factor,) = xp.scipy_linalg.get_lapack_funcs(("getrf",), (A,))
-    with _on_one_thread(A):
+    with on_one_thread(A):
         packed, pivots, info = factor(A.T)
     if info > 0:
         raise np.linalg.LinAlgError("Singular matrix")
@@ -48,7 +54,7 @@ def factored(xp: Any, A: Array) -> tuple[Array, Array]:
 def substituted(xp: Any, packed: Array, pivots: Array, B: Array, turned: bool) -> Array:
     """The X of A X = B, or turned of Aᵀ X = B, for the A of these factors."""
     (substitute,) = xp.scipy_linalg.get_lapack_funcs(("getrs",), (packed, B))
-    with _on_one_thread(packed):
+    with on_one_thread(packed):
         found: Array = substitute(packed.T, pivots, B, trans=0 if turned else 1)[0]
     return found
 
@@ -66,7 +72,7 @@ def singular(xp: Any, A: Array, full_matrices: bool) -> tuple[Array, Array, Arra
         u, s, vh = xp.linalg.svd(A, full_matrices)
         return u, s, vh
     try:
-        with _on_one_thread(A):
+        with on_one_thread(A):
             u, s, vh = xp.scipy_linalg.svd(A, full_matrices, check_finite=False)
     except ValueError as problem:  # what LAPACK says of NaN
         raise np.linalg.LinAlgError("SVD did not converge") from problem

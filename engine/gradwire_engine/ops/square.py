@@ -49,7 +49,8 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
     """What a function of one matrix each (and that gives a tuple) gives for stacks of them."""
     batch = stacks[0].shape[:-2]
     rows = [s.reshape(prod(batch), *s.shape[-2:]) for s in stacks]
-    found = [function(*matrices) for matrices in zip(*rows, strict=True)]
+    with large_matrices.on_one_thread(*stacks):
+        found = [function(*matrices) for matrices in zip(*rows, strict=True)]
     columns = zip(*found, strict=True)
     return tuple(xp.stack(c).reshape((*batch, *c[0].shape)) for c in columns)
 
