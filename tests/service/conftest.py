@@ -12,6 +12,7 @@ import httpx
 import pytest
 import uvicorn
 from tests.service.crash.postgres import Postgres, need_postgres, postgres
+from tests.service.crash.process import TLS
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.app import create_app
@@ -31,7 +32,7 @@ class Running:
 
     def other(self, **headers: str) -> httpx.Client:
         """One more client, which sends these headers with each request."""
-        made = httpx.Client(base_url=self.url, headers=headers, timeout=60)
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=60, verify=TLS)
         self._clients.append(made)
         return made
 
