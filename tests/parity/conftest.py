@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from tests.clients.serving import serving
+
+with suppress(ImportError):
+    import torch
+
+    # there is a process for each core, and torch's threads wait for work busily
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
