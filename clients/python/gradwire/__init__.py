@@ -68,6 +68,7 @@ with importing():
 
 if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire import cuda as cuda
+    from gradwire import distributions as distributions
     from gradwire import func as func
     from gradwire import optim as optim
     from gradwire import testing as testing
@@ -95,7 +96,7 @@ else:
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
-_LATER = ("cuda", "func", "optim", "testing", "utils")
+_LATER = ("cuda", "distributions", "func", "optim", "testing", "utils")
 """Modules that are imported when they are first asked for."""
 _SAVING = ("load", "save")
 _CONTROL = ("cond", "scan", "while_loop")

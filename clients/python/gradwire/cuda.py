@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradwire import current
+from gradwire import current, random
 
 
 def device_count() -> int:
@@ -16,9 +16,25 @@ def is_available() -> bool:
     return device_count() > 0
 
 
+def manual_seed(seed: int) -> None:
+    """Seed the session's random numbers where its tensors live on a GPU; else nothing."""
+    session = current.session()
+    if session.device.startswith("cuda"):
+        random.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def empty_cache() -> None:
+    """Nothing: the host gives back what is free by itself."""
+
+
 def synchronize() -> None:
     """Wait for what was recorded to be done: it is sent."""
     current.session().flush()
 
 
-__all__ = ["device_count", "is_available", "synchronize"]
+__all__ = [
+    "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all", "synchronize",
+]  # fmt: skip
