@@ -35,6 +35,13 @@ with importing():
     from gradwire.defaults import get_default_dtype as get_default_dtype
     from gradwire.defaults import set_default_dtype as set_default_dtype
     from gradwire.dtypes import *  # noqa: F403
+    from gradwire.layouts import channels_last as channels_last
+    from gradwire.layouts import channels_last_3d as channels_last_3d
+    from gradwire.layouts import contiguous_format as contiguous_format
+    from gradwire.layouts import layout as layout
+    from gradwire.layouts import memory_format as memory_format
+    from gradwire.layouts import preserve_format as preserve_format
+    from gradwire.layouts import strided as strided
     from gradwire.more import can_cast as can_cast
     from gradwire.more import is_complex as is_complex
     from gradwire.more import is_floating_point as is_floating_point
@@ -104,6 +111,12 @@ _COMPOSED = (
     "bartlett_window", "blackman_window", "hamming_window", "hann_window", "isin", "kaiser_window",
     "unravel_index", "vander",
 )  # fmt: skip
+_TOP = (
+    "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss",
+    "embedding", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
+    "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+)  # fmt: skip
+"""Functions of nn.functional that torch calls otherwise at the top level."""
 
 _function, _names = functions.serving("gradwire", "")
 
@@ -122,6 +135,8 @@ def _found(name: str) -> Any:
         return getattr(import_module("gradwire.control"), name)
     if name in _COMPOSED:
         return getattr(import_module("gradwire.composed"), name)
+    if name in _TOP:
+        return import_module("gradwire.toplevel").FUNCTIONS[name]
     if name == "__version__":
         from importlib.metadata import version
 

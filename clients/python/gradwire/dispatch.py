@@ -12,6 +12,7 @@ from typing import Any
 
 from gradwire import current
 from gradwire.asked import asked, told, unknown
+from gradwire.layouts import laid
 from gradwire.options import Options, take_options
 from gradwire.session import Session
 from gradwire.tensor import Tensor
@@ -32,6 +33,9 @@ Kwargs = dict[str, Any]
 def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
     """Apply a catalogue op: infer at once, record, give back tensors without elements yet."""
     args, kwargs, options = _prepared(op, args, kwargs)
+    lying = options.lying
+    if lying is not None and op.name == "contiguous":
+        return laid(args[0], lying)
     session = session_of(args, kwargs) or current.session()
     options.check(session.device)
     with session.recording() as recording:
@@ -53,6 +57,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
                 session.flush()
     if op.name in TRUTHS:
         return bool(found)
+    found = laid(found, lying) if lying is not None else found
     return found.requires_grad_() if options.requires_grad else found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire import layouts
 from gradwire.size import Size, device
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor as Meta
@@ -81,8 +82,11 @@ class Facts:
         steps = tuple(s // self.itemsize for s in self._meta.strides)
         return steps if dim is None else steps[_place(dim, self.ndim)]
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie row by row."""
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie row by row, or as a memory format says."""
+        if memory_format is not None:
+            wanted = layouts.checked("is_contiguous", memory_format)
+            return layouts.lies(self, wanted)  # type: ignore[arg-type]
         return bool(self._meta.array.flags.c_contiguous)
 
     def dim(self) -> int:

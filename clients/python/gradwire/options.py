@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gradwire.layouts import checked, memory_format, strided
 from gradwire.random import Generator
 from gradwire_engine.errors import error
 from gradwire_engine.op import Op
 from gradwire_engine.signature import SPELLINGS, respelled
 
-_WITHOUT_MEANING = ("layout", "memory_format", "pin_memory", "non_blocking", "out")
+_WITHOUT_MEANING = ("pin_memory", "non_blocking", "out")
 
 
 class Options(NamedTuple):
-    """What a call asks for beside the op: a leaf that records, a device, whose random numbers."""
+    """What a call asks for beside the op: a leaf, a device, whose random numbers, how it lies."""
 
     requires_grad: bool = False
     device: Any = None
     generator: Generator | None = None
+    lying: memory_format | None = None
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -56,8 +58,20 @@ def take_options(op: Op, kwargs: dict[str, Any]) -> Options:
     generator = kwargs.pop("generator", None)
     if generator is not None:
         _check_drawn(op, generator)
+    lying = None
+    if kwargs.get("memory_format") is not None:
+        lying = checked(op.name, kwargs["memory_format"])
+    if kwargs.get("layout") not in (None, strided):
+        raise error(
+            "invalid_argument",
+            f"{op.name}: layout {kwargs['layout']} is not available here",
+            "leave layout out",
+            raised=TypeError,
+        )
+    for word in {"memory_format", "layout"} - known:
+        kwargs.pop(word, None)
     requires_grad = False if "requires_grad" in known else kwargs.pop("requires_grad", False)
-    return Options(bool(requires_grad), kwargs.pop("device", None), generator)
+    return Options(bool(requires_grad), kwargs.pop("device", None), generator, lying)
 
 
 def takes_generator(op: Op) -> bool:

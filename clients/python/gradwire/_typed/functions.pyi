@@ -616,27 +616,8 @@ def cov(
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three numbers, along the first axis of size 3 by default."""
 
-@overload
-def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    reduction: str = 'mean',
-    zero_infinity: bool = False,
-) -> Tensor:
-    """Minus the log probability that sequences of class probabilities spell unaligned targets."""
-@overload
-def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Ints,
-    target_lengths: Ints,
-    blank: int = 0,
-    reduction: str = 'mean',
-    zero_infinity: bool = False,
-) -> Tensor: ...
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int=0, reduction: int=0, zero_infinity: bool=False) -> Tensor:
+    """The loss of all alignments. reduction: 1 for the mean, 2 for the sum."""
 
 def cummax(input: Tensor, dim: int) -> results.cummax:
     """The largest element so far along an axis, and its index."""

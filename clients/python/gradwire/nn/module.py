@@ -216,10 +216,12 @@ class Module(Tree):
         return self
 
     def to(self: Self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating and complex parameters and buffers to a dtype."""
+        """Convert floating and complex parameters and buffers to a dtype, or a memory format."""
+        ndim = getattr(kwargs.get("memory_format"), "ndim", None)
 
         def change(tensor: Tensor) -> Tensor:
-            converted: Tensor = tensor.to(*args, **kwargs)
+            lying = {"memory_format": None} if ndim not in (None, tensor.ndim) else {}
+            converted: Tensor = tensor.to(*args, **(kwargs | lying))
             kept = not (tensor.is_floating_point() or tensor.is_complex())
             return tensor if kept else converted
 
