@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
+# the verbs start Python a thousand times, which without compiled files takes three times as long
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
