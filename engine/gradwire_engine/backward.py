@@ -50,13 +50,14 @@ def grad(
     materialize_grads: bool = False,
     names: Sequence[str] | None = None,
     is_grads_batched: bool = False,
+    output_names: Sequence[str] | None = None,
 ) -> list[Tensor | None]:
     """The gradients of the sum of outputs · grad_outputs by each input; touches no `.grad`.
 
     grad_outputs: one per output, of its shape and dtype; None stands for 1 at a scalar.
     retain_graph: keep the saved tensors; by default as create_graph, which records the gradients.
     allow_unused: None for an input that the outputs don't depend on, in place of unused_input.
-    materialize_grads: zeros there. names: what error texts call the inputs.
+    materialize_grads: zeros there. names, output_names: what error texts call inputs and outputs.
     is_grads_batched: the first axis of each of grad_outputs, and of the results, is a batch, for
     which one walk is done. Values of transforms have gradients that are values of them.
     """
@@ -80,7 +81,8 @@ def grad(
     state.grad = create_graph and not state.inference
     try:
         reading = _reading(outputs, create_graph, rows, state.level)
-        roots = _roots("grad", outputs, grad_outputs, reading, batched=is_grads_batched)
+        called = [_called("output", i, output_names) for i in range(len(outputs))]
+        roots = _roots("grad", outputs, grad_outputs, reading, called, batched=is_grads_batched)
         found = walk(roots, reading, keep, wanted=wanted, into_grad=False)
         results: list[Tensor | None] = []
         for index, (x, edge) in enumerate(zip(inputs, wanted, strict=True)):
@@ -169,6 +171,7 @@ def backward(
     create_graph: bool = False,
     inputs: Sequence[Place] | None = None,
     names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
 ) -> None:
     """Add the gradients of the sum of tensors · grad_tensors into `.grad` of the leaves.
 
@@ -188,7 +191,8 @@ def backward(
     reading = _reading(tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     with using(grad=create_graph):
-        roots = _roots("backward", tensors, grad_tensors, reading)
+        called = [_called("output", i, output_names) for i in range(len(tensors))]
+        roots = _roots("backward", tensors, grad_tensors, reading, called)
         if inputs is None:
             walk(roots, reading, keep, into_grad=True)
             return
@@ -248,7 +252,7 @@ def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
             f"cotangents; it has shape {list(g.shape)}, the output {list(output.spec.shape)}",
             "its axes after the first must be the output's",
         )
-    _check_cotangent("grad", index, output.spec, one)
+    _check_cotangent("grad", _called("output", index, None), output.spec, one)
     return g.shape[0]
 
 
@@ -291,6 +295,7 @@ def _roots(
     tensors: Sequence[Place],
     cotangents: Cotangents,
     reading: Reading,
+    called: Sequence[str],
     *,
     batched: bool = False,
 ) -> list[tuple[Edge, Any]]:
@@ -305,24 +310,24 @@ def _roots(
     if not tensors:
         raise error("invalid_argument", f"{asked}: there are no outputs", "name at least one")
     roots = []
-    for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
+    for tensor, g, name in zip(tensors, given, called, strict=True):
         if g is not None:
             one = g.spec.with_(shape=g.spec.shape[1:]) if batched else g.spec
-            _check_cotangent(asked, index, tensor.spec, one)
+            _check_cotangent(asked, name, tensor.spec, one)
             if one.dtype is not tensor.spec.dtype:
                 g = to_dtype(g, tensor.spec.dtype)
         edge = tensor.edge
         if edge is None:
             raise error(
                 "requires_no_grad",
-                f"{asked}: output {index} ({tensor.spec}) does not require grad "
+                f"{asked}: {name}, {tensor.spec}, does not require grad "
                 "and does not have a grad_fn",
                 "make it from tensors that require grad, with grad mode on",
             )
         if g is None:
-            g = implicit(asked, tensor)
+            g = implicit(asked, tensor, name)
             if batched:  # the first axis of the ones that stand for it counts rows, too
-                _check_cotangent(asked, index, tensor.spec, g.spec.with_(shape=g.shape[1:]))
+                _check_cotangent(asked, name, tensor.spec, g.spec.with_(shape=g.shape[1:]))
         had = _form(tensor, edge).shape  # another one where only the tensor's was changed in place
         if had != tensor.spec.shape and not batched:
             g = in_form(had, g)
@@ -330,14 +335,14 @@ def _roots(
     return roots
 
 
-def implicit(asked: str, output: Place) -> Tensor:
+def implicit(asked: str, output: Place, called: str = "this one") -> Tensor:
     """The cotangent 1 of a scalar; any other output needs one given."""
     spec = output.spec
     if spec.size != 1:
         raise error(
             "not_scalar",
             f"{asked}: grad can be implicitly created only for scalar outputs, "
-            f"but this one has shape {list(spec.shape)}",
+            f"but {called} has shape {list(spec.shape)}",
             "reduce it with .sum() or .mean(), pass a cotangent of its shape (grad_outputs or "
             "grad_tensors), or ask for a jacobian",
         )
@@ -345,24 +350,23 @@ def implicit(asked: str, output: Place) -> Tensor:
         raise error(
             "dtype_mismatch",
             f"{asked}: grad can be implicitly created only for real scalar outputs, "
-            f"but this one is {spec.dtype.name}",
+            f"but {called} is {spec.dtype.name}",
             "pass a cotangent, or take the real part",
         )
     return ones(spec)
 
 
-def _check_cotangent(asked: str, index: int, spec: Spec, g: Spec) -> None:
+def _check_cotangent(asked: str, called: str, spec: Spec, g: Spec) -> None:
     if g.shape != spec.shape:
         raise error(
             "shape_mismatch",
-            f"{asked}: output {index} has shape {list(spec.shape)}, "
-            f"its cotangent has {list(g.shape)}",
+            f"{asked}: {called} has shape {list(spec.shape)}, its cotangent has {list(g.shape)}",
             "they must be equal",
         )
     if g.dtype.is_complex != spec.dtype.is_complex:
         raise error(
             "dtype_mismatch",
-            f"{asked}: output {index} is {spec.dtype.name}, its cotangent {g.dtype.name}; "
+            f"{asked}: {called} is {spec.dtype.name}, its cotangent {g.dtype.name}; "
             "both must be complex or both real",
             "convert the cotangent",
         )

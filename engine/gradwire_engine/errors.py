@@ -105,6 +105,11 @@ class GradwireError(Exception):
             self.detail = self._found if named else f"{op}: {self._found}"
             self.args = (_told(self.detail, self.hint),)
 
+    def at(self, place: str) -> None:
+        """Say where in what was asked it was met."""
+        self.detail = f"{place}: {self.detail}"
+        self.args = (_told(self.detail, self.hint),)
+
     @property
     def status(self) -> int:
         """The HTTP status that goes with the code."""

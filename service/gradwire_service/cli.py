@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from gradwire_engine.errors import GradwireError
 
 app = typer.Typer(
     help="Autograd as a service.", no_args_is_help=True, add_completion=False,
@@ -168,8 +171,16 @@ def _settled(work: Callable[[], None]) -> None:
     try:
         work()
     except GradwireError as problem:
-        typer.secho(f"{problem.code}: {problem}", fg="red", err=True)
+        typer.secho(f"{problem.code}{_place(problem)}: {problem}", fg="red", err=True)
         raise typer.Exit(1) from None
+
+
+def _place(problem: GradwireError) -> str:
+    """Which step failed, counted from 0; of source text the error itself says the line."""
+    if problem.step is None or problem.detail.startswith("source, line"):
+        return ""
+    op = "" if problem.op is None else f" ({problem.op})"
+    return f", step {problem.step}{op}"
 
 
 def main() -> None:

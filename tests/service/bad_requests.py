@@ -677,6 +677,18 @@ def routes() -> Iterator[Bad]:
     yield bad(
         "graph: an unknown tensor", "tensor_not_found", 404, **get, path="{s}/graph?tensor=no"
     )
+    unknown = ("invalid_request", 422)
+    yield bad("query: unknown, of steps", *unknown, {"steps": []}, path="{s}/steps?dta=none")
+    yield bad("query: unknown beside a known one", *unknown, {"steps": []},
+              path="{s}/steps?data=none&x")  # fmt: skip
+    yield bad("query: unknown, of a list", *unknown, **get, path="/v1/sessions?limt=3")
+    yield bad("query: of a call that takes none", *unknown, **get, path="/v1/info?verbose=1")
+    yield bad("query: unknown, of a new session", *unknown, {}, path="/v1/sessions?label=a")
+    yield bad("query: unknown, of a deletion", *unknown, method="DELETE", path="{s}?force=1")
+    yield bad("query: unknown, of a transform", *unknown,
+              {"program": {"inputs": [], "ops": [], "outputs": []}, "inputs": {}},
+              path="/v1/evaluate?x=1")  # fmt: skip
+    yield bad("query: what no text is", *unknown, **get, path="/v1/info?%ff%00=%f0")
     yield bad("ops: unknown", "op_not_found", 404, **get, path="/v1/ops/sinus")
     yield bad("errors: unknown", "not_found", 404, **get, path="/errors/nope")
 

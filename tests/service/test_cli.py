@@ -190,7 +190,11 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "program.json": json.dumps(PROGRAM),
         "text.gw": "x = tensor([1.0, 2.0, 3.0])\ny = x ** 2\nz = y.sum()\n",
         "wrong.gw": "x = tensor([1.0])\nfor y in x: pass\n",
-        "failing.json": json.dumps({"steps": [{"op": "sin", "args": ["nope"], "out": "y"}]}),
+        "failing.json": json.dumps(
+            {"steps": [{"seed": 1}, {"op": "sin", "args": ["nope"], "out": "y"}]}
+        ),
+        "unknown.json": json.dumps({"steps": [{"seed": 1}, {"seed": 2, "sed": 3}]}),
+        "failing.gw": "x = tensor([1.0])\ny = sin(nope)\n",
         "broken.json": "{",
         "other.json": "[]",
     }
@@ -230,19 +234,25 @@ def table(shown: subprocess.CompletedProcess[str]) -> list[list[str]]:
     ]
 
 
+@pytest.mark.parametrize("remote", [False, True], ids=["embedded", "server"])
 @pytest.mark.parametrize(
-    ("name", "code"),
+    ("name", "said"),
     [
-        ("wrong.gw", "invalid_source"),
-        ("failing.json", "tensor_not_found"),
-        ("broken.json", "invalid_json"),
-        ("other.json", "invalid_request"),
+        ("wrong.gw", "invalid_source: source, line 2, column 1: "),
+        ("failing.json", "tensor_not_found, step 1 (sin): there is no tensor called 'nope'"),
+        ("unknown.json", "invalid_request, step 1: steps[1].sed"),
+        ("failing.gw", "tensor_not_found: source, line 2: there is no tensor called 'nope'"),
+        ("broken.json", "invalid_json: "),
+        ("other.json", "invalid_request: "),
     ],
 )
-def test_run_says_what_is_wrong(files: dict[str, Path], name: str, code: str) -> None:
-    refused = run("run", files[name])
+def test_run_says_what_is_wrong(
+    server: Running, files: dict[str, Path], name: str, said: str, remote: bool
+) -> None:
+    where = ["--server", server.url] if remote else []
+    refused = run("run", files[name], *where)
     assert refused.returncode == 1
-    assert refused.stderr.startswith(f"{code}: ")
+    assert refused.stderr.startswith(said)
     assert "Traceback" not in refused.stderr
 
 

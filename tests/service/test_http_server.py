@@ -153,6 +153,24 @@ def test_the_catalogue(server: Running) -> None:
         assert server.client.get(f"/v1/ops/{item['name']}").json() == item
 
 
+@pytest.mark.parametrize(
+    ("path", "detail", "hint"),
+    [
+        ("/v1/sessions?limt=3", "?limt is no parameter of this call", "did you mean ?limit?"),
+        ("/v1/sessions?x=3", "?x is no parameter of this call", "it takes ?limit, ?cursor"),
+        ("/v1/info?x", "?x is no parameter of this call", "it takes none"),
+    ],
+)
+def test_unknown_parameters_are_named(server: Running, path: str, detail: str, hint: str) -> None:
+    found = server.client.get(path).json()
+    assert (found["code"], found["detail"], found["hint"]) == ("invalid_request", detail, hint)
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics", "/docs", "/errors"])
+def test_pages_and_probes_take_what_is_appended(server: Running, path: str) -> None:
+    assert server.client.get(f"{path}?at=5").status_code == 200
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_each_code_has_a_page(server: Running, code: str) -> None:
     reply = server.client.get(f"/errors/{code}")

@@ -190,6 +190,8 @@ def test_bad_handshakes(server: Running, session: Client) -> None:
     assert refusal(server, session.id, **bad) == (422, "invalid_request")
     with pytest.raises(InvalidStatus, match="422"):
         connect(address(server, session.id) + "?data=some", proxy=None)
+    with pytest.raises(InvalidStatus, match="422"):
+        connect(address(server, session.id) + "?date=none", proxy=None)
     elsewhere = {"origin": "http://evil.example"}
     assert refusal(server, session.id, **elsewhere) == (403, "forbidden")
     own = f"http://127.0.0.1:{server.port}"

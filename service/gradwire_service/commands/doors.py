@@ -113,5 +113,5 @@ def problem_of(reply: httpx.Response) -> GradwireError:
     if code not in CODES:
         return error("internal", f"the server answered with status {reply.status_code}")
     raised = error(code, found["detail"], found["hint"])
-    raised.step = found["step"]
+    raised.step, raised.op = found["step"], found["op"]
     return raised

@@ -205,7 +205,7 @@ class Reader:
         last = signature.positional - 1
         row = last >= 0 and parameters[last].kind == "tensors"  # which several tensors may fill
         given = [
-            self.value(parameters[min(i, last) if row else i], arg)
+            self._placed(parameters[min(i, last) if row else i], arg)
             if row or i < len(parameters)
             else arg
             for i, arg in enumerate(args)
@@ -213,7 +213,7 @@ class Reader:
         named = {}
         for name, value in kwargs.items():
             place = signature.by_name.get(name)
-            named[name] = value if place is None else self.value(parameters[place], value)
+            named[name] = value if place is None else self._placed(parameters[place], value)
         values = signature.bind(given, named)
         if _numbers_alone(parameters, values):
             if not overload.alone:
@@ -228,6 +228,13 @@ class Reader:
             return self._tensor(value)
         read = _READ.get(kind)
         return value if read is None or value is None else read(self, value)
+
+    def _placed(self, parameter: Parameter, value: Any) -> Any:
+        """The same, with errors of literals that name the parameter."""
+        try:
+            return self.value(parameter, value)
+        except GradwireError as problem:
+            raise literals.placed(problem, parameter.name) from problem.__cause__
 
     def _tensor(self, value: Any) -> Any:
         """A tensor slot: a name, a weak number, or a literal."""

@@ -13,6 +13,7 @@ from gradwire_engine.vmap import vmap
 from gradwire_service.host.custom import custom
 from gradwire_service.host.derivatives import Ask, Wanted, derive
 from gradwire_service.host.inside import Inside, located
+from gradwire_service.host.literals import placed
 from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep, VmapStep
 from gradwire_service.host.scope import Callee
 
@@ -82,4 +83,11 @@ def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:
             raised=TypeError,
         )
     steps.spend(program)
-    return [steps.reader.operand(value) for value in step.args]
+    return [_operand(steps, place, value) for place, value in enumerate(step.args)]
+
+
+def _operand(steps: Steps, place: int, value: Any) -> Any:
+    try:
+        return steps.reader.operand(value)
+    except GradwireError as problem:
+        raise placed(problem, f"args[{place}]") from problem.__cause__

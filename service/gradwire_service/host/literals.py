@@ -38,6 +38,8 @@ from gradwire_service.host.elements import (
 )
 
 _FLOATS = {float}
+_WHAT = "tensor literal"
+"""How errors of literals begin."""
 _NONE: Mapping[str, Array] = MappingProxyType({})
 
 
@@ -68,6 +70,13 @@ class _Fields(NamedTuple):
     value: object
     dtype: DType | None
     shape: Shape | None
+
+
+def placed(problem: GradwireError, place: str) -> GradwireError:
+    """The error; one of a literal says where in the request that stands."""
+    if problem.detail.startswith(_WHAT):
+        problem.at(place)
+    return problem
 
 
 def decode(

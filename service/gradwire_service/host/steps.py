@@ -19,6 +19,7 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host import calls, control, hooks, optimizers, source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
+from gradwire_service.host.literals import placed
 from gradwire_service.host.protocol import (
     AdvanceStep,
     BackwardFields,
@@ -128,11 +129,11 @@ class Steps:
         self.session.bind(name, tensor)
 
     def tensor(self, step: TensorStep) -> None:
-        made = self.reader.literal(
-            step.value,
-            dtype=None if step.dtype is None else DTYPES[step.dtype],
-            prefer_default=step.requires_grad,
-        )
+        dtype = None if step.dtype is None else DTYPES[step.dtype]
+        try:
+            made = self.reader.literal(step.value, dtype=dtype, prefer_default=step.requires_grad)
+        except GradwireError as problem:
+            raise placed(problem, step.tensor) from problem.__cause__
         if step.requires_grad:
             made.requires_grad_()
         self.bind(step.tensor, made)
@@ -268,6 +269,7 @@ class Steps:
             asked.materialize_grads,
             names=asked.inputs,
             is_grads_batched=asked.is_grads_batched,
+            output_names=asked.outputs,
         )
 
     def backward(self, step: BackwardStep) -> None:
@@ -286,6 +288,7 @@ class Steps:
             asked.create_graph,
             None if asked.inputs is None else [find(name) for name in asked.inputs],
             names=asked.inputs,
+            output_names=asked.tensors,
         )
 
     def _cotangents(
@@ -299,7 +302,13 @@ class Steps:
                 f"{field}: {len(given)} for {len(outputs)} outputs",
                 "give one for each output, null standing for 1 at a scalar",
             )
-        return [self.reader.cotangent(g, x) for g, x in zip(given, outputs, strict=True)]
+        found = []
+        for index, (g, x) in enumerate(zip(given, outputs, strict=True)):
+            try:
+                found.append(self.reader.cotangent(g, x))
+            except GradwireError as problem:
+                raise placed(problem, f"{field}[{index}]") from problem.__cause__
+        return found
 
     def zero_grad(self, step: ZeroGradStep) -> None:
         tensors = self.session.tensors
@@ -321,7 +330,11 @@ class Steps:
         else:
             dtype = owner.dtype
             default = dtype if dtype.is_floating_point else None
-            owner.set_grad(self.reader.literal(value, default=default, prefer_default=True))
+            try:
+                made = self.reader.literal(value, default=default, prefer_default=True)
+            except GradwireError as problem:
+                raise placed(problem, f"{step.set_grad}.grad") from problem.__cause__
+            owner.set_grad(made)
 
     def requires_grad(self, step: RequiresGradStep) -> None:
         self.session.require_grad(step.requires_grad, step.value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
@@ -119,6 +120,21 @@ class Call:
             text = self.scope["query_string"]
             self._query = dict(parse_qsl(text.decode("latin-1"), True)) if text else {}
         return self._query
+
+    def check_query(self, known: Collection[str]) -> None:
+        """Refuse parameters of the query that are none of these."""
+        if not self.scope["query_string"]:
+            return
+        for name in self.query:
+            if name not in known:
+                near = get_close_matches(name[:_TOKEN], known, n=1)
+                raise error(
+                    "invalid_request",
+                    f"?{name[:_TOKEN]} is no parameter of this call",
+                    f"did you mean ?{near[0]}?"
+                    if near
+                    else f"it takes {', '.join(f'?{n}' for n in known) or 'none'}",
+                )
 
     def option(self, name: str, allowed: tuple[str, ...], default: str) -> str:
         """A query parameter that is one of a few words."""

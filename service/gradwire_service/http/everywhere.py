@@ -47,7 +47,7 @@ REPLAYED = {
     "schema": {"type": "string", "enum": ["true"]},
 }
 _ALWAYS = ("internal", "overloaded")
-_WORK = ("unauthorized", "rate_limited", "shutting_down")
+_WORK = ("unauthorized", "rate_limited", "shutting_down", "invalid_request")
 
 
 def wants_key(path: str) -> bool:
@@ -70,4 +70,4 @@ def codes(path: str, once: bool) -> Iterator[str]:
     elif wants_key(path):
         yield "unauthorized"
     if once:
-        yield from ("idempotency_conflict", "invalid_request")
+        yield "idempotency_conflict"

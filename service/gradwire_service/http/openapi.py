@@ -182,8 +182,7 @@ def _replied(model: type[BaseModel], doc: Doc) -> Any:
 
 def _problems(doc: Doc, more: Iterable[str]) -> dict[str, Any]:
     """The errors of a route, by status."""
-    asked = ("invalid_request",) if doc.query else ()
-    codes = [*doc.errors, *asked, *(_WITH_BODY if doc.body else ()), *more]
+    codes = [*doc.errors, *(_WITH_BODY if doc.body else ()), *more]
     by_status: dict[int, list[str]] = {}
     for code in sorted(set(codes)):
         by_status.setdefault(CODES[code].status, []).append(code)

@@ -40,6 +40,8 @@ class Route(APIRoute):
             response_class=Response,
         )
         self.doc = doc
+        self._query = tuple(parameter.name for parameter in doc.query)
+        self._strict = path.startswith("/v1/")  # pages and probes take whatever is appended
         self.handler = handler
         self.method = method
 
@@ -49,4 +51,10 @@ class Route(APIRoute):
             raise HTTPException(405)
         call: Call = scope["gradwire.call"]
         call.path, call.route = scope["path_params"], self
-        call.found = await self.handler(call)
+        call.found = await self.answer(call)
+
+    def answer(self, call: Call) -> Awaitable[Answer]:
+        """What the handler answers; a query that this route doesn't know is refused."""
+        if self._strict:
+            call.check_query(self._query)
+        return self.handler(call)

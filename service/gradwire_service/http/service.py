@@ -183,7 +183,7 @@ class Service:
                 return False
             call.path = {"id": prefix.removeprefix(_SESSIONS)}
         call.route = route
-        call.found = await route.handler(call)
+        call.found = await route.answer(call)
         return True
 
     def _admit(self, call: Call) -> Tenant | None:

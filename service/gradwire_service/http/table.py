@@ -84,7 +84,7 @@ def _sessions() -> list[Route]:
         ),
         Route(
             "/v1/sessions", "GET", sessions.list_sessions,
-            Doc(tag, "SessionsReply", query=PAGE, errors=("invalid_request",)),
+            Doc(tag, "SessionsReply", query=PAGE),
         ),
         Route(SESSION, "GET", sessions.read_session, Doc(tag, "SessionReply", errors=GONE)),
         Route(
@@ -107,7 +107,7 @@ def _sessions() -> list[Route]:
             f"{SESSION}/graph", "GET", sessions.session_graph,
             Doc(
                 tag, "GraphReply", query=(_FORMAT, _ONLY),
-                errors=(*GONE, "tensor_not_found", "limit_exceeded", "invalid_request"),
+                errors=(*GONE, "tensor_not_found", "limit_exceeded"),
                 also=("image/svg+xml", "text/vnd.graphviz", "text/vnd.mermaid"),
             ),
         ),
@@ -119,7 +119,7 @@ def _tensors() -> list[Route]:
     body = {"value": [1, 2, 3], "requires_grad": True}
     one = Doc(tag, "TensorReply", query=(DATA,), errors=missing, binary=True, lone=True)
     put = Doc(
-        tag, "TensorReply", 200, TensorBody, body, (_DTYPE, _FLAG),
+        tag, "TensorReply", 200, TensorBody, body, (_DTYPE, _FLAG, DATA),
         (*GONE, "shape_mismatch", "dtype_mismatch", "memory_limit"), binary=True, lone=True,
     )  # fmt: skip
     return [

@@ -41,7 +41,7 @@ def program_routes() -> list[Route]:
     tag, missing = "programs", ("program_not_found", *STORED)
     made = ("memory_limit", "tensor_not_found", "op_not_found", "invalid_argument",
             "invalid_source", *missing)  # fmt: skip
-    page = Doc(tag, "ProgramsReply", query=PAGE, errors=("invalid_request",))
+    page = Doc(tag, "ProgramsReply", query=PAGE)
     return [
         Route(
             "/v1/programs", "POST", programs.create_program,

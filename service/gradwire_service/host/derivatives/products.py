@@ -81,6 +81,7 @@ def value_and_grad(ask: Ask) -> Found:
         create_graph=made.beyond and local.state.grad,
         allow_unused=True,
         names=[ask.program.inputs[place] for place in ask.wrt],
+        output_names=list(dict.fromkeys(ask.wanted.cotangents or ask.program.outputs)),
     )
     return Found(settled(made), ask.named(ask.wrt, found))
 

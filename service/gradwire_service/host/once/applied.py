@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Reader
@@ -17,6 +17,7 @@ from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.derivatives import Ask, Wanted, check, derive, listed
 from gradwire_service.host.elements import Array
 from gradwire_service.host.forecast import forecast
+from gradwire_service.host.literals import placed
 from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.once.asked import PLANNED, Done
 from gradwire_service.host.once.references import FIELDS, Fetch, reference
@@ -117,10 +118,16 @@ class Applied:
         """The program's inputs in its order, entered into the session so that they are counted."""
         self._check_names()
         for name in self.program.inputs:
-            self.session.bind(name, self._tensor(self.request.inputs[name]))
+            self.session.bind(name, self._input(name))
         found = [self.session.tensors[name] for name in self.program.inputs]
         self.given = [x.array for x in found]
         return found
+
+    def _input(self, name: str) -> Tensor:
+        try:
+            return self._tensor(self.request.inputs[name])
+        except GradwireError as problem:
+            raise placed(problem, f"inputs.{name}") from problem.__cause__
 
     def _check_names(self) -> None:
         given, names = self.request.inputs, self.program.inputs
@@ -146,7 +153,10 @@ class Applied:
         """A cotangent, tangent or vector for this tensor, which is noted."""
         if type(value) is not Given:
             return None if value is None else self._vector(value, like)
-        found = self._vector(value.literal, like)
+        try:
+            found = self._vector(value.literal, like)
+        except GradwireError as problem:
+            raise placed(problem, f"{value.field}.{value.name}") from problem.__cause__
         self.vectors[value.field, value.name] = found
         self.dtypes[value.field, value.name] = like.dtype
         return found

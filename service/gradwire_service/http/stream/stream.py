@@ -74,6 +74,7 @@ async def _opened(call: Call) -> Answer:
         raise problem.no_route(METHOD, call.scope["path"], ())
     _check_origin(call)
     call.path = {"id": found[1]}
+    call.check_query(("data",))
     call.session()
     call.form()
     call.until()
