@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 _known: WeakValueDictionary[int, GradFn] = WeakValueDictionary()
 
 
+_leaves: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
+"""Leaves that record, by their mirrors, which graphs hold in their place."""
+
+
+def note_leaf(tensor: Tensor) -> None:
+    """Have the node where its gradients arrive know the tensor."""
+    _leaves[id(tensor._meta)] = tensor
+
+
 _OF_AUTOGRAD = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
 """Nodes that are torch's own, of no op: their names say where they come from."""
 
@@ -41,6 +50,15 @@ class GradFn:
         """Where the gradients of the operands go: a node and its output's number each."""
         return tuple((grad_fn(node), place) for node, place in self.node.next_functions)
 
+    @property
+    def variable(self) -> Tensor | None:
+        """Of an AccumulateGrad the leaf whose gradient it adds to; None where that is gone."""
+        if not isinstance(self.node, AccumulateGrad):
+            raise AttributeError(f"{self.node.name()!r} object has no attribute 'variable'")
+        meta = self.node.leaf()
+        found = _leaves.get(id(meta))
+        return found if found is not None and found._meta is meta else None
+
     def __repr__(self) -> str:
         return f"<{self.node.name()} object at {hex(id(self))}>"
 
@@ -63,4 +81,4 @@ def grad_fn(node: Node | AccumulateGrad | None, tensor: Tensor | None = None) ->
     return found
 
 
-__all__ = ["GradFn", "grad_fn"]
+__all__ = ["GradFn", "grad_fn", "note_leaf"]

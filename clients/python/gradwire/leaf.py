@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire.grad_fn import note_leaf
 from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire_engine.spec import dtype_of
@@ -29,6 +30,7 @@ def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) ->
         step: dict[str, Any] = {"tensor": made._name, "value": value}
         if requires_grad:
             step["requires_grad"] = True
+            note_leaf(made)
         session.record(step, [made], {made._name: array}, mark=recording.mark)
     return made
 

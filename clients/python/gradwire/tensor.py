@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradwire.elements import Elements
-from gradwire.grad_fn import GradFn, grad_fn
+from gradwire.grad_fn import GradFn, grad_fn, note_leaf
 from gradwire.pending import Lost
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
@@ -113,6 +113,7 @@ class Tensor(Elements):
             if self._meta._edge is not before:
                 step = {"requires_grad": self._name, "value": requires_grad}
                 self.session.record(step, mark=recording.mark)
+                note_leaf(self)
         return self
 
     def retain_grad(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire.functions import catalogued
+from gradwire.grad_fn import note_leaf
 from gradwire.tensor import Tensor
 
 
@@ -35,6 +36,7 @@ class Parameter(Tensor):
         self._name, fresh._name = fresh._name, self._name
         self._meta, fresh._meta = fresh._meta, self._meta
         self._elements = None
+        note_leaf(self)
         if grad is not None:
             self.grad = change(grad.detach())
 
