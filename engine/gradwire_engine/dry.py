@@ -15,6 +15,7 @@ from gradwire_engine.reading import (
     Reading,
     Useful,
     add_pending,
+    refuse_underived,
     saved_values,
     wanted_here,
 )
@@ -34,9 +35,14 @@ class _Some:
 _SOME = _Some()
 
 
-def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
+def _refuse(node: Node, recipe: Recipe) -> None:
     if recipe.saved:
         saved_values(node)
+    refuse_underived(recipe)
+
+
+def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
+    _refuse(node, recipe)
     for step in recipe.steps:
         for place in step.targets:
             edge = node.edges[place]
@@ -46,8 +52,7 @@ def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) 
 
 def _parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int, Any]]:
     """What a step would add, for hooks: they see tensors without elements."""
-    if recipe.saved:
-        saved_values(node)
+    _refuse(node, recipe)
     places = [place for step in recipe.steps for place in step.targets]
     return [(place, _SOME) for place in places if wanted_here(node.edges[place], useful)]
 

@@ -19,6 +19,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum_to_shape
 from gradwire_engine.recipe import Recipe, Step
+from gradwire_engine.rule import NOT_IMPLEMENTED, unknown
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
@@ -91,6 +92,12 @@ def wanted_here(edge: Edge | None, useful: Useful) -> bool:
     if edge is None:
         return False
     return useful is None or (edge.node if type(edge) is Output else edge) in useful
+
+
+def refuse_underived(recipe: Any) -> None:
+    """Refuse to walk on from an op that torch records, though it has no derivative of it."""
+    if recipe.call.name == NOT_IMPLEMENTED:
+        unknown(recipe.call.op.name, "input")["input"](None)
 
 
 def _freed(node: Node) -> GradwireError:

@@ -21,7 +21,14 @@ from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.expand import expand, sum_to_shape
 from gradwire_engine.overlap import dense
 from gradwire_engine.profile import timed_step
-from gradwire_engine.reading import Pending, Reading, Useful, add_pending, recorded
+from gradwire_engine.reading import (
+    Pending,
+    Reading,
+    Useful,
+    add_pending,
+    recorded,
+    refuse_underived,
+)
 from gradwire_engine.spec import Shape
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
@@ -195,8 +202,7 @@ def _runs(node: Node, useful: Useful) -> bool:
     """
     check_written(node)
     call = node.recipe.call
-    if getattr(call.op, "refused", False):
-        call.op.rules.all()[0].function(None)  # which says so
+    refuse_underived(node.recipe)
     named_as_view = not getattr(call.op, "view", False) and call.name.startswith(
         ("Squeeze", "UnsafeView")
     )

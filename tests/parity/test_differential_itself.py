@@ -108,6 +108,26 @@ def test_what_was_divided_in_place_is_rounded_too() -> None:
     assert not explained(program, Found(3, changes(*worse), [], worse))
 
 
+@pytest.mark.parametrize("name", ["addcdiv", "addcmul"])
+def test_what_an_op_cancels_within_is_rounded_as_its_operand_is(name: str) -> None:
+    """-2 + 2 z / z is 0, or a last digit of 2, which then divides."""
+    x, z, y = Ref("x"), Ref("z"), Ref("y")
+    program = _program(
+        ("function", "tensor", ([-2],), ("x",)),
+        ("function", "tensor", ([1.0 + 0j],), ("z",)),
+        ("method", name, (x, z, z), ("y",)),
+        ("method", "reciprocal", (y,), ("d",)),
+    )
+    program = (*program[:2], replace(program[2], kwargs=(("value", 2),)), program[3])
+    facts = {"shape": (1,), "dtype": "complex64"}
+    theirs = replace(_seen(0.0, **facts), values=np.array([complex(np.nan, np.nan)]))
+    ours = replace(theirs, values=np.array([complex(2**20, 2**20)]))
+    pair = ({"d": theirs}, {"d": ours})
+    assert explained(program, Found(3, changes(*pair), [], pair))
+    wrong = ({"d": theirs, "x": _seen(1.0)}, {"d": ours, "x": _seen(2.0)})
+    assert not explained(program, Found(3, changes(*wrong), [], wrong))
+
+
 @pytest.mark.parametrize("name", ["signbit", "copysign"])
 def test_the_sign_of_nan_is_arbitrary(name: str) -> None:
     numbers = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([float("nan"), 1.0])}

@@ -172,6 +172,17 @@ def _no_elements_written(name: str, *given: Any, again: bool) -> Callable[[Any],
     return run
 
 
+def _hooked_beside(what: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """A walk that comes to what may have no derivative before it comes to a hook."""
+
+    def run(m: Any) -> Any:
+        one, other = m.tensor([0.5, 1.5], requires_grad=True).chunk(2)
+        one.register_hook(lambda g: -g)
+        what(m, other).sum().backward()
+
+    return run
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = (
     {
         "a batch without rows": _batched((3,), (2, 3), (0, 3)),
@@ -251,6 +262,16 @@ PROGRAMS |= {
     )
     for name, given in (("sin_", ()), ("atan2_", (2.0,)), ("mul_", (2.0,)), ("zero_", ()))
     for again in (False, True)
+}
+PROGRAMS |= {
+    f"a hook of no gradient beside {name}": _hooked_beside(what)
+    for name, what in {
+        "x // 2": lambda m, x: x // 2,
+        "2 // x": lambda m, x: 2 // x,
+        "2 % x": lambda m, x: 2 % x,
+        "x % 2": lambda m, x: x % 2,
+        "heaviside": lambda m, x: m.heaviside(x, m.zeros(1)),
+    }.items()
 }
 PROGRAMS |= {
     f"{how} of an inference tensor with a history, {by}": _copied_of_inference(how, *given, by=by)

@@ -34,12 +34,13 @@ def program(seed: int, length: int = LENGTH) -> Program:
             if step is None or breaking(world.variables, step):
                 continue
             void = undefined(world.variables, step)
+            retained = _retained(world, step)
             outcome = execute(torch, world.variables, step, lambda: None)
             failed = outcome.raised is not None
             if (
                 (void and not failed)
                 or "ComplexHalf" in outcome.text  # see _foreign
-                or _foreign(world, step)
+                or _foreign(world, retained)
                 or not world.chance(_share(step, failed, length - len(found)))
             ):
                 continue
@@ -72,12 +73,26 @@ def _proposed(world: World, kind: str | None) -> Step | None:
     return replace(step, modes=modes)
 
 
-def _foreign(world: World, step: Step) -> bool:
+def _retained(world: World, step: Step) -> dict[str, torch.Tensor | None]:
+    """Before a batched walk: what tensors that retain their gradient have of it."""
+    if step.kind != "grad of a batch":
+        return {}
+    tensors = {name: world.variables[name] for name in world.tensors()}
+    return {name: x.grad for name, x in tensors.items() if x.retains_grad}
+
+
+def _foreign(world: World, retained: dict[str, torch.Tensor | None]) -> bool:
     """Forget what no program contains: complex numbers of two halves, ints that require grad,
     gradients that are views which may not be used any more, and those that a batched walk left at
-    a tensor that retains them: torch leaves its wrapper there, of which nothing can be asked.
+    a tensor that retains them: torch leaves its wrapper there, of which nothing can be asked, or
+    one example, where all are the same.
     """
-    made = [n for n in world.tensors() if _left_out(world.variables[n])]
+    named = world.variables
+    made = [
+        n
+        for n in world.tensors()
+        if _left_out(named[n]) or (n in retained and named[n].grad is not retained[n])
+    ]
     for name in made:
         del world.variables[name]
     return bool(made)
