@@ -101,6 +101,19 @@ def running(limits: Limits | None = None, **fields: object) -> Iterator[Running]
             thread.join()
 
 
+def until(true: Callable[[], object], seconds: float = 30) -> None:
+    """Wait until this is so: a machine with other work may take long to get there."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def under_way(server: Running, count: int) -> Callable[[], object]:
+    """Whether so many requests wait for a thread or run."""
+    return lambda: server.service.executor.waiting >= count
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Postgres]:
     """A PostgreSQL of the tests' own; without one, the run says at its end what it left out."""

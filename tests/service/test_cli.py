@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
-from tests.service.conftest import Running
+from tests.service.conftest import Running, until
 from tests.service.test_http_lanes import SLOW
 
 from gradwire_service.settings import misspelt
@@ -101,8 +101,9 @@ def test_requests_under_way_are_answered_before_the_end() -> None:
             found.append(httpx.post(path, json={"steps": SLOW, "return": ["r"]}, timeout=60))
 
         thread = threading.Thread(target=slow)
-        thread.start()
-        time.sleep(0.2)
+        with httpx.Client(base_url=url) as other:
+            thread.start()
+            until(lambda: "gradwire_requests_waiting 1.0" in other.get("/metrics").text)
         process.send_signal(signal.SIGTERM)
         thread.join()
         assert process.wait(30) == 0

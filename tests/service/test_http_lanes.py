@@ -12,7 +12,7 @@ from contextlib import suppress
 import httpx
 import numpy as np
 from safetensors.numpy import save
-from tests.service.conftest import Client, Running
+from tests.service.conftest import Client, Running, under_way, until
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.codec import SAFETENSORS
@@ -39,7 +39,7 @@ def finish(connection: socket.socket) -> bytes:
 def test_reads_wait_for_what_came_before(server: Running, session: Client) -> None:
     session.steps({"tensor": "n", "value": 0})
     slow = begin(server, session, *SLOW, {"tensor": "n", "value": 1})
-    time.sleep(0.1)
+    until(under_way(server, 1))
     assert session.get("/tensors/n").json()["data"] == 1
     assert finish(slow).startswith(b"HTTP/1.1 200")
 
@@ -47,12 +47,12 @@ def test_reads_wait_for_what_came_before(server: Running, session: Client) -> No
 def test_in_order_of_arrival(server: Running, session: Client) -> None:
     session.steps({"op": "zeros", "args": [[0]], "out": "log"})
     slow = begin(server, session, *SLOW)
-    time.sleep(0.05)
+    until(under_way(server, 1))
     waiting = []
     for number in range(10):
         append = {"op": "cat", "args": [["log", [float(number)]]], "out": "log"}
         waiting.append(begin(server, session, append))
-        time.sleep(0.01)
+        until(under_way(server, number + 2))
     assert server.service.executor.waiting == 11
     for connection in (slow, *waiting):
         assert finish(connection).startswith(b"HTTP/1.1 200")
@@ -79,7 +79,7 @@ def test_other_sessions_and_health_do_not_wait(server: Running) -> None:
     slow, quick = server.session(), server.session()
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(slow.steps, *SLOW, *SLOW)
-        time.sleep(0.05)
+        until(under_way(server, 1))
         waits = []
         for _ in range(10):
             began = time.monotonic()
@@ -116,7 +116,7 @@ def test_closing_waits_and_then_refuses_what_waits(server: Running) -> None:
     session = server.session()
     with ThreadPoolExecutor(3) as pool:
         slow = pool.submit(session.steps, *SLOW)
-        time.sleep(0.05)
+        until(under_way(server, 1))
         with httpx.Client(base_url=server.url, timeout=60) as http:
             closing = pool.submit(http.delete, session.path)
             time.sleep(0.05)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from tests.service.conftest import Client, Running
+from tests.service.conftest import Client, Running, under_way, until
 from tests.service.test_http_lanes import SLOW, begin, finish
 
 from gradwire_service.host.limits import Limits
@@ -96,7 +96,7 @@ def test_who_lost_the_connection_gets_the_reply(server: Running, session: Client
 def test_a_client_that_hangs_up_cancels(server: Running, session: Client) -> None:
     session.steps({"tensor": "x", "value": 0.0})
     long = begin(server, session, *ADD, *SLOW * 40)
-    time.sleep(0.2)
+    until(under_way(server, 1))
     long.close()
     began = time.monotonic()
     assert session.data("x") == 0.0  # as before
@@ -108,15 +108,12 @@ def test_who_hangs_up_before_a_thread_is_free_cancels(serve: Callable[..., Runni
     server = serve(workers=1)
     first, second = server.session(), server.session()
     busy = begin(server, first, *SLOW, *SLOW)
-    time.sleep(0.2)
+    until(under_way(server, 1))
     waits = begin(server, second, *SLOW * 40)
-    time.sleep(0.2)
+    until(under_way(server, 2))
     waits.close()
     finish(busy)
-    until = time.monotonic() + 5
-    while server.service.executor.waiting:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(lambda: not server.service.executor.waiting)
 
 
 def test_a_request_that_nobody_waits_for_is_forgotten(server: Running, session: Client) -> None:
@@ -125,10 +122,7 @@ def test_a_request_that_nobody_waits_for_is_forgotten(server: Running, session: 
     with httpx.Client(base_url=server.url, timeout=0.1) as brief, pytest.raises(httpx.ReadTimeout):
         brief.post(f"{session.path}/steps", json=asked, headers={"idempotency-key": name})
     assert calls_of(name)
-    until = time.monotonic() + 5
-    while calls_of(name):
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    until(lambda: not calls_of(name))
     replayed = session.post("/steps", asked, headers={"idempotency-key": name})
     assert replayed.headers["idempotency-replayed"] == "true"
 
