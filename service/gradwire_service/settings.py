@@ -42,6 +42,11 @@ class Settings(BaseSettings, Limits, Upkeep):
         description="Where sessions are kept beyond the server's end: a folder, or a URL of "
         "PostgreSQL or SQLite.",
     )
+    traces: str | None = Field(
+        None,
+        description="Where a span for each request is sent by OTLP over HTTP, as "
+        "http://127.0.0.1:4318/v1/traces; needs the extra `otel`.",
+    )
     shutdown_seconds: float = Field(
         20.0, gt=0, description="How long requests under way may take after SIGTERM."
     )
@@ -53,7 +58,7 @@ class Settings(BaseSettings, Limits, Upkeep):
             return value
         return tuple(key for key in map(str.strip, value.split(",")) if key)
 
-    @field_validator("data", mode="before")
+    @field_validator("data", "traces", mode="before")
     @classmethod
     def _nowhere(cls, value: object) -> object:
         return value or None

@@ -24,6 +24,7 @@ from gradwire_service.version import VERSION
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.keeper import Keeper
+    from gradwire_service.http.spans import Spans
 
 ABOUT = """Autograd as a service: sessions, graphs and exact gradients, with PyTorch's semantics.
 
@@ -42,6 +43,7 @@ def create_app(
     keys_file: Path | None = None,
     data: str | None = None,
     upkeep: Upkeep = Upkeep(),  # noqa: B008  (it is frozen)
+    traces: str | None = None,
 ) -> Service:
     """A service of its own: its sessions, its threads, its counts."""
     api = FastAPI(
@@ -57,8 +59,15 @@ def create_app(
     ring = Ring(keys, None if keys_file is None else KeyFile(keys_file), written.complaint)
     tenants = Tenants(limits or Limits(), Pool(workers))
     keeper = None if data is None else _keeper(data, tenants, written, upkeep)
-    service = api.state.service = Service(tenants, written, api, ring, keeper)
+    spans = None if traces is None else _spans(traces)
+    service = api.state.service = Service(tenants, written, api, ring, keeper, spans)
     return service
+
+
+def _spans(url: str) -> Spans:
+    from gradwire_service.http.spans import Spans  # an extra: only where it is asked for
+
+    return Spans(url)
 
 
 def _keeper(data: str, tenants: Tenants, log: Log, upkeep: Upkeep) -> Keeper:
@@ -92,6 +101,8 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
         if service.keeper is not None:
             await service.keeper.stop()
         service.tenants.close()
+        if service.spans is not None:
+            await asyncio.to_thread(service.spans.close)
 
 
 async def _sweep(service: Service) -> None:

@@ -44,6 +44,7 @@ def serve(given: dict[str, Any]) -> None:
         settings.keys_file,
         settings.data,
         settings.upkeep,
+        settings.traces,
     )
     config = configured(
         app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG

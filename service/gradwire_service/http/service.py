@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from gradwire_service.host.durable.keeper import Keeper
+    from gradwire_service.http.spans import Spans
 
 _SESSIONS = "/v1/sessions/"
 METRICS = "/metrics"
@@ -54,10 +55,16 @@ class Service:
     """
 
     def __init__(
-        self, tenants: Tenants, log: Log, api: FastAPI, ring: Ring, keeper: Keeper | None = None
+        self,
+        tenants: Tenants,
+        log: Log,
+        api: FastAPI,
+        ring: Ring,
+        keeper: Keeper | None = None,
+        spans: Spans | None = None,
     ) -> None:
         self.tenants, self.ring = tenants, ring
-        self.log, self.keeper = log, keeper
+        self.log, self.keeper, self.spans = log, keeper, spans
         self.api = api
         self.locked = bool(ring)
         self.everybody = tenants[EVERYBODY]
@@ -70,7 +77,7 @@ class Service:
             for route in posted
             if route.path.startswith(_UNDER)
         }
-        self._notes: list[tuple[Call, str, str, int, float]] = []
+        self._notes: list[tuple[Call, str, str, int, float, int]] = []
         self.underway = 0
         self.draining = False
 
@@ -228,12 +235,15 @@ class Service:
         """Count and log a request in the event loop's next turn: the reply leaves before it."""
         if not self._notes:
             asyncio.get_running_loop().call_soon(self._write_notes)
-        self._notes.append((call, method, path, status, seconds))
+        ended = 0 if self.spans is None else time.time_ns()
+        self._notes.append((call, method, path, status, seconds, ended))
 
     def _write_notes(self) -> None:
         notes, self._notes = self._notes, []
-        for call, method, path, status, seconds in notes:
+        for call, method, path, status, seconds, ended in notes:
             call.tenant.metrics.request(method, path, status, seconds)
+            if self.spans is not None:
+                self.spans.request(call, method, path, status, seconds, ended)
             self.log.request(call, method, path, status, seconds)
         self.log.flush()
 
