@@ -9,6 +9,8 @@ from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from gradwire.dispatch import call, call_inplace
+from gradwire.into import written
+from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin
 from gradwire_engine.errors import error
 from gradwire_engine.examples import example
@@ -49,13 +51,20 @@ def documentation(op: Op) -> str:
 
 def _apply(op: Op) -> Function:
     most = max(len(signature.parameters) for signature in op.signatures)
-    flagged = op.inplace and op.name.startswith("nn.functional.")
+    name, layer = op.name.rpartition(".")[2], op.name.startswith("nn.functional.")
+    flagged = op.inplace and layer
+    made = all("dtype" in s.by_name and not s.operand_places for s in op.signatures)
 
     def apply(*args: Any, **kwargs: Any) -> Any:
         if flagged and len(args) == most + 1 and type(args[-1]) is bool:  # torch's last parameter
             *args, kwargs["inplace"] = args  # type: ignore[assignment]
         if kwargs.pop("inplace", False):
             return call_inplace(f"{op.name}_", op, args, kwargs)
+        if not layer and kwargs.get("out") is not None:
+            out = kwargs.pop("out")
+            if made and isinstance(out, Tensor):
+                kwargs.setdefault("dtype", out.dtype)
+            return written(name, out, lambda: call(op, args, kwargs), (*args, *kwargs.values()))
         return call(op, args, kwargs)
 
     return apply
