@@ -152,6 +152,9 @@ def test_lists_and_programs_are_each_ones_own(shared: Running) -> None:
     assert refused.json()["code"] == "session_not_found"
 
 
+_SINE = {"op": "sin", "args": ["x"], "out": "y"}
+
+
 def test_metrics_are_each_ones_own() -> None:
     with running(keys=KEYS) as server:
         alice, bob = two(server)
@@ -159,14 +162,24 @@ def test_metrics_are_each_ones_own() -> None:
             alice.session()
         bob.session()
         bob.http.get("/v1/info")
+        theirs = alice.session()
+        alice.steps(theirs, {"op": "ones", "args": [[50]], "out": "x"}, *[_SINE] * 4)
+        alice.steps(theirs, {"op": "sin", "args": ["nope"], "out": "y"})
+        alice.http.delete(f"/v1/sessions/{theirs}")
         assert server.client.get("/metrics").status_code == 401
         shown = bob.http.get("/metrics").text
         made = 'gradwire_requests_total{method="POST",route="/v1/sessions",status="201"} '
         assert made + "1.0" in shown
         assert "gradwire_sessions 1.0" in shown
+        assert "gradwire_ops_total 0.0" in shown and "gradwire_flops_total 0.0" in shown
+        assert 'gradwire_errors_total{code="tensor_not_found"} 0.0' in shown
+        assert 'gradwire_sessions_ended_total{code="session_closed"} 0.0' in shown
         whole = Tenant(server, THREE).http.get("/metrics").text
-        assert made + "8.0" in whole
+        assert made + "9.0" in whole
         assert "gradwire_sessions 8.0" in whole
+        assert "gradwire_flops_total 200.0" in whole
+        assert 'gradwire_errors_total{code="tensor_not_found"} 1.0' in whole
+        assert 'gradwire_sessions_ended_total{code="session_closed"} 1.0' in whole
 
 
 def test_errors_say_nothing_of_others() -> None:
