@@ -29,6 +29,8 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
         m, _turned(m, 3, 2).detach(), _leaf(m, 2)
     ),
     "rms_norm of one column": lambda m: _rms(m, _turned(m, 3, 1)),
+    "rms_norm of one column of several": lambda m: _rms(m, _turned(m, 3, 2)[:1]),
+    "rms_norm of columns, among axes of size 1": lambda m: _rms(m, _turned(m, 3, 2)[:, None]),
     "inner with a number": lambda m: m.inner(_leaf(m, 2), _leaf(m)),
     "linear of a matrix, to numbers": lambda m: m.nn.functional.linear(_leaf(m, 3, 2), _leaf(m, 2)),
     "linear of a vector, to a number": lambda m: m.nn.functional.linear(_leaf(m, 2), _leaf(m, 2)),

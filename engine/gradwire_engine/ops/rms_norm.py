@@ -138,5 +138,8 @@ def _weight_alone(input: Any, weight: Any) -> bool:
 
 def _copied_into_rows(input: Any) -> bool:
     """Whether the product lies in another order, which torch copies into rows at the end."""
-    turned = type(input) is Tensor and bool(input.flags & TURNED) and not input.dtype.half
-    return turned and alone(lying_of(input.array)) is not None
+    if type(input) is not Tensor or not input.flags & TURNED or input.dtype.half:
+        return False
+    order = alone(lying_of(input.array)) or ()
+    leading = [axis for axis in order if input.shape[axis] > 1]  # others lie anywhere
+    return leading != sorted(leading)
