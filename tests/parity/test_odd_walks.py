@@ -172,6 +172,21 @@ def _no_elements_written(name: str, *given: Any, again: bool) -> Callable[[Any],
     return run
 
 
+def _written_as(seen: str, *then: int) -> Callable[[Any], Any]:
+    """A batched walk through a write to a view that shows numbers of another kind."""
+
+    def run(m: Any) -> Any:
+        pairs = seen == "view_as_complex"
+        leaf = m.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        base = leaf * 2 if pairs else m.view_as_complex(leaf) * 2
+        view = getattr(base, seen) if seen in ("real", "imag") else getattr(m, seen)(base)
+        (view[then] if then else view).mul_(5)
+        rows = m.ones(3, *base.shape, dtype=base.dtype) * (1 if pairs else 1 + 2j)
+        return m.autograd.grad(base, leaf, rows, is_grads_batched=True)[0].tolist()
+
+    return run
+
+
 def _hooked_beside(what: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """A walk that comes to what may have no derivative before it comes to a hook."""
 
@@ -262,6 +277,17 @@ PROGRAMS |= {
     )
     for name, given in (("sin_", ()), ("atan2_", (2.0,)), ("mul_", (2.0,)), ("zero_", ()))
     for again in (False, True)
+}
+PROGRAMS |= {
+    f"a batch beside a write through {seen}, at {then}": _written_as(seen, *then)
+    for seen, *then in (
+        ("view_as_complex",),
+        ("view_as_complex", 0),
+        ("view_as_real",),
+        ("view_as_real", 1, 0),
+        ("real",),
+        ("imag", 1),
+    )
 }
 PROGRAMS |= {
     f"a hook of no gradient beside {name}": _hooked_beside(what)

@@ -8,6 +8,7 @@ from gradwire_engine.arrays import Array, phantom
 from gradwire_engine.call import follow
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import contiguous, reshape, view, viewable
@@ -36,13 +37,19 @@ def seen_through(g: Any, chain: Any) -> Any:
 def _written_in_each(b: Any) -> Any:
     """Only as the rule below asks for it: zeros in the part that a chain of views shows.
 
-    Which part that is does not depend on the example: it is found once, as a mask.
+    Which part that is does not depend on the example: it is found once, as a mask. It is written
+    in the dtype of what is masked, as views that see that as numbers of another kind take no bools.
     """
     input, src, chain = b.operand("input"), b.operand("src"), b["chain"]
-    if src != 0:
+    if src != 0 or (input.dtype.is_complex and _sees_halves(chain)):
         return b.one_by_one()
-    base = full(tuple(input.shape), True, dtype=bool_, device=input.device)
-    return where(view_scatter(base, False, chain), b.front("input"), 0)
+    base = full(tuple(input.shape), 1, dtype=input.dtype, device=input.device)
+    return where(to_dtype(view_scatter(base, 0, chain), bool_), b.front("input"), 0)
+
+
+def _sees_halves(chain: Any) -> bool:
+    """Whether views of complex numbers show their parts, of which one alone may be written."""
+    return not all(call.outputs[index].dtype.is_complex for call, index in chain)
 
 
 _RULES = vjp(input=lambda g, chain: view_scatter(contiguous(g), 0, chain), src=seen_through)
