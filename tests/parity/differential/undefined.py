@@ -109,7 +109,7 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
         return True
     if step.name in ("view_as_complex", "view_as_real") and not target.numel():
         return True
-    if step.kind in _MAKE_NEW and _of_inference_with_history((target, *others)):
+    if step.kind in MAKE_NEW and _of_inference_with_history((target, *others)):
         return True
     if step.name == "zero_" and target.is_inference():
         return True
@@ -130,7 +130,7 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
     return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
 
 
-_MAKE_NEW = (
+MAKE_NEW = (
     "math",
     "math of two",
     "math of three",

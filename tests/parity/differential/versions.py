@@ -4,6 +4,8 @@ What torch writes inside an op or a walk while it makes a new tensor shows in th
 `_version`: `vector @ matrix` begins at 1. From then on each write counts in both libraries. What
 nodes a gradient's own history has is each library's affair: it shows in no derivative. So the node
 of a result of a walk is not compared, nor where another tensor has the same one: `g.real` is `g`.
+Nor that of what is made of inference tensors alone, where torch's kernel ends in a view: that is no
+view of anything named, and shows in the node's name alone once it is written.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 
 from tests.parity.differential.observe import Seen, Sight
 from tests.parity.differential.step import WALKS, Step, references
+from tests.parity.differential.undefined import MAKE_NEW
 
 
 class Starts:
@@ -27,6 +30,9 @@ class Starts:
         if step.kind in WALKS or step.name == "grad":
             self._gradients |= set(step.out)
             return
+        if step.kind in MAKE_NEW and all(_is_inference(variables[n]) for n in references(step)):
+            made = {name for name in step.out if name in variables}
+            self._gradients |= {name for name in made if variables[name]._is_view()}
         nodes = [_node(variables.get(name)) for name in self._gradients - set(step.out)]
         for name in step.out:
             node = _node(variables.get(name))
@@ -50,6 +56,10 @@ class Starts:
                 fresh = of_gradient or not other.version
                 self._ahead[name] = ahead if fresh or ahead in passed_on else 0
             seen.version -= self._ahead.get(name, 0)
+
+
+def _is_inference(x: Any) -> bool:
+    return bool(getattr(x, "is_inference", bool)())
 
 
 def _node(x: Any) -> Any:
