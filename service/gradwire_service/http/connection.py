@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.server import ServerState
 
 from gradwire_engine.errors import CODES, GradwireError, error
@@ -15,6 +19,9 @@ from gradwire_service.http import problem
 from gradwire_service.http.body import WHOLE
 from gradwire_service.http.request_id import request_id
 from gradwire_service.http.service import Service
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
 
 _PER_HEADER = 4
 """Bytes of a header beside its name and value."""
@@ -45,11 +52,14 @@ class Connection(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._limits: Limits = cast(Service, config.app).limits
+        self._service = cast(Service, config.app)
+        self._limits: Limits = self._service.limits
         self._refusal: GradwireError | None = None
         self._clock: asyncio.TimerHandle | None = None
         self._count = 0  # bytes received of a head, or in a body since its last piece
         self._inside = False  # a body
+        self._heading = False  # a head was read right now
+        self._held: tuple[RequestResponseCycle, ASGI3Application] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock: a request has to come."""
@@ -67,6 +77,9 @@ class Connection(HttpToolsProtocol):
             return
         self._count += len(data)
         super().data_received(data)
+        if self._held is not None:  # more of its body has to come
+            (cycle, app), self._held = self._held, None
+            super()._start_asgi_task(cycle, app)
         if self._count > self._limits.header_bytes and self._refusal is None:
             self._refuse(self._too_long())
         elif self._count > 0 and not self._inside and self._clock is None:
@@ -88,8 +101,20 @@ class Connection(HttpToolsProtocol):
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
+        self._heading = True
         super().on_headers_complete()
+        self._heading = False
         self.headers = _TRAILERS  # the scope has those of the head
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """As uvicorn's, but what is answered without waiting takes no turn of the event loop.
+
+        Where many wait for one, health would be told late, and refusals would cost what is served.
+        """
+        if self._heading and self._service.prompt(cast(Any, cycle.scope)):
+            self._held = cycle, app  # until the body is there, if it came with the head
+        else:
+            super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body: what is no body is counted anew."""
@@ -101,8 +126,24 @@ class Connection(HttpToolsProtocol):
         self._count, self._inside = 0, False
         cast(Any, self.scope)[WHOLE] = True
         super().on_message_complete()
+        if self._held is not None:
+            (cycle, app), self._held = self._held, None
+            self._answer_at_once(cycle, app)
         if not self.pipeline:  # else uvicorn has reading wait until the one before is answered
             self.flow.resume_reading()
+
+    def _answer_at_once(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Run what has nothing to wait for, unless its reply has."""
+        if self.flow.write_paused:
+            super()._start_asgi_task(cycle, app)
+            return
+        running = cycle.run_asgi(app)
+        try:
+            running.send(None)
+        except StopIteration:
+            return
+        running.close()
+        self.transport.abort()
 
     def _should_upgrade(self) -> bool:
         """Whether the head asks for a WebSocket."""

@@ -25,6 +25,11 @@ from gradwire_service.settings import Settings, misspelt
 _BACKLOG = 2048
 _OWNER_ONLY = 0o177
 _OTHER_FILES = 256
+_YOUNG = 100_000
+"""Objects more than there were, from which on the cycle collector looks for cycles among them.
+
+Graphs and requests have none; to walk thousands that wait in a crowd holds everybody up.
+"""
 SWITCH = 1e-3
 """Seconds after which a thread that computes lets the event loop have the interpreter."""
 
@@ -94,6 +99,7 @@ class Server(uvicorn.Server):
         """Start, and print the address once requests are taken."""
         await super().startup(sockets=sockets)
         gc.freeze()  # what is imported by now stays: the collector needn't look at it again
+        gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
         print(f"gradwire listens on {self._url}", flush=True)  # noqa: T201
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 _SESSIONS = "/v1/sessions/"
 METRICS = "/metrics"
+HEALTH = "/health/"
+CROWDED = "gradwire.crowded"
+"""In the scope of a request that came when there was no place left to wait for a turn."""
 _UNDER = _SESSIONS + "{id}/"
 _FEW = 64
 """Requests under way up to which it is cheaper to take each as it comes."""
@@ -142,8 +145,8 @@ class Service:
         try:
             tenant = self._admit(call)
             if tenant is not None:
-                if self._many(tenant) and not self._turns.now(tenant, began):
-                    await self._turns.wait(tenant)
+                if CROWDED in scope or self._many(tenant):
+                    await self._turn(call, tenant, began)
                 tenant.admit(began)
                 if begin is not None:
                     await begin()
@@ -162,6 +165,13 @@ class Service:
             self.log.failure(call.request_id, scope["path"], raised)
             return refused(problem.internal(call.request_id), call)
 
+    async def _turn(self, call: Call, tenant: Tenant, began: float) -> None:
+        """Wait for the turn of a request, if there was a place to wait when it came."""
+        if CROWDED in call.scope:
+            raise self._turns.refusal(tenant)
+        if not self._turns.now(tenant, began):
+            await self._turns.wait(tenant)
+
     def _many(self, tenant: Tenant) -> bool:
         """Whether a request may have to wait for its turn on the event loop.
 
@@ -169,6 +179,20 @@ class Service:
         server's health would notice.
         """
         return self.locked or self.underway > _FEW or bool(tenant.queue)
+
+    def prompt(self, scope: Scope) -> bool:
+        """Whether a request is answered without waiting: for health, or refused for the crowd.
+
+        Where keys are configured it isn't known yet whose it is.
+        """
+        if scope["path"].startswith(HEALTH):
+            return True
+        queue = self.everybody.queue
+        if self.locked or not queue or len(queue) < self.limits.requests:
+            return False
+        if scope["path"].startswith("/v1/"):
+            scope[CROWDED] = True
+        return CROWDED in scope
 
     async def _found(self, call: Call, send: Send) -> Answer:
         """What the route answers."""

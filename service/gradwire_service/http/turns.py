@@ -12,7 +12,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 
 if TYPE_CHECKING:
     from gradwire_service.http.tenant import Tenant
@@ -60,19 +60,24 @@ class Turns:
 
     async def wait(self, tenant: Tenant) -> None:
         """Wait for the turn of this request; it is refused where too many wait."""
-        waiting, limit = len(tenant.queue), tenant.host.limits.requests
-        if waiting >= limit:
-            raised = error(
-                "overloaded", f"{waiting} requests wait for their turn, and the limit is {limit}",
-                "send it again a little later",
-            )  # fmt: skip
-            raised.retry_after = waiting * self._usual
-            raise raised
+        if len(tenant.queue) >= tenant.host.limits.requests:
+            raise self.refusal(tenant)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if not tenant.queue:
             self._waiting.append(tenant.queue)
         tenant.queue.append(turn)
         await turn
+
+    def refusal(self, tenant: Tenant) -> GradwireError:
+        """What those are told for whom there is no place to wait."""
+        waiting, limit = len(tenant.queue), tenant.host.limits.requests
+        raised = error(
+            "overloaded",
+            f"{waiting} requests wait for their turn, and the limit is {limit}",
+            "send it again a little later",
+        )
+        raised.retry_after = waiting * self._usual
+        return raised
 
     def _next(self) -> None:
         """A new round: each tenant that waits has a request go on; where all are one, a few do."""

@@ -1,0 +1,128 @@
+"""What is answered without waiting: the server's health, and refusals where many wait already."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+
+import orjson
+import pytest
+from tests.service.conftest import Running
+
+from gradwire_service.host.limits import Limits
+
+HEALTH = b"GET /health/ready HTTP/1.1\r\nHost: here\r\n\r\n"
+PROGRAM = {"inputs": ["x"], "source": "y = x * 2", "outputs": ["y"]}
+BODY = orjson.dumps({"program": PROGRAM, "inputs": {"x": [1.0, 2.0]}})
+ASKED = (
+    b"POST /v1/evaluate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n" % len(BODY)
+) + BODY
+
+
+class Raw:
+    """A socket, and the replies that come over it."""
+
+    def __init__(self, server: Running) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = b""
+
+    def send(self, *pieces: bytes) -> None:
+        """Each in a segment of its own, if the system can."""
+        for piece in pieces:
+            self.socket.sendall(piece)
+
+    def reply(self) -> tuple[int, bytes, bytes]:
+        """Status, head and body of the next one."""
+        head = self._until(lambda found: found.find(b"\r\n\r\n") + 4 or None)
+        found = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        body = self._until(lambda _: int(found))
+        return int(head[9:12]), head, body
+
+    def _until(self, wanted: Callable[[bytes], int | None]) -> bytes:
+        while True:
+            size = wanted(self._received)
+            if size is not None and size != 3 and len(self._received) >= size:
+                taken, self._received = self._received[:size], self._received[size:]
+                return taken
+            piece = self.socket.recv(65536)
+            assert piece, "it hung up"
+            self._received += piece
+
+
+@pytest.fixture
+def raw(server: Running) -> Iterator[Raw]:
+    found = Raw(server)
+    with found.socket:
+        yield found
+
+
+def test_health_and_work_in_one_segment_are_answered_in_their_order(raw: Raw) -> None:
+    raw.send(HEALTH + ASKED + HEALTH + HEALTH + ASKED)
+    bodies = [raw.reply() for _ in range(5)]
+    assert [status for status, *_ in bodies] == [200] * 5
+    assert [b"ready" in body for *_, body in bodies] == [True, False, True, True, False]
+
+
+def test_health_byte_by_byte_and_with_a_body(raw: Raw) -> None:
+    raw.send(*[HEALTH[i : i + 1] for i in range(len(HEALTH))])
+    assert raw.reply()[0] == 200
+    raw.send(HEALTH.replace(b"here\r\n", b"here\r\nContent-Length: 4\r\n"), b"ab", b"cd", HEALTH)
+    assert [raw.reply()[0] for _ in range(2)] == [200, 200]
+
+
+def test_health_has_its_headers_and_is_counted(server: Running, raw: Raw) -> None:
+    raw.send(HEALTH.replace(b"here\r\n", b"here\r\nX-Request-Id: mine\r\n"))
+    assert b"x-request-id: mine" in raw.reply()[1]
+    raw.send(HEALTH.replace(b"ready", b"nowhere"))
+    assert raw.reply()[0] == 404
+    raw.send(HEALTH.replace(b"GET", b"POST"))
+    assert raw.reply()[0] == 405
+    text = server.client.get("/metrics").text
+    assert 'route="/health/ready",status="200"' in text
+
+
+@pytest.fixture
+def crowded(serve: Callable[..., Running]) -> Iterator[Running]:
+    """A server where as many wait for their turn as may."""
+    server = serve(limits=Limits(requests=1))
+    loop = asyncio.new_event_loop()
+    queue = server.service.everybody.queue
+    queue.append(loop.create_future())
+    yield server
+    queue.clear()
+    loop.close()
+
+
+def test_who_finds_no_place_to_wait_is_told_so(crowded: Running) -> None:
+    raw = Raw(crowded)
+    with raw.socket:
+        raw.send(ASKED)
+        status, head, body = raw.reply()
+        assert (status, orjson.loads(body)["code"]) == (503, "overloaded")
+        assert b"retry-after:" in head
+        raw.send(ASKED[:-10], ASKED[-10:])
+        assert raw.reply()[0] == 503
+        raw.send(HEALTH)
+        assert raw.reply()[0] == 200
+        crowded.service.everybody.queue.clear()
+        raw.send(ASKED)
+        status, _, body = raw.reply()
+        assert (status, orjson.loads(body)["outputs"]["y"]["data"]) == (200, [2.0, 4.0])
+
+
+def test_a_large_body_that_is_refused_is_not_kept(crowded: Running) -> None:
+    """It is refused at its head, however much is to come, and also if there is a place by then."""
+    large = b"x" * 300_000
+    raw = Raw(crowded)
+    with raw.socket:
+        head = ASKED.partition(b"\r\n\r\n")[0].replace(
+            b"Content-Length: %d" % len(BODY), b"Content-Length: %d" % len(large)
+        )
+        raw.send(head + b"\r\n\r\n", large)
+        status, _, body = raw.reply()
+        assert (status, orjson.loads(body)["code"]) == (503, "overloaded")
+    assert crowded.service.underway == 0
+    assert crowded.client.get("/health/live").status_code == 200
