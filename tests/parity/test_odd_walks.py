@@ -290,6 +290,12 @@ PROGRAMS |= {
     )
 }
 PROGRAMS |= {
+    f"a scalar selected from at {places}": lambda m, places=places: (
+        m.tensor(2.0).index_select(0, m.tensor(places, dtype=m.int64)).tolist()
+    )
+    for places in ([0], [1], [-1], [], [0, 0], [1, 1])
+}
+PROGRAMS |= {
     f"a hook of no gradient beside {name}": _hooked_beside(what)
     for name, what in {
         "x // 2": lambda m, x: x // 2,

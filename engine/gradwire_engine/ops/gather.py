@@ -50,6 +50,13 @@ def _selected(input: Spec, dim: int, index: Spec) -> Spec:
             raised=IndexError,
         )
     if not input.shape:
+        if index.size != 1:
+            raise error(
+                "shape_mismatch",
+                f"index_select: a tensor without axes has one place, the index names {index.size}",
+                "give one index, or expand the tensor",
+                raised=RuntimeError,
+            )
         return input
     return input.with_(shape=(*input.shape[:dim], index.size, *input.shape[dim + 1 :]))
 
