@@ -198,6 +198,18 @@ def _hooked_beside(what: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     return run
 
 
+def _lost_view_beside_no_axis(name: str, *axes: int) -> Callable[[Any], Any]:
+    """What is wrong with a view is said before what is wrong with axes."""
+
+    def run(m: Any) -> Any:
+        x = m.ones(2, 2, requires_grad=True) * 1
+        part = x.chunk(2)[0]
+        x.mul_(2)
+        return getattr(part, name)(part, *axes)
+
+    return run
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = (
     {
         "a batch without rows": _batched((3,), (2, 3), (0, 3)),
@@ -294,6 +306,10 @@ PROGRAMS |= {
         m.tensor(2.0).index_select(0, m.tensor(places, dtype=m.int64)).tolist()
     )
     for places in ([0], [1], [-1], [], [0, 0], [1, 1])
+}
+PROGRAMS |= {
+    f"{name} of a lost view, along axis 3": _lost_view_beside_no_axis(name, *axes)
+    for name, *axes in (("slice_scatter", 3), ("select_scatter", 3, 0), ("diagonal_scatter", 0, 3))
 }
 PROGRAMS |= {
     f"a hook of no gradient beside {name}": _hooked_beside(what)
