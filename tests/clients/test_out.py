@@ -6,12 +6,10 @@ import pytest
 
 import gradwire as torch
 
-ONES = torch.ones(2)
-
 
 def test_a_result_is_written_into_a_tensor_that_is_given_back() -> None:
     target = torch.zeros(2, dtype=torch.float64)
-    assert torch.add(ONES, ONES, alpha=2, out=target) is target
+    assert torch.add(torch.ones(2), torch.ones(2), alpha=2, out=target) is target
     assert target.tolist() == [3.0, 3.0]
     assert target.dtype is torch.float64
     assert target._version == 1
@@ -57,13 +55,13 @@ def test_nothing_is_recorded_so_operands_may_not_require_grad() -> None:
 )
 def test_what_does_not_fit_is_refused_and_not_written(target: torch.Tensor, said: str) -> None:
     with pytest.raises(RuntimeError, match=said):
-        torch.add(ONES, 1.5, out=target)
+        torch.add(torch.ones(2), 1.5, out=target)
     assert target.sum().item() == 0
     assert target._version == 0
 
 
 def test_out_is_a_tensor() -> None:
     with pytest.raises(TypeError, match="argument 'out' must be Tensor, not int"):
-        torch.add(ONES, 1, out=3)
+        torch.add(torch.ones(2), 1, out=3)
     with pytest.raises(TypeError, match="out is not available"):
-        ONES.add(1, out=ONES)
+        torch.ones(2).add(1, out=torch.ones(2))

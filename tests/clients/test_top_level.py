@@ -10,57 +10,76 @@ import pytest
 import gradwire as torch
 
 functional = torch.nn.functional
-ROW = torch.tensor([0.2, -0.4, 0.9])
-ONES = torch.tensor([1.0, -1.0, 1.0])
-ROWS = torch.tensor([[1.0, 2.0, 4.0], [0.5, -1.0, 3.0]])
-LOG = functional.log_softmax(torch.arange(18.0).reshape(3, 2, 3) / 10, -1)
-LENGTHS = (torch.tensor([3, 3]), torch.tensor([1, 1]))
-PLACES = torch.tensor([[1], [2]])
+
+
+def row() -> torch.Tensor:
+    return torch.tensor([0.2, -0.4, 0.9])
+
+
+def ones() -> torch.Tensor:
+    return torch.tensor([1.0, -1.0, 1.0])
+
+
+def rows() -> torch.Tensor:
+    return torch.tensor([[1.0, 2.0, 4.0], [0.5, -1.0, 3.0]])
+
+
+def log() -> torch.Tensor:
+    return functional.log_softmax(torch.arange(18.0).reshape(3, 2, 3) / 10, -1)
+
+
+def lengths() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.tensor([3, 3]), torch.tensor([1, 1])
+
+
+def places() -> torch.Tensor:
+    return torch.tensor([[1], [2]])
+
 
 SAME: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "embedding": (
-        lambda: torch.embedding(ROWS, torch.tensor([1, 0]), 1),
-        lambda: functional.embedding(torch.tensor([1, 0]), ROWS, 1),
+        lambda: torch.embedding(rows(), torch.tensor([1, 0]), 1),
+        lambda: functional.embedding(torch.tensor([1, 0]), rows(), 1),
     ),
     "kl_div": (
-        lambda: torch.kl_div(ROW, ROW.exp(), 2, log_target=False),
-        lambda: functional.kl_div(ROW, ROW.exp(), reduction="sum"),
+        lambda: torch.kl_div(row(), row().exp(), 2, log_target=False),
+        lambda: functional.kl_div(row(), row().exp(), reduction="sum"),
     ),
     "a default that reduces nothing": (
-        lambda: torch.kl_div(ROW, ROW.exp()),
-        lambda: functional.kl_div(ROW, ROW.exp(), reduction="none"),
+        lambda: torch.kl_div(row(), row().exp()),
+        lambda: functional.kl_div(row(), row().exp(), reduction="none"),
     ),
     "ctc_loss": (
-        lambda: torch.ctc_loss(LOG, PLACES, *LENGTHS, 0, 1, False),
-        lambda: functional.ctc_loss(LOG, PLACES, *LENGTHS),
+        lambda: torch.ctc_loss(log(), places(), *lengths(), 0, 1, False),
+        lambda: functional.ctc_loss(log(), places(), *lengths()),
     ),
     "batch_norm": (
-        lambda: torch.batch_norm(ROWS, ROW, ONES, None, None, True, 0.1, 1e-5, True),
-        lambda: functional.batch_norm(ROWS, None, None, ROW, ONES, training=True),
+        lambda: torch.batch_norm(rows(), row(), ones(), None, None, True, 0.1, 1e-5, True),
+        lambda: functional.batch_norm(rows(), None, None, row(), ones(), training=True),
     ),
     "instance_norm": (
-        lambda: torch.instance_norm(LOG, None, None, None, None, True, 0.1, 1e-5, True),
-        lambda: functional.instance_norm(LOG),
+        lambda: torch.instance_norm(log(), None, None, None, None, True, 0.1, 1e-5, True),
+        lambda: functional.instance_norm(log()),
     ),
     "layer_norm": (
-        lambda: torch.layer_norm(ROWS, (3,), ROW, None, 1e-5, True),
-        lambda: functional.layer_norm(ROWS, (3,), ROW),
+        lambda: torch.layer_norm(rows(), (3,), row(), None, 1e-5, True),
+        lambda: functional.layer_norm(rows(), (3,), row()),
     ),
     "group_norm": (
-        lambda: torch.group_norm(ROWS, 3, None, ROW, 1e-5, True),
-        lambda: functional.group_norm(ROWS, 3, None, ROW),
+        lambda: torch.group_norm(rows(), 3, None, row(), 1e-5, True),
+        lambda: functional.group_norm(rows(), 3, None, row()),
     ),
     "hinge_embedding_loss": (
-        lambda: torch.hinge_embedding_loss(ROW, ONES, 2.0, 1),
-        lambda: functional.hinge_embedding_loss(ROW, ONES, 2.0),
+        lambda: torch.hinge_embedding_loss(row(), ones(), 2.0, 1),
+        lambda: functional.hinge_embedding_loss(row(), ones(), 2.0),
     ),
     "triplet_margin_loss": (
-        lambda: torch.triplet_margin_loss(ROWS, ROWS * 2, ROWS + 1, 1.0, 2, 1e-6, False, 2),
-        lambda: functional.triplet_margin_loss(ROWS, ROWS * 2, ROWS + 1, reduction="sum"),
+        lambda: torch.triplet_margin_loss(rows(), rows() * 2, rows() + 1, 1.0, 2, 1e-6, False, 2),
+        lambda: functional.triplet_margin_loss(rows(), rows() * 2, rows() + 1, reduction="sum"),
     ),
     "poisson_nll_loss": (
-        lambda: torch.poisson_nll_loss(ROW, ONES, True, False, 1e-8, 1),
-        lambda: functional.poisson_nll_loss(ROW, ONES),
+        lambda: torch.poisson_nll_loss(row(), ones(), True, False, 1e-8, 1),
+        lambda: functional.poisson_nll_loss(row(), ones()),
     ),
 }
 
@@ -74,7 +93,7 @@ def test_the_top_level_has_parameters_of_its_own(name: str) -> None:
 
 def test_names_of_reductions_are_those_of_nn_functional() -> None:
     with pytest.raises(TypeError, match="must be int, not str"):
-        torch.kl_div(ROW, ONES, reduction="sum")
+        torch.kl_div(row(), ones(), reduction="sum")
 
 
 def test_memory_formats_say_how_elements_lie() -> None:

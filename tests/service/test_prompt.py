@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 import orjson
 import pytest
@@ -126,3 +128,21 @@ def test_a_large_body_that_is_refused_is_not_kept(crowded: Running) -> None:
         assert (status, orjson.loads(body)["code"]) == (503, "overloaded")
     assert crowded.service.underway == 0
     assert crowded.client.get("/health/live").status_code == 200
+
+
+@pytest.mark.parametrize("count", [10, 5000])
+def test_what_is_refused_is_freed_without_the_collector(server: Running, count: int) -> None:
+    """On the event loop and in a thread: no error leads to itself by way of its frames."""
+    session = server.session()
+    body = {"steps": [{"tensor": "unheard", "value": 1}] * count + [{"free": ["nothing"]}]}
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        assert session.post("/steps", body).status_code in (404, 413)
+        gc.collect()
+        assert not [o for o in gc.garbage if isinstance(o, BaseException | FrameType)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()

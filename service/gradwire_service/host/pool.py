@@ -16,6 +16,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+from gradwire_engine.errors import GradwireError
+from gradwire_service.host.frames import let_go
+
 _SMOOTH = 16
 """Tasks over which the usual duration is taken, about."""
 _BACK = 5
@@ -135,6 +138,8 @@ class Pool:
             result = task.work()
         except BaseException as problem:
             raised = problem
+            if isinstance(problem, GradwireError) and problem.code != "internal":
+                let_go(problem)  # which nobody prints
         took = time.thread_time() - began, time.monotonic() - arrived
         loop.call_soon_threadsafe(self._done, share, task, took, result, raised)
 

@@ -19,6 +19,7 @@ from starlette.routing import Match
 
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.executor import Executor
+from gradwire_service.host.frames import let_go
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
@@ -284,6 +285,7 @@ def refused(
     if raised.code == "unauthorized":
         headers = (*headers, (b"www-authenticate", b"Bearer"))
     body = problem.encoded(raised, call.request_id)
+    let_go(raised)
     return Answer(CODES[raised.code].status, problem.PROBLEM_JSON, [body], headers)
 
 
