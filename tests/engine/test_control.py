@@ -391,6 +391,54 @@ def test_a_loop_without_end_ends_with_its_time() -> None:
         scan(SAME, [ONE], length=10**9)
 
 
+class Tired:
+    """A meter that gives less than is asked for, and from then on nothing; it counts work."""
+
+    def __init__(self, left: int) -> None:
+        self.left, self.ops = left, 0
+        self.frames: list[Any] = []
+
+    def tick(self) -> None:
+        """Time is free."""
+
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
+        """Bytes are not."""
+        self.left -= nbytes
+        if self.left < 0:
+            raise MemoryError
+        self.ops += ops
+
+
+def counting(start: Any, bound: int | None = None) -> Any:
+    """A number, counted up to twenty."""
+    goes_on = Program(lambda n: (op("lt", n, 20),))
+    return while_loop(goes_on, Program(lambda n: (n + 1,)), [start], bound=bound)
+
+
+def test_a_loop_that_is_refused_holds_nothing_any_more() -> None:
+    """Within its steps, with a plan for them: the frame of what it kept is gone."""
+    meters = [Tired(10**6)]
+    with using(meter=meters[0]):
+        counting(leaf(0.0), bound=50)
+    took = 10**6 - meters[0].left
+    for left in range(0, took, 8):
+        meters.append(Tired(left))
+        with using(meter=meters[-1]), pytest.raises(MemoryError):
+            counting(leaf(0.0), bound=50)
+    assert [meter.frames for meter in meters] == [[]] * len(meters)
+
+
+def test_a_loop_does_as_much_by_a_plan_as_op_by_op() -> None:
+    """It has a plan from its eighth turn on, and the next time from the first."""
+    done = []
+    for _ in range(3):
+        meter = Tired(10**6)
+        with using(meter=meter):
+            counting(plain(0, "int64"))
+        done.append(meter.ops)
+    assert done == [40, 40, 40]
+
+
 def test_bytes_are_asked_for_before_the_first_step() -> None:
     class Full(Late):
         def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:

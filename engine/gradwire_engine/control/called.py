@@ -37,7 +37,9 @@ def called(body: Program, args: Sequence[Any]) -> tuple[Any, ...]:
         device = given[0].device if given else local.state.device
         library = backend(device).xp
         arrays = [library.ascontiguousarray(v.array) if v.shape else v.array for v in given]
-        made = [Tensor.of(a, device=device) for a in Step(loop, found, 1)(arrays)]
+        step = Step(loop, found, 1)
+        step.note(1)
+        made = [Tensor.of(a, device=device) for a in step(arrays)]
         fixed = [y for y in made if not y.dtype.differentiable]
         return Made(Function("Call", PullBack(loop, wanted), False), made, given, fixed)
 

@@ -98,7 +98,6 @@ class Step:
         if plan is not None:
             charge(plan.nbytes)
             self._between = Clock(self._meter).tick if plan.nbytes > _SLOW else None
-        self.note(times)
 
     def note(self, times: int) -> None:
         """Have the meter count the work of so many steps; ops that run one by one say it then."""
@@ -153,6 +152,7 @@ class Rounds:
         self._rows, self._rest = arrays[loop.carries : end], arrays[end:]
         self._found = looked_at(loop, values)
         self._step = Step(loop, self._found, times)
+        self._step.note(times)
         self._held: dict[str, Tensor] = {}
         self.stacks = [self._empty(v.spec) for v in values[: loop.carries]] if keep else []
         self.collected: list[Array] | None = None

@@ -120,7 +120,7 @@ class _Turns:
         self._held: dict[str, Tensor] = {}
         self._nbytes = sum(v.spec.nbytes for v in values[: loop.carries])
         self._plan(0)
-        self.count = 0
+        self.count = self._noted = 0
 
     def _plan(self, times: int) -> None:
         self._ask = Step(self._cond, known(self._cond.body, self._values), times)
@@ -143,10 +143,9 @@ class _Turns:
                     )
                 self._turn()
         finally:
-            for step in (self._ask, self._step):
-                step.note(max(0, self.count - WORTH))  # so many were noted with the plan
             if frames is not None:
                 frames.pop()
+            self._note()  # last: it may refuse
         return [self._tensor(a) for a in self._carry], self._stacked()
 
     def _goes_on(self) -> bool:
@@ -164,7 +163,14 @@ class _Turns:
         self._carry = list(self._step([*self._carry, *self._rest]))[: self._loop.carries]
         self.count += 1
         if self.count == WORTH:
+            self._note()
             self._plan(WORTH)
+
+    def _note(self) -> None:
+        """Have the meter count the turns since the last time."""
+        times, self._noted = self.count - self._noted, self.count
+        for step in (self._ask, self._step):
+            step.note(times)
 
     def _stacked(self) -> list[Tensor]:
         if self._kept is None:
