@@ -7,6 +7,11 @@ import pytest
 import gradwire as torch
 
 
+@pytest.fixture(autouse=True)
+def where(door: str | None) -> None:
+    torch.connect(door)
+
+
 def test_a_result_is_written_into_a_tensor_that_is_given_back() -> None:
     target = torch.zeros(2, dtype=torch.float64)
     assert torch.add(torch.ones(2), torch.ones(2), alpha=2, out=target) is target
@@ -47,13 +52,16 @@ def test_nothing_is_recorded_so_operands_may_not_require_grad() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("size", "dtype", "said"),
     [
-        (torch.zeros(2, dtype=torch.int64), "can't be cast to the desired output type int64"),
-        (torch.zeros(3), r"out is \[3\], the result is \[2\]"),
+        (2, torch.int64, "can't be cast to the desired output type int64"),
+        (3, torch.float32, r"out is \[3\], the result is \[2\]"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_not_written(target: torch.Tensor, said: str) -> None:
+def test_what_does_not_fit_is_refused_and_not_written(
+    size: int, dtype: torch.dtype, said: str
+) -> None:
+    target = torch.zeros(size, dtype=dtype)
     with pytest.raises(RuntimeError, match=said):
         torch.add(torch.ones(2), 1.5, out=target)
     assert target.sum().item() == 0
