@@ -31,8 +31,6 @@ class Inside:
 def located(problem: GradwireError, program: Callee) -> GradwireError:
     """The same error, which says in which step of which program it was."""
     if problem.step is not None:
-        problem.detail = f"program {program.id}, step {problem.step}: {problem.detail}"
-        hint = "" if problem.hint is None else f"\n  hint: {problem.hint}"
-        problem.args = (problem.detail + hint,)
+        problem.at(f"program {program.id}, step {problem.step}")
         problem.step = None
     return problem
