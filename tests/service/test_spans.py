@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from tests.service.conftest import running
 
@@ -45,6 +46,23 @@ def said(span: Any) -> dict[str, object]:
         one.key: one.value.int_value if one.value.HasField("int_value") else one.value.string_value
         for one in span.attributes
     }
+
+
+def test_headers_that_name_no_trace_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    """What callers wrote there is not in the log, and their requests are spans as all others."""
+    with collector() as (url, spans):
+        with running(traces=url) as server:
+            for parent, state in (
+                ("never", "mine"),
+                (f"00-{TRACE}-{PARENT}-01", "=mine"),
+                (f"00-{TRACE}-{PARENT}-01", "mine" * 4000),
+                (f"ff-{TRACE}-{PARENT}-01-mine", "a=mine," * 100),
+            ):
+                http = server.other(traceparent=parent, tracestate=state)
+                assert http.get("/health/live").status_code == 200
+        assert len(spans) == 4
+        assert [span.trace_id.hex() == TRACE for span in spans] == [False, True, True, False]
+    assert "mine" not in caplog.text
 
 
 def test_each_request_is_a_span_in_its_callers_trace() -> None:

@@ -6,6 +6,7 @@ request's way. It says what the log's line says, and never data or keys.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from gradwire_engine.errors import error
@@ -41,6 +42,8 @@ class Spans:
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
         self._tracer = self._provider.get_tracer("gradwire", VERSION)
         self._callers = TraceContextTextMapPropagator()
+        # It warns of each header that is no trace's, with what callers wrote there.
+        logging.getLogger("opentelemetry.trace").setLevel(logging.ERROR)
 
     def request(
         self, call: Call, method: str, path: str, status: int, seconds: float, ended: int
