@@ -92,6 +92,7 @@ def refusals(torch, see):
         chance=lambda: d.Bernoulli(1.5),
         both=lambda: d.Bernoulli(0.5, 0.0),
         neither=lambda: d.Categorical(),
+        nothing=lambda: d.Bernoulli(),
         scalar=lambda: d.Categorical(torch.tensor(0.5)),
         negative=lambda: d.Categorical(torch.tensor([-1.0, 2.0])),
         order=lambda: d.Uniform(2.0, 1.0),

@@ -12,12 +12,17 @@ from gradwire.ranges import finfo
 from gradwire.tensor import Tensor
 
 
+def _one_of(probs: Any, logits: Any) -> Any:
+    """The one that is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return logits if probs is None else probs
+
+
 class _OfChances(Distribution):
     """One of probs and logits is given, the other follows."""
 
-    def __init__(self, probs: Any, logits: Any, shape: Any, validate_args: bool | None) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    def __init__(self, probs: Any, shape: Any, validate_args: bool | None) -> None:
         self._given_name = "logits" if probs is None else "probs"
         super().__init__(shape, (), validate_args)
 
@@ -48,8 +53,8 @@ class Bernoulli(_OfChances):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        (value,) = broadcast(logits if probs is None else probs)
-        super().__init__(probs, logits, value.shape, validate_args)
+        (value,) = broadcast(_one_of(probs, logits))
+        super().__init__(probs, value.shape, validate_args)
         if probs is None:
             self.logits = value
             self._check("logits", value, value == value, "Real()")
@@ -110,11 +115,11 @@ class Categorical(_OfChances):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        given = logits if probs is None else probs
-        if given is not None and given.ndim < 1:
+        given = _one_of(probs, logits)
+        if given.ndim < 1:
             name = "logits" if probs is None else "probs"
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        super().__init__(probs, logits, () if given is None else given.shape[:-1], validate_args)
+        super().__init__(probs, given.shape[:-1], validate_args)
         self._num_events = given.shape[-1]
         if probs is None:
             self.logits = given - given.logsumexp(-1, keepdim=True)
