@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.service.conftest import Client
+from tests.service.conftest import Client, Running
 
 SEVEN = {"seed": 7}
 
@@ -32,3 +32,20 @@ def test_a_generator_leaves_the_session_alone(session: Client) -> None:
     assert found["a"] == found["c"] == found["own"] == found["w"]
     assert found["b"] == found["d"] == found["next"] != found["a"]
     assert session.get("").json()["random"] == {"seed": 7, "draws": 2}
+
+
+def test_the_last_state_that_can_be_set_is_drawn_from_and_kept(
+    server: Running, session: Client
+) -> None:
+    state = {"seed": 2**64 - 1, "draws": 2**62 - 1}
+    session.steps(state, drawn("a"), drawn("b"))
+    file = session.get("/snapshot")
+    again = server.client.post(
+        "/v1/sessions",
+        content=file.content,
+        headers={"content-type": file.headers["content-type"]},
+    ).json()
+    assert server.client.get(f"/v1/sessions/{again['id']}").json()["random"] == {
+        "seed": 2**64 - 1,
+        "draws": 2**62 + 1,
+    }

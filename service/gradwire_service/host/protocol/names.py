@@ -132,4 +132,5 @@ FloatName = Annotated[OneOf["float16", "bfloat16", "float32", "float64"], Field(
 """A dtype that may be a session's default."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
-Draws = Annotated[int, Field(ge=0, lt=2**63)]
+Draws = Annotated[int, Field(ge=0, lt=2**62)]
+"""So few that what is drawn after them still fits the int64 of a snapshot."""
