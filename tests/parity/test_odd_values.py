@@ -20,6 +20,9 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "and is NaN behind it": lambda m: m.var_mean(m.tensor([[INF, 1.0], [1.0, INF]]), 1)[1],
     "also beside deviations": lambda m: m.std_mean(m.tensor([[INF, 1.0], [1.0, 2.0]]), 0)[1],
     "all axes": lambda m: m.var_mean(m.tensor([[1.0], [-INF]]), (0, 1), keepdim=True)[1],
+    "parts of complex numbers spread by themselves": lambda m: m.var(
+        m.tensor([[1 + 2j, 1 + 1j], [3 + 2j, 1 + 1j]], dtype=m.complex128), 0, correction=2
+    ),
     "of the largest numbers": lambda m: m.nn.functional.gelu(m.tensor([1.7e308], dtype=m.float64)),
     "a factor before a division": lambda m: m.addcdiv(
         m.tensor([INF]), m.tensor([3e38]), m.tensor([INF]), value=2
@@ -58,6 +61,7 @@ def _parts(x: Any) -> np.ndarray:
     return np.stack((found.real, found.imag)) if found.dtype.kind == "c" else found
 
 
+@pytest.mark.filterwarnings("ignore:var.*degrees of freedom")  # torch says so of what is meant
 @pytest.mark.parametrize("called", VALUES)
 def test_values(called: str) -> None:
     ours, theirs = (_parts(VALUES[called](m)) for m in (gradwire, torch))

@@ -210,6 +210,17 @@ def _lost_view_beside_no_axis(name: str, *axes: int) -> Callable[[Any], Any]:
     return run
 
 
+def _written_after_rms_norm(m: Any) -> Any:
+    """What is kept of halves for the second walk are float32 copies of them."""
+    x = m.tensor([[-1.75], [0.25]], dtype=m.bfloat16, requires_grad=True)
+    y = x * 2
+    z = m.nn.functional.rms_norm(y, (1,), m.tensor([0.125], dtype=m.bfloat16))
+    (g,) = m.autograd.grad(z, x, m.ones_like(z), create_graph=True)
+    y[-1:] = 1.0
+    g.backward(m.ones_like(g))
+    return x.grad is None
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = (
     {
         "a batch without rows": _batched((3,), (2, 3), (0, 3)),
@@ -249,6 +260,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = (
         "sums of no bools": lambda m: m.tensor([], dtype=m.bool).cumsum_(0).tolist(),
         "a view that is lost, and no place": _lost_view_written,
         "sum_to_size of a scalar": _summed_to_a_scalar,
+        "a write after rms_norm of halves": _written_after_rms_norm,
     }
     | {
         f"{name} in place has a node of its own": _written(name)

@@ -13,16 +13,18 @@ from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.ops.arithmetic import conj, mul, sub
+from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.exponential import rsqrt
 from gradwire_engine.ops.normalize import F, added_up, check_normalized, last_axes, moments_spec
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.order import alone, lying_of
 from gradwire_engine.rule import vjp
-from gradwire_engine.signature import Ints
-from gradwire_engine.spec import Spec
+from gradwire_engine.signature import VALUE_TYPES, Ints
+from gradwire_engine.spec import DTYPES, Spec
 from gradwire_engine.tensor import TURNED, Tensor
 
+FLOAT32 = DTYPES["float32"]
 EPSILON = {
     name: float(ml_dtypes.finfo(computed).eps)
     for name, computed in {
@@ -80,6 +82,21 @@ def rms_norm_gradients(
     return out, added_up(to_weight, normalized_shape)
 
 
+def _joint(
+    g: Any, input: Any, weight: Any, scale: Any, normalized_shape: Ints, eps: float,
+    needs: tuple[bool, ...],
+) -> tuple[Any, Any]:  # fmt: skip
+    """The gradients; recorded ones of halves lead back to float32 copies, which torch keeps.
+
+    A write to the operands is then no matter to what is walked later.
+    """
+    if type(input) in VALUE_TYPES and input.dtype.half:
+        g, input, weight, scale = [
+            x if x is None else to_dtype(x, FLOAT32) for x in (g, input, weight, scale)
+        ]
+    return rms_norm_gradients(g, input, weight, scale, normalized_shape, eps, needs)
+
+
 def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tuple[Any, Any]:
     """The same where each example has a weight of its own."""
     out, scale = native_rms_norm(input, normalized_shape, None, eps)
@@ -88,7 +105,7 @@ def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tu
 
 @primitive(
     vjp(
-        joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: rms_norm_gradients(
+        joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: _joint(
             g_out, input, weight, scale, normalized_shape, eps, needs
         )
     ),

@@ -28,14 +28,14 @@ def _freedom(count: int, correction: float | None) -> float:
 def _moments(
     xp: Any, input: Array, dim: Dims | None, correction: float | None, keepdim: bool
 ) -> Moments:
-    """Variance and mean."""
+    """Variance and mean; of complex numbers the variances of both parts together."""
     middle = mean_over(xp, input, dim, True)
     away = input - middle
-    squares = xp.square(away.real) + xp.square(away.imag) if away.dtype.kind == "c" else away * away
-    total = squares.sum(axis=dim or None, keepdims=keepdim)
-    freedom = _freedom(input.size // max(1, total.size), correction)
-    variance = total / freedom if freedom else total * float("inf")
-    return variance, middle if keepdim else middle.reshape(total.shape)
+    freedom = _freedom(input.size // max(1, middle.size), correction)
+    parts = (away.real, away.imag) if away.dtype.kind == "c" else (away,)
+    totals = [(part * part).sum(axis=dim or None, keepdims=keepdim) for part in parts]
+    variances = [total / freedom if freedom else total * float("inf") for total in totals]
+    return sum(variances[1:], variances[0]), middle if keepdim else middle.reshape(totals[0].shape)
 
 
 def _moments_run(

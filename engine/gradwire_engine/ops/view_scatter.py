@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.arrays import Array, phantom
+from gradwire_engine.arrays import Array, phantom, phantom_of
 from gradwire_engine.call import follow
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import full
-from gradwire_engine.ops.expand import contiguous, reshape, view, viewable
+from gradwire_engine.ops.expand import contiguous, reshape, view
 from gradwire_engine.overlap import overlaps, write_through
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data
@@ -69,47 +69,49 @@ _RULES = vjp(input=lambda g, chain: view_scatter(contiguous(g), 0, chain), src=s
 def view_scatter(xp: Any, input: Array, src: Array, chain: Data) -> Array:
     """The input with the elements that a chain of views shows replaced by those of src."""
     out = xp.copy(input, order="K")
-    write_through(chain, out, src)
+    _write(xp, chain, out, src)
     return out
+
+
+def _write(xp: Any, chain: Any, out: Any, src: Any) -> None:
+    """Write through a chain of views of an array that may lie in memory as their base did not.
+
+    A gradient does not lie as its base did, nor does a base that was turned in place since. What a
+    view that asks how the elements lie would refuse is copied for it, and then written back.
+    """
+    part = out
+    for at, link in enumerate(chain):
+        if link[0].op.by_strides and not part.flags.c_contiguous:
+            part = xp.ascontiguousarray(part)
+            _write(xp, chain[at:], part, src)
+            write_through(chain[:at], out, part)
+            return
+        part = follow((link,), part)
+    write_through(chain, out, src)
 
 
 def _all_but_part(g: Any, chain: Any, input_spec: Spec) -> Any:
     """The gradient of what was not written; refused, as by torch, where a place is shown twice."""
     spreads = any(call.op.name in ("expand", "as_strided") for call, _ in chain)
-    if spreads and overlaps(follow(chain, phantom(input_spec.shape, input_spec.dtype.numpy))):
+    if spreads and _shows_twice(chain, phantom_of(input_spec)):
         raise error(
             "view_in_place",
             "backward: an expanded view was written in place, several of whose elements share one "
             "place in memory: the gradient of its base cannot be told",
             "write through the base, or clone() the view",
         )
-    return view_scatter(_laid_for(chain, contiguous(g), input_spec), 0, chain)
+    return view_scatter(contiguous(g), 0, chain)
 
 
-_TURNS = ("t", "transpose")
-
-
-def _laid_for(chain: Any, g: Any, spec: Spec) -> Any:
-    """A gradient that lies so in memory that the chain shows it: the base may have been turned in
-    place since its views were made, which see it as it was.
-    """
-    turns = 0
-    while turns < len(chain) and chain[turns][0].op.name in _TURNS:
-        turns += 1
-    if not turns or turns == len(chain) or chain[turns][0].op is not view:
-        return g
-    lies = phantom(spec.shape, spec.dtype.numpy)
-    for call, _ in chain[:turns]:
-        lies = lies.T if call.op.name == "t" else lies.swapaxes(*call.arguments[1:])
-    if viewable(lies.shape, lies.strides, chain[turns][0].outputs[0].shape, lies.itemsize):
-        return g
-    calls = [call for call, _ in chain[:turns]]
-    for call in calls:
-        g = call.op(g, *call.arguments[1:])
-    g = contiguous(g)
-    for call in reversed(calls):
-        g = call.op(g, *call.arguments[1:])  # a swap is its own way back
-    return g
+def _shows_twice(chain: Any, array: Array) -> bool:
+    """Whether a chain of views shows an element of this phantom in several places."""
+    for link in chain:
+        if link[0].op.by_strides and not array.flags.c_contiguous:
+            if overlaps(array):
+                return True
+            array = phantom(array.shape, array.dtype)
+        array = follow((link,), array)
+    return overlaps(array)
 
 
 @primitive(

@@ -53,12 +53,16 @@ _ANY_ZERO = words(
 """Ops of which torch promises no sign of a zero: it depends on how many elements are taken at once,
 and is another one for the last few. C leaves that of fmax and fmin open.
 """
-_WITHIN = {"gelu": 0.0, "ndtr": 1.0, "cross": 0.0, "addcdiv": 0.0, "addcmul": 0.0}
+_WITHIN = {
+    "gelu": 0.0, "ndtr": 1.0, "cross": 0.0, "addcdiv": 0.0, "addcmul": 0.0,
+    "logaddexp": 0.0, "logaddexp2": 0.0,
+}  # fmt: skip
 """Ops that cancel within: their result is rounded as their operand is, and as this number.
 
 gelu and ndtr add 1 to an error function, which torch works out to seven digits in float32. cross
 takes one product off another, which torch rounds once for both: of equal ones something is left.
-addcdiv and addcmul may add what is as large as their operand, and of the other sign.
+addcdiv and addcmul may add what is as large as their operand, and of the other sign; so does the
+logarithm of a sum of two powers that are equal to their larger exponent.
 """
 _QUOTIENTS = words("div true_divide truediv reciprocal addcdiv itruediv")
 """Ops of complex numbers after which a part that is 0 may as well be what rounding leaves."""

@@ -51,6 +51,94 @@ def a_write_seen_through_another_order(torch, see):
     see(w=w)
 
 
+def _turned_in_place(a):
+    r = a * 1
+    s = r.view(4, 3)
+    r.t_()
+    s[0] = a.view(4, 3)[2] ** 2
+    return r
+
+
+def _turned_in_several_ways(a):
+    r = a * 1
+    s = r.view(2, 6)
+    r.unsqueeze_(0)
+    r.squeeze_(0).t_()
+    s[0] = 1.0
+    return r
+
+
+def _rows_then_turned(a):
+    r = a * 1
+    s = r[0:2].view(-1)
+    r.t_()
+    s[0:2] = 1.0
+    return r
+
+
+def _flat_again(a):
+    r = a.t() * 2
+    r.t().flatten()[0:2] = 1.0
+    return r
+
+
+def _columns_flat(a):
+    r = a.t() * 2
+    r[:, 0:2].t().view(-1)[0:2] = 1.0
+    return r
+
+
+def _axes_back(a):
+    r = a.reshape(3, 2, 2).permute(2, 0, 1) * 2
+    r.permute(1, 2, 0).view(-1)[0:2] = 1.0
+    return r
+
+
+def _expanded(a):
+    r = a.t() * 2
+    r.t().view(12, 1).expand(12, 1)[3:5] = 1.0
+    return r
+
+
+def writes_through_views_that_ask_how_a_base_lies(torch, see):
+    """Values: behind such a write torch lays a gradient as the base, so reshapes view it there."""
+    leaf = torch.arange(12.0).view(3, 4)
+    cases = (
+        _turned_in_place,
+        _turned_in_several_ways,
+        _rows_then_turned,
+        _flat_again,
+        _columns_flat,
+        _axes_back,
+        _expanded,
+    )
+    for case in cases:
+        a = leaf.clone().requires_grad_()
+        result = case(a)
+        weights = torch.arange(12.0).view(result.shape)
+        (g,) = torch.autograd.grad((result**3 * weights).sum(), a, create_graph=True)
+        (again,) = torch.autograd.grad((g**2).sum(), a)
+        see(result=result, g=g.detach(), again=again)
+
+    def slope(a):
+        return torch.func.grad(lambda a: (_flat_again(a) ** 2).sum())(a)
+
+    see(each=torch.func.vmap(slope)(torch.stack([leaf, leaf * 2])))
+
+
+def writes_to_parts_of_numbers_that_lie_otherwise(torch, see):
+    a = torch.arange(12.0).view(6, 2).requires_grad_()
+    r = a.t() * 2
+    torch.view_as_complex(r.t())[1:3] = 1.0
+    z = torch.view_as_complex(a).view(2, 3)
+    y = z.t() * 2
+    torch.view_as_real(y.t()).view(-1)[3:7] = 1.0
+    loss = (r**3).sum() + (y.abs() ** 3).sum()
+    (g,) = torch.autograd.grad(loss, a, create_graph=True)
+    (again,) = torch.autograd.grad((g**2).sum(), a)
+    see(r=r, y=y, g=g, again=again)
+
+
 def writes_in_no_grad_to_one_of_several_views(torch, see):
     a = torch.ones(2, 3)
     v = a.unbind(0)[0]
