@@ -44,6 +44,7 @@ class Settings(BaseSettings, Limits, Upkeep):
     )
     traces: str | None = Field(
         None,
+        pattern="^https?://[^/]",
         description="Where a span for each request is sent by OTLP over HTTP, as "
         "http://127.0.0.1:4318/v1/traces; needs the extra `otel`.",
     )

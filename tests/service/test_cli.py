@@ -167,10 +167,11 @@ def test_a_port_that_is_taken() -> None:
     assert "Traceback" not in refused.stderr
 
 
-def test_a_wrong_setting() -> None:
-    refused = run("serve", "--port", 0, GRADWIRE_LOG="yes")
+@pytest.mark.parametrize(("name", "value"), [("log", "yes"), ("traces", "localhost:4318")])
+def test_a_wrong_setting(name: str, value: str) -> None:
+    refused = run("serve", "--port", 0, **{f"GRADWIRE_{name.upper()}": value})
     assert refused.returncode == 1
-    assert "setting log" in refused.stderr
+    assert f"setting {name}" in refused.stderr
 
 
 def test_ops() -> None:
