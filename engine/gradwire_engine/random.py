@@ -13,6 +13,8 @@ from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 
 _SYSTEM = SystemRandom()
+MOST_DRAWS = 2**62
+"""Fewer count as made where a state is set: what is drawn after them still fits an int64."""
 
 
 class Generator:

@@ -18,6 +18,7 @@ from gradwire.leaf import leaf
 from gradwire.size import device as Device
 from gradwire.trace import innermost
 from gradwire_engine.errors import error
+from gradwire_engine.random import MOST_DRAWS
 
 if TYPE_CHECKING:
     from gradwire.tensor import Tensor
@@ -156,6 +157,12 @@ def _read(state: Any) -> tuple[int, int]:
             "give what get_state gave",
         )
     seed, draws = np.frombuffer(found.tobytes(), _STATE)[0].tolist()
+    if draws >= MOST_DRAWS:
+        raise error(
+            "invalid_argument",
+            f"set_state: a state of {draws} draws; it has fewer than {MOST_DRAWS}",
+            "give what get_state gave",
+        )
     return seed, draws
 
 

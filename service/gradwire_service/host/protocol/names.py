@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from gradwire_engine.random import MOST_DRAWS
 from gradwire_engine.spec import DTYPES, OTHER_NAMES
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,127}")
@@ -132,5 +133,4 @@ FloatName = Annotated[OneOf["float16", "bfloat16", "float32", "float64"], Field(
 """A dtype that may be a session's default."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**64)]
-Draws = Annotated[int, Field(ge=0, lt=2**62)]
-"""So few that what is drawn after them still fits the int64 of a snapshot."""
+Draws = Annotated[int, Field(ge=0, lt=MOST_DRAWS)]
