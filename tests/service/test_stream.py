@@ -109,13 +109,15 @@ def test_large_binary_messages_in_pieces(server: Running, session: Client) -> No
         {"w": w},
     )
     pieces = [file[i : i + 700_001] for i in range(0, len(file), 700_001)]
+    ledger = server.service.host.ledger
+    before = ledger.held
     with streaming(server, session) as stream:
         for sent in (file, pieces):
             stream.connection.send(sent)
             said, arrays = unpacked(stream.connection.recv(60))
             assert said["id"] == "big" and np.array_equal(arrays["w"], w)
         assert stream.values({"free": ["w"]}, returns=()) == {}
-    assert server.service.host.ledger.held < 4 * w.nbytes
+    assert ledger.held < before + 2 * w.nbytes  # at most: what was freed is seen later
 
 
 def test_a_large_text(server: Running, session: Client) -> None:
