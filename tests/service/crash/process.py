@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryFile
+from tempfile import TemporaryFile, mkstemp
 from typing import IO
 
 import httpx
@@ -36,7 +36,8 @@ class Process:
         nursery: Nursery | None = None,
         **environment: str,
     ) -> None:
-        self._faults = NamedTemporaryFile("w", delete=False)  # noqa: SIM115
+        descriptor, self._faults = mkstemp()
+        os.close(descriptor)  # its name is all that is needed: each plan is another file
         self.plan(faults or "")
         self._log = TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
         self._text = ""
@@ -47,7 +48,7 @@ class Process:
             if nursery is None:
                 self.process = self._started(arguments, faults, environment, out)
             else:
-                arguments.insert(0, self._faults.name)
+                arguments.insert(0, self._faults)
                 self.process = nursery.spawn(arguments, environment, out, self._log)
             out.close()
             line = said.readline()
@@ -60,7 +61,7 @@ class Process:
     def _started(
         self, arguments: list[str], faults: str | None, environment: dict[str, str], out: IO[str]
     ) -> subprocess.Popen[str]:
-        faulty = [sys.executable, "-m", "tests.service.crash.faulty", self._faults.name]
+        faulty = [sys.executable, "-m", "tests.service.crash.faulty", self._faults]
         program = [str(GRADWIRE)] if faults is None else faulty
         return subprocess.Popen(
             [*program, *arguments],
@@ -73,9 +74,9 @@ class Process:
 
     def plan(self, faults: str) -> None:
         """From now on these faults happen."""
-        fresh = Path(self._faults.name + ".new")
+        fresh = Path(self._faults + ".new")
         fresh.write_text(faults)
-        fresh.replace(self._faults.name)
+        fresh.replace(self._faults)
 
     @property
     def pid(self) -> int:
@@ -103,7 +104,7 @@ class Process:
         status = self.process.wait(timeout=60)
         self.said()
         self._log.close()
-        Path(self._faults.name).unlink(missing_ok=True)
+        Path(self._faults).unlink(missing_ok=True)
         client = getattr(self, "client", None)
         if client is not None:
             client.close()
