@@ -175,3 +175,27 @@ def test_what_can_not_be_kept(client: Any, session: Session) -> None:
         session.snapshot({"other": other})
     with pytest.raises(TypeError, match="is not saved"):
         session.snapshot({"f": print})
+
+
+def test_a_snapshot_that_was_changed_is_refused(client: Any, session: Session) -> None:
+    x = torch.ones(3, requires_grad=True)
+    data = session.snapshot({"x": x, "epoch": 7})
+    for place in (len(data) - 1, data.index(b'\\"epoch') + 4, data.index(b"sha256:") + 9):
+        spoilt = bytearray(data)
+        spoilt[place] ^= 1
+        with pytest.raises(RuntimeError, match="changed after it was written") as raised:
+            client.restore(bytes(spoilt))
+        assert raised.value.code == "snapshot_incompatible"
+
+
+def test_what_a_snapshot_keeps_is_no_other_ones(client: Any, session: Session) -> None:
+    first = session.snapshot({"x": torch.ones(2)})
+    metadata, arrays = safetensors.read(session.snapshot({"x": torch.zeros(2)}))
+    other = {name: text for name, text in safetensors.read(first)[0].items() if "kept" in name}
+    mixed = b"".join(map(bytes, safetensors.write(arrays, metadata | other)))
+    with pytest.raises(RuntimeError, match="gradwire_kept_digest is") as raised:
+        client.restore(mixed)
+    assert raised.value.code == "snapshot_incompatible"
+    metadata.pop("gradwire_kept_digest")
+    with pytest.raises(RuntimeError, match="lacks gradwire_kept_digest"):
+        client.restore(b"".join(map(bytes, safetensors.write(arrays, metadata))))

@@ -699,13 +699,24 @@ def sessions() -> Iterator[Bad]:
     make: dict[str, Any] = {"path": "/v1/sessions"}
     change: dict[str, Any] = {"path": "{s}", "method": "PATCH"}
     for name, metadata in {
-        "a version from the future": {"gradwire_snapshot": "3", "session": "{}"},
+        "a version from the future": {"gradwire_snapshot": "4", "session": "{}"},
         "no session": {"gradwire_snapshot": "2"},
         "more than a session": {"gradwire_snapshot": "2", "session": "{}", "request": "{}"},
         "no JSON": {"gradwire_snapshot": "2", "session": "{"},
         "JSON that nests": {"gradwire_snapshot": "2", "session": "[" * 9000},
         "a number too long": {"gradwire_snapshot": "2", "session": "1" * 9000},
         "an empty object": {"gradwire_snapshot": "2", "session": "{}"},
+        "no digest": {"gradwire_snapshot": "3", "session": "{}"},
+        "the digest of another one": {
+            "gradwire_snapshot": "3",
+            "session": "{}",
+            "digest": "sha256:0",
+        },
+        "a version without digests that has one": {
+            "gradwire_snapshot": "2",
+            "session": "{}",
+            "digest": "sha256:0",
+        },
     }.items():
         body = safetensors({"__metadata__": metadata})
         yield bad(f"restore: {name}", "snapshot_incompatible", 422, body,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 from tests.service.conftest import Running
 from tests.service.snapshots import FILE, KINDS, restore, taken
 
@@ -17,6 +20,7 @@ from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.protocol import StepsRequest, read
 from gradwire_service.host.sessions import Session
+from gradwire_service.host.snapshot.seal import DIGEST, check, sealed
 
 Data = dict[str, Any]
 ROUNDS = 150
@@ -52,13 +56,13 @@ def host() -> Host:
 
 
 def changed(snapshot: bytes, change: Callable[[Data], object]) -> bytes:
-    """A snapshot whose JSON was changed."""
+    """A snapshot whose JSON was changed by somebody who knows how to make it a digest."""
     metadata, arrays = safetensors.read(snapshot)
     data = json.loads(metadata["session"])
     change(data)
-    return b"".join(
-        map(bytes, safetensors.write(arrays, {**metadata, "session": json.dumps(data)}))
-    )
+    del metadata[DIGEST]
+    forged = sealed({**metadata, "session": json.dumps(data)}, arrays)
+    return b"".join(map(bytes, safetensors.write(arrays, forged)))
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -135,6 +139,54 @@ def test_changes_by_chance(files: dict[str, bytes], host: Host, kind: str) -> No
         assert host.ledger.held == held
     assert "snapshot_incompatible" in codes
     assert codes <= CODES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_with_another_byte_is_refused(
+    files: dict[str, bytes], host: Host, kind: str
+) -> None:
+    rng, held = random.Random(kind), host.ledger.held
+    length = 8 + int.from_bytes(files[kind][:8], "little")
+    for place in (*rng.sample(range(len(files[kind])), 100), *range(length, len(files[kind]), 7)):
+        body = bytearray(files[kind])
+        body[place] ^= 1 << rng.randrange(8)
+        with pytest.raises(GradwireError) as raised:
+            host.restore(*safetensors.read(bytes(body)))
+        assert raised.value.code in ("snapshot_incompatible", "invalid_body")
+    assert (host.sessions(), host.ledger.held) == ([], held)
+
+
+def test_elements_that_were_changed_are_refused(server: Running, files: dict[str, bytes]) -> None:
+    host = server.service.host
+    count, held = len(host.sessions()), host.ledger.held
+    body = bytearray(files["a_graph_with_gradients"])
+    body[-1] ^= 1
+    reply = server.client.post("/v1/sessions", content=bytes(body), headers=FILE)
+    assert (reply.status_code, reply.json()["code"]) == (422, "snapshot_incompatible")
+    assert "changed after it was written: digest is 'sha256:" in reply.json()["detail"]
+    assert "unchanged" in reply.json()["hint"]
+    reply = server.client.post("/v1/sessions", content=bytes(body[:-1]), headers=FILE)
+    assert (reply.status_code, reply.json()["code"]) == (400, "invalid_body")
+    assert (len(host.sessions()), host.ledger.held) == (count, held)
+
+
+def test_a_file_that_another_library_writes_anew_is_the_same_snapshot(
+    server: Running, files: dict[str, bytes]
+) -> None:
+    metadata, arrays = safetensors.read(files["a_graph_with_gradients"])
+    again = save(dict(reversed(arrays.items())), metadata=dict(reversed(metadata.items())))
+    assert again != files["a_graph_with_gradients"]
+    assert taken(restore(server.client, again)) == files["a_graph_with_gradients"]
+
+
+def test_the_digest_copies_no_array(server: Running) -> None:
+    arrays = {"a0": np.zeros(4_000_000)}
+    tracemalloc.start()
+    try:
+        check(sealed({"session": "{}"}, arrays), arrays)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def _part(part: str, value: Any) -> Callable[[Data], None]:

@@ -22,8 +22,9 @@ from gradwire_engine.snapshot import Reader, read_optimizer
 from gradwire_service.host import safetensors
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.snapshot.programs import Restored
+from gradwire_service.host.snapshot.seal import DIGEST, check, sealed
 
-_KEPT = "gradwire_kept"
+_KEPT, _KEPT_DIGEST = "gradwire_kept", "gradwire_kept_digest"
 
 
 def snapshot(session: Session, keep: Any) -> bytes:
@@ -35,7 +36,20 @@ def snapshot(session: Session, keep: Any) -> bytes:
     if said is None:
         return body
     metadata, arrays = safetensors.read(body)
-    return b"".join(safetensors.write(arrays, metadata | {_KEPT: said}))
+    seal = sealed({_KEPT: said, DIGEST: metadata[DIGEST]}, {}, _KEPT_DIGEST)
+    return b"".join(safetensors.write(arrays, metadata | seal))
+
+
+def _kept(metadata: dict[str, str]) -> str | None:
+    """What a snapshot keeps, taken out of its metadata; it must be of that very snapshot.
+
+    Snapshots of older versions have no digest, and what they keep has none.
+    """
+    said, seal = metadata.pop(_KEPT, None), metadata.pop(_KEPT_DIGEST, None)
+    if said is not None and DIGEST in metadata:
+        seals = {} if seal is None else {_KEPT_DIGEST: seal}
+        check({_KEPT: said, DIGEST: metadata[DIGEST], **seals}, {}, _KEPT_DIGEST)
+    return said
 
 
 class _Names:
@@ -68,7 +82,7 @@ class _Names:
 def restored(transport: Transport, data: bytes) -> Session:
     """A new session of a snapshot. What its program no longer names is freed in it."""
     metadata, arrays = safetensors.read(data)
-    said = metadata.pop(_KEPT, None)
+    said = _kept(metadata)
     made = transport.restore(metadata, arrays)
     try:
         held = _Held(transport, made, metadata["session"])

@@ -21,10 +21,14 @@ from gradwire_service.host.protocol.names import may_be_written
 from gradwire_service.host.run import modes
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import Restored
+from gradwire_service.host.snapshot.seal import DIGEST, check
 from gradwire_service.host.snapshot.written import VERSION
 
-_OLDER: dict[str, Callable[[Any], None]] = {"1": from_version_1}
-"""Older versions that are read too, and what brings the graph of each into today's form."""
+_OLDER: dict[str, Callable[[Any], None]] = {"1": from_version_1, "2": lambda _: None}
+"""Older versions that are read too, and what brings the graph of each into today's form.
+
+Their files have no digest, and in those of version 1 it isn't said which arrays are turned.
+"""
 _PARTS = ("session", "tensors", "optimizers", "hooks", "marks", "graph", "programs")
 _WEIGHT = 24
 """Bytes that a character of JSON takes at most once it is lists, and then cells."""
@@ -47,12 +51,10 @@ def restored(
     ledger: Ledger,
 ) -> Session:
     """The session of a snapshot. Raises snapshot_incompatible or memory_limit; nothing is kept."""
-    version, body = version_of(metadata), metadata.get("session")
-    if version is None or (version != VERSION and version not in _OLDER):
-        known = " and ".join(map(repr, (*_OLDER, VERSION)))
-        raise incompatible(f"it is of version {str(version)[:20]!r}, this server reads {known}")
-    if body is None or metadata.keys() != {"gradwire_snapshot", "session"}:
-        raise incompatible("its metadata has more or less than gradwire_snapshot and session")
+    version = _version(metadata)
+    if version == VERSION:
+        check(metadata, arrays)
+    body = metadata["session"]
     with _room(len(body) * _WEIGHT, ledger):
         data = named(_json(body), "the snapshot", *_PARTS)
         older = _OLDER.get(version)
@@ -61,11 +63,23 @@ def restored(
         session = make(_asked(named(data["session"], "the session"), limits))
         try:
             with session.use(), modes(session):
-                _fill(session, data, arrays, turned_is_said=older is None)
+                _fill(session, data, arrays, turned_is_said=version != "1")
         except BaseException:
             session.close()
             raise
     return session
+
+
+def _version(metadata: Mapping[str, str]) -> str:
+    """The version, one that is read here, of metadata that has all that its version has."""
+    version = version_of(metadata)
+    if version is None or (version != VERSION and version not in _OLDER):
+        known = ", ".join(map(repr, (*_OLDER, VERSION)))
+        raise incompatible(f"it is of version {str(version)[:20]!r}, this server reads {known}")
+    parts = ("gradwire_snapshot", "session", *([] if version in _OLDER else [DIGEST]))
+    if metadata.keys() != set(parts):
+        raise incompatible(f"its metadata has more or less than {', '.join(parts)}")
+    return version
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from gradwire_service.host import safetensors
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import Written
+from gradwire_service.host.snapshot.seal import sealed
 
-VERSION = "2"
+VERSION = "3"
 """What `gradwire_snapshot` says; another number for every change that old readers can't bear."""
 LONGEST = 90_000_000
 """Characters of the JSON; the header that it stands in has a bound, quotes are two there."""
@@ -51,7 +52,8 @@ def written(session: Session) -> list[Buffer]:
             f"has no room for more than {LONGEST}",
             "free names, so that less of the graph is held",
         )
-    return safetensors.write(arrays, {"gradwire_snapshot": VERSION, "session": text})
+    said = sealed({"gradwire_snapshot": VERSION, "session": text}, arrays)
+    return safetensors.write(arrays, said)
 
 
 def _settings(session: Session) -> dict[str, Any]:
