@@ -124,11 +124,17 @@ def test_what_is_not_durable_ends_with_the_server(data: str) -> None:
         snapshot = server.client.get(f"/v1/sessions/{kept}/snapshot").content
         restored = server.client.post("/v1/sessions", content=snapshot, headers=FILE).json()
         fork = server.client.post(f"/v1/sessions/{kept}/fork").json()
-        assert restored["durable"] is fork["durable"] is True
+        passing = server.client.post(f"/v1/sessions/{kept}/fork", json={"durable": False}).json()
+        late = server.client.post(
+            f"/v1/sessions/{passing['id']}/fork", json={"durable": True, "label": "late"}
+        ).json()
+        assert restored["durable"] is fork["durable"] is late["durable"] is True
+        assert passing["durable"] is False
         server.kill()
     with served(data) as server:
         listed = {s["id"] for s in server.client.get("/v1/sessions").json()["items"]}
-        assert listed == {kept, restored["id"], fork["id"]}
+        assert listed == {kept, restored["id"], fork["id"], late["id"]}
+        assert server.client.get(f"/v1/sessions/{late['id']}").json()["label"] == "late"
 
 
 def test_idle_sessions_leave_memory_and_come_back(tmp_path: Path) -> None:

@@ -209,6 +209,46 @@ def test_a_fork_and_its_origin_never_see_each_other(server: Running) -> None:
     assert fork.data("n") == [2.0]
 
 
+def test_a_fork_has_the_settings_of_its_origin_but_those_it_is_given(server: Running) -> None:
+    settings = {"label": "origin", "dtype": "float64", "ttl_seconds": 60.0,
+                "memory_limit_bytes": 10 * MIB, "detect_anomaly": True}  # fmt: skip
+    session = server.session(seed=4, **settings)
+    session.steps({"op": "rand", "args": [[3]], "out": "r"})
+    for asked in ({"label": "fork"}, {"label": None}, {"dtype": "float32"}, {"ttl_seconds": 5.0},
+                  {"memory_limit_bytes": MIB}, {"detect_anomaly": False}, {}):  # fmt: skip
+        found = session.post("/fork", asked)
+        assert found.status_code == 201, found.text
+        assert found.json().items() >= (settings | asked).items()
+        assert found.json()["random"] == {"seed": 4, "draws": 1}
+    assert session.get().json().items() >= settings.items()
+
+
+def test_a_fork_may_have_a_seed_of_its_own(server: Running) -> None:
+    session = server.session(seed=4)
+    draw = {"op": "rand", "args": [[3]], "out": "r"}
+    session.steps(draw)
+    fork = Client(server.client, session.post("/fork", {"seed": 9}).json()["id"])
+    fresh = server.session(seed=9)
+    assert fork.get().json()["random"] == {"seed": 9, "draws": 0}
+    assert fork.steps(draw, returns=("r",)) == fresh.steps(draw, returns=("r",))
+    assert session.get().json()["random"]["seed"] == 4
+
+
+def test_a_fork_that_is_refused_is_not_there(server: Running) -> None:
+    session, count = server.session(label="a"), len(server.service.host.sessions())
+    limits = server.service.host.limits
+    for asked, code in (
+        ({"name": "b"}, "invalid_request"), ({"label": 1}, "invalid_request"),
+        ({"device": "cpu"}, "invalid_request"), ({"seed": -1}, "invalid_request"),
+        ([], "invalid_request"),
+        ({"ttl_seconds": limits.longest_ttl_seconds + 1}, "limit_exceeded"),
+        ({"memory_limit_bytes": limits.session_bytes + 1}, "limit_exceeded"),
+        ({"durable": True}, "invalid_argument"),
+    ):  # fmt: skip
+        assert session.post("/fork", asked).json()["code"] == code, asked
+    assert len(server.service.host.sessions()) == count
+
+
 def test_closed_is_remembered_for_a_bounded_number(serve: Callable[..., Running]) -> None:
     server = serve(Limits(remembered=2))
     made = [server.session() for _ in range(3)]

@@ -30,6 +30,7 @@ from gradwire_service.host.programs import Programs
 from gradwire_service.host.protocol import (
     EvaluateRequest,
     SessionCreate,
+    SessionFork,
     SessionPatch,
 )
 from gradwire_service.host.reply import Filled, Reply
@@ -257,11 +258,17 @@ class Host:
         if "memory_limit_bytes" in given:
             session.meter.limit = asked.memory_limit_bytes or self.limits.session_bytes
 
-    def fork(self, session: Session) -> Session:
+    def fork(self, session: Session, asked: SessionFork | None = None) -> Session:
         """A second session with the same tensors and graph; what one does, the other never sees."""
+        asked = asked or SessionFork()
+        self._check_ttl(asked.ttl_seconds)
+        self._check_memory(asked.memory_limit_bytes)
         with session.use():
             self.check_open(session)
             made = session.forked(f"s_{token_hex(12)}", self.ledger)
+        self.patch(made, asked)
+        if asked.seed is not None:
+            made.generator.restart(asked.seed, 0)
         self._enter(made)
         return made
 

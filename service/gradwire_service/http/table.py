@@ -9,6 +9,7 @@ from gradwire_service.host.protocol import (
     GradRequest,
     OpsRequest,
     SessionCreate,
+    SessionFork,
     SessionPatch,
     StepsRequest,
     TensorBody,
@@ -101,7 +102,10 @@ def _sessions() -> list[Route]:
         ),
         Route(
             f"{SESSION}/fork", "POST", sessions.fork_session,
-            Doc(tag, "SessionReply", 201, errors=(*GONE, *made)),
+            Doc(
+                tag, "SessionReply", 201, SessionFork, {"label": "digits, lr 0.1"},
+                errors=(*GONE, *made), bare=True,
+            ),
         ),
         Route(
             f"{SESSION}/graph", "GET", sessions.session_graph,

@@ -94,6 +94,19 @@ class SessionPatch(Part):
     )
 
 
+class SessionFork(SessionPatch):
+    """What is different in a fork. A field that is left out is as in the session it is made of."""
+
+    seed: Seed | None = Field(
+        None,
+        description="Seed of its random numbers; left out they go on as the other session's.",
+        examples=[1],
+    )
+    durable: bool | None = Field(
+        None, description="Whether it outlives the server.", examples=[False]
+    )
+
+
 class Reply(Part):
     """What a request that runs steps says beside them."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire_service.host import safetensors
 from gradwire_service.host.durable.refusals import not_kept
-from gradwire_service.host.protocol import SessionCreate, SessionPatch
+from gradwire_service.host.protocol import SessionCreate, SessionFork, SessionPatch
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.answer import Answer
@@ -156,11 +156,16 @@ async def close_session(call: Call) -> Answer:
 
 async def fork_session(call: Call) -> Answer:
     """Make a second session with the same tensors and graph; neither sees what the other does."""
+    body = await call.body()
+    asked = call.read(SessionFork, body)[0] if body else SessionFork()
     session = call.session()
-    keeper = call.service.keeper if durable(session) else None
+    keeper = call.service.keeper
+    if keeper is None and asked.durable:
+        raise not_kept()
+    kept = durable(session) if asked.durable is None else asked.durable
 
     def work() -> _Made:
-        return _new(call, call.host.fork(session), keeper)
+        return _new(call, call.host.fork(session, asked), keeper if kept else None)
 
     return await _entered(call, call.executor.run(session, work))
 
