@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +15,17 @@ import pytest
 pytest.importorskip("torch", reason="make parity installs torch")
 
 import torch
-from tests.parity.differential.campaign import one, seeds_from
+from tests.parity.differential.campaign import Tally, lost, on_torch_alone, one, seeds_from
 from tests.parity.differential.observe import ULPS, Seen, changes
 from tests.parity.differential.rounding import explained, noise
 from tests.parity.differential.run import Found
-from tests.parity.differential.step import Dtype, Program, Ref, Step
+from tests.parity.differential.step import Dtype, Given, Program, Ref, Step
 from tests.parity.differential.undefined import arbitrary, moves_retained
 from tests.parity.differential.unguarded import Unguarded
 from tests.parity.differential.world import FLOATS
+from tests.parity.workers import At, Lost, each
 
+import gradwire
 from gradwire_engine import walk
 from gradwire_engine.tensor import Tensor
 
@@ -128,6 +134,28 @@ def test_what_an_op_cancels_within_is_rounded_as_its_operand_is(name: str) -> No
     assert not explained(program, Found(3, changes(*wrong), [], wrong))
 
 
+def test_what_weights_and_cotangents_round_to_is_measured_too() -> None:
+    """layer_norm of one element takes what is rounded off itself; nothing of that was a result."""
+    x, y, leaf = Ref("x"), Ref("y"), (("dtype", Dtype("float64")), ("requires_grad", True))
+    weight, cotangent = Given([1.9], "float64"), Given([[-0.89], [-0.13], [0.22]], "float64")
+    program = (
+        Step("leaf", "function", "tensor", ([[0.97], [0.85], [0.75]],), leaf, ("x",)),
+        Step("layer", "function", "nn.functional.layer_norm", (x, (1,), weight), (), ("y",)),
+        Step("grad", "function", "autograd.grad", ([y], [x], [cotangent]), (), ("d",)),
+    )
+    shown = _seen(0.0, shape=(3, 1))
+
+    def rounding(theirs: float, ours: float, program: Program = program) -> bool:
+        made = ({"d": replace(shown, values=np.array([[0.0], [0.0], [v]]))} for v in (theirs, ours))
+        pair = tuple(made)
+        return explained(program, Found(2, changes(*pair), [], pair))
+
+    assert rounding(-(2.0**-45), 0.0)
+    assert not rounding(1e-9, 0.0)
+    plain = replace(program[1], name="nn.functional.prelu", args=(x, weight))
+    assert not rounding(1.9 * 0.22, 1.9 * 0.22 * 1.001, (program[0], plain, program[2]))
+
+
 @pytest.mark.parametrize("name", ["signbit", "copysign"])
 def test_the_sign_of_nan_is_arbitrary(name: str) -> None:
     numbers = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([float("nan"), 1.0])}
@@ -199,3 +227,51 @@ def test_a_write_that_is_not_counted_is_found(monkeypatch: pytest.MonkeyPatch) -
     failures = _failures(10)
     assert len(failures) > 5
     assert min(map(_steps, failures)) <= 4
+
+
+def _killed(*_: Any, **__: Any) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _torch_dies(seed: int, at: At) -> Tally:
+    torch.tensor = _killed
+    return one(seed, None, at=at)
+
+
+def _torch_dies_alone(seed: int, at: At) -> None:
+    torch.tensor = _killed
+    on_torch_alone(seed, at)
+
+
+def _gradwire_dies(seed: int, at: At) -> Tally:
+    gradwire.tensor = _killed
+    return one(seed, None, at=at)
+
+
+def _last(work: Callable[..., Any]) -> Lost | None:
+    found = next(each(work, deque([1]), 1))
+    return found if isinstance(found, Lost) else None
+
+
+def test_a_crash_of_torch_is_told_and_is_no_program() -> None:
+    died = _last(_torch_dies)
+    assert died is not None
+    tally = lost(died, lambda seed: _last(_torch_dies_alone))
+    assert (tally.programs, tally.failures, len(tally.crashes)) == (0, [], 1)
+    assert tally.crashes[0].startswith("torch crashed on program seed 1: ")
+    assert tally.crashes[0] in tally.summary()
+
+
+@pytest.mark.parametrize("work", [_gradwire_dies, _torch_dies])
+def test_a_crash_that_is_not_torchs_alone_is_a_difference(work: Callable[..., Any]) -> None:
+    died = _last(work)
+    assert died is not None
+    tally = lost(died, lambda seed: _last(on_torch_alone))
+    assert (tally.programs, tally.crashes, len(tally.failures)) == (1, [], 1)
+    assert "SIGSEGV" in tally.failures[0]
+    assert not tally.holds()
+
+
+def test_an_error_of_the_tester_is_never_torchs() -> None:
+    raised = Lost(1, False, "KeyError", "torch", "step 1")
+    assert lost(raised, lambda seed: replace(raised, died=True)).failures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,10 @@ from tests.parity.differential.generate import LENGTH, program
 from tests.parity.differential.kinds import KINDS
 from tests.parity.differential.report import script
 from tests.parity.differential.rounding import explained
-from tests.parity.differential.run import Found, compare
+from tests.parity.differential.run import TORCH, Found, alone, compare
 from tests.parity.differential.shrink import shrunk
 from tests.parity.differential.step import WALKS, Edge, Program, Step, operands
+from tests.parity.workers import At, Lost, nowhere
 
 import gradwire
 
@@ -36,7 +37,10 @@ OPTIONS = tuple(
 
 @dataclass
 class Tally:
-    """What came up in some programs: steps, errors, programs by kind of step, failures."""
+    """What came up in some programs: steps, errors, programs by kind of step, failures.
+
+    crashes: of torch itself, which say nothing of the program; it is not among the programs.
+    """
 
     programs: int = 0
     steps: int = 0
@@ -44,6 +48,7 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Count what another one counted."""
@@ -53,6 +58,7 @@ class Tally:
         self.kinds += other.kinds
         self.ends += other.ends
         self.failures += other.failures
+        self.crashes += other.crashes
 
     def shortcomings(self) -> list[str]:
         """What the programs had too little of: errors, or kinds of steps."""
@@ -66,12 +72,18 @@ class Tally:
             found.append(f"kinds of steps in fewer than {least:.0f} programs: {', '.join(rare)}")
         return found
 
+    def crashes_too_often(self, of: int) -> bool:
+        """Whether torch crashes on so many that it is to be looked at, of a number of programs."""
+        return len(self.crashes) * MANY > max(of, MANY)
+
     def holds(self) -> bool:
         """Whether no program differed, in programs that held enough to say so.
 
         Of a handful of programs it can't be asked that everything came up.
         """
-        return not self.failures and (self.programs < MANY or not self.shortcomings())
+        if self.failures or self.crashes_too_often(self.programs):
+            return False
+        return self.programs < MANY or not self.shortcomings()
 
     def summary(self) -> str:
         """All counts, a line each."""
@@ -83,13 +95,15 @@ class Tally:
         ]
         lines += [f"  {n:6} {kind}" for kind, n in self.kinds.most_common()]
         lines += self.shortcomings() if self.programs >= MANY else []
+        lines += [f"{len(self.crashes)} programs left out:", *self.crashes] if self.crashes else []
         return "\n".join([*lines, f"{len(self.failures)} programs differed"])
 
 
-def one(seed: int, url: str | None, length: int = LENGTH) -> Tally:
+def one(seed: int, url: str | None, length: int = LENGTH, at: At = nowhere) -> Tally:
     """Make, run and count the program of a seed, embedded or at a server."""
-    made = program(seed, length)
-    found = _run(made, url)
+    made = program(seed, length, at)
+    found = _run(made, url, at)
+    at("the tester", "looking at what differs")
     if found.at is not None and explained(made[: found.at + 1], found):
         found.at, found.ended = None, "where rounding decides"
     tally = Tally(1, len(found.steps), sum(e is not None for _, e in found.steps))
@@ -116,10 +130,34 @@ def _options(step: Step) -> set[str]:
     return asked | ({"gradient edges"} if edges else set())
 
 
-def _run(made: Program, url: str | None) -> Found:
+def _run(made: Program, url: str | None, at: At = nowhere) -> Found:
     with warnings.catch_warnings(), gradwire.connect(url).session() as session:
         warnings.simplefilter("ignore")
-        return compare(made, torch, gradwire, session)
+        return compare(made, torch, gradwire, session, at)
+
+
+def on_torch_alone(seed: int, at: At = nowhere) -> None:
+    """Make and run the program of a seed on torch only."""
+    made = program(seed, at=at)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone(made, torch, at)
+
+
+def lost(found: Lost, again: Callable[[int], Lost | None]) -> Tally:
+    """The tally of a program that ended its process, or the tester.
+
+    It is torch's doing, and counts as no program, only if torch was at work when the process died
+    and torch alone dies at the same place, which again is asked; else the program differed.
+    """
+    said = f"{found.how} in {found.whose}, {found.what}"
+    if found.died and found.whose == TORCH:
+        alone = again(found.seed)
+        if alone is not None and alone.died and alone.what == found.what:
+            return Tally(crashes=[f"torch crashed on program seed {found.seed}: {said}"])
+        otherwise = "runs to its end" if alone is None else f"ends in {alone.what}: {alone.how}"
+        said += f"; torch alone {otherwise}"
+    return Tally(1, failures=[f"seed {found.seed}: {said}"])
 
 
 def described(seed: int, made: Program, found: Found, url: str | None) -> str:
@@ -158,4 +196,6 @@ def seeds_from(seed: int, count: int) -> range:
     return range(seed * 1_000_000, seed * 1_000_000 + count)
 
 
-__all__: list[Any] = ["Tally", "counted", "described", "one", "seeds_from"]
+__all__: list[Any] = [
+    "Tally", "counted", "described", "lost", "on_torch_alone", "one", "seeds_from"
+]  # fmt: skip

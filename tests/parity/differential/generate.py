@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 from tests.parity.differential.kinds import KINDS
-from tests.parity.differential.run import execute
+from tests.parity.differential.run import TORCH, execute
 from tests.parity.differential.step import WALKS, Program, Step
 from tests.parity.differential.undefined import breaking, undefined
 from tests.parity.differential.world import World
+from tests.parity.workers import At, nowhere
 
 LENGTH = 40
 _KEPT_ERRORS = 0.8
@@ -23,7 +24,7 @@ _WEIGHTS = np.array([KINDS[name].weight for name in _NAMES])
 _MODES = ("no_grad", "no_grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 
 
-def program(seed: int, length: int = LENGTH) -> Program:
+def program(seed: int, length: int = LENGTH, at: At = nowhere) -> Program:
     """The program of a seed."""
     world = World(np.random.default_rng(seed))
     found: list[Step] = []
@@ -31,7 +32,10 @@ def program(seed: int, length: int = LENGTH) -> Program:
         warnings.simplefilter("ignore")
         while len(found) < length:
             step = _proposed(world, "leaf" if len(found) < 3 else None)
-            if step is None or breaking(world.variables, step):
+            if step is None:
+                continue
+            at(TORCH, f"making step {len(found)}, {step.name}")
+            if breaking(world.variables, step):
                 continue
             void = undefined(world.variables, step)
             retained = _retained(world, step)

@@ -28,8 +28,11 @@ from tests.parity.differential.undefined import breaking, undefined
 from tests.parity.differential.unguarded import Unguarded
 from tests.parity.differential.versions import Starts
 from tests.parity.observe import kind_of
+from tests.parity.workers import At, nowhere
 
 Variables = dict[str, Any]
+TORCH, GRADWIRE = "torch", "gradwire"
+"""Whose work a step is, as what watches over it is told."""
 
 
 def _method(lib: Any, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -153,15 +156,16 @@ class Found:
     ended: str = "at its end"
 
 
-def compare(program: Program, torch: Any, ours: Any, session: Any) -> Found:
+def compare(program: Program, torch: Any, ours: Any, session: Any, at: At = nowhere) -> Found:
     """Run a program on both, a step at a time, until they differ, a walk fails, or it ends.
 
     A step that fails may have changed nothing here; where torch's did, the program ends too.
+    at: told whose work begins, of each step.
     """
-    both = _Both(torch, ours, session)
+    both = _Both(torch, ours, session, at)
     for number, step in enumerate(program):
         if runnable(both.theirs, step):
-            ended = both.do(step)
+            ended = both.do(number, step)
             if ended is not None:
                 both.found.ended = ended
                 both.found.at = number if both.found.differences else None
@@ -169,11 +173,27 @@ def compare(program: Program, torch: Any, ours: Any, session: Any) -> Found:
     return both.found
 
 
+def alone(program: Program, torch: Any, at: At) -> None:
+    """Run a program on torch only, and look at its tensors after each step as compare does."""
+    variables: Variables = {}
+    for number, step in enumerate(program):
+        at(TORCH, _placed(number, step))
+        if runnable(variables, step):
+            if breaking(variables, step):
+                return
+            execute(torch, variables, step, lambda: None)
+            observed(variables)
+
+
+def _placed(number: int, step: Step) -> str:
+    return f"step {number}, {step.name}"
+
+
 class _Both:
     """A program as it runs on both libraries, and what was seen of it before the step at hand."""
 
-    def __init__(self, torch: Any, ours: Any, session: Any) -> None:
-        self.torch, self.library, self.session = torch, ours, session
+    def __init__(self, torch: Any, ours: Any, session: Any, at: At) -> None:
+        self.torch, self.library, self.session, self.at = torch, ours, session, at
         self.theirs: Variables = {}
         self.ours: Variables = {}
         self.before: tuple[dict[str, Sight], dict[str, Sight]] = ({}, {})
@@ -181,13 +201,17 @@ class _Both:
         self.unguarded = Unguarded()
         self.found = Found()
 
-    def do(self, step: Step) -> str | None:
+    def do(self, number: int, step: Step) -> str | None:
         """Do a step: why the program ends with it, if it does."""
+        place = _placed(number, step)
+        self.at(TORCH, place)
         if breaking(self.theirs, step):
             return "where torch promises nothing"
         void = undefined(self.theirs, step)
         expected = execute(self.torch, self.theirs, step, lambda: None)
+        self.at(GRADWIRE, place)
         actual = execute(self.library, self.ours, step, self.session.flush)
+        self.at(TORCH, place)
         for name in set(step.out) - self.theirs.keys():
             self.ours.pop(name, None)
         self.found.steps.append((step.kind, expected.raised))
@@ -198,7 +222,10 @@ class _Both:
         self.unguarded.found(step, self.theirs)
         if self.unguarded.written():
             return "where torch does not see a write"
-        seen = observed(self.theirs), told(self.ours, self.session)
+        theirs = observed(self.theirs)
+        self.at(GRADWIRE, place)
+        seen = theirs, told(self.ours, self.session)
+        self.at(TORCH, place)
         self.starts.found(step, self.theirs)
         self.starts.level(step, *seen)
         self.found.seen, self.found.given = seen, (expected.given, actual.given)

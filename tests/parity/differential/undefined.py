@@ -160,9 +160,11 @@ _SLOPES_AT_NAN = (
     "hardswish",
     "hardshrink",
     "softshrink",
+    "logit",
 )
 """Their gradient at NaN is one thing in torch's loop over vectors and another in that over what is
-left (docs/adr/extremes.md): it depends on how many elements there are.
+left (docs/adr/extremes.md): it depends on how many elements there are. That of logit is so where
+eps limits it.
 """
 
 
@@ -180,7 +182,13 @@ def _of_numbers(target: Any, others: list[Any], step: Step) -> bool:
         return True
     if name in _SLOPES_AT_NAN and target.requires_grad and bool(target.isnan().any()):
         return True
+    if name == "logit" and target.requires_grad and _holds_minus_zero(target):
+        return True
     return dict(step.kwargs).get("rounding_mode") == "trunc" and _holds_least(target)
+
+
+def _holds_minus_zero(x: Any) -> bool:
+    return x.is_floating_point() and bool(((x == 0) & x.signbit()).any())
 
 
 def _holds_least(x: Any) -> bool:
