@@ -11,6 +11,7 @@ import pytest
 import gradwire as torch
 from gradwire import nn
 from gradwire.session import Session
+from gradwire_engine.errors import GradwireError
 
 SCALE = 2.0
 
@@ -261,6 +262,72 @@ def test_what_can_not_be_written_down_runs_as_python_or_is_refused(door, session
     with pytest.raises(RuntimeError, match="looks at"):
         torch.compile(looks, fullgraph=True)(torch.ones(2))
     assert torch.compile(looks, disable=True) is looks
+
+
+def test_a_call_that_raises_keeps_what_it_wrote_before(session: Session) -> None:
+    """As a program that raised: whether Python, shapes or elements make it fail."""
+    table, kept = torch.arange(6.0).reshape(3, 2), torch.zeros(2)
+
+    def by_elements(x, places):
+        x.add_(1)
+        kept.copy_(x)
+        found = table[places].sum(0)
+        x.mul_(found)
+        return found * 2
+
+    def by_shapes(x, places):
+        x.add_(1)
+        kept.copy_(x)
+        return x @ table
+
+    def by_python(x, places):
+        x.add_(1)
+        kept.copy_(x)
+        raise ValueError("no more")
+
+    good, bad = torch.tensor([0, 2]), torch.tensor([0, 7]) * 1
+    for function, error in (
+        (by_elements, IndexError),
+        (by_shapes, RuntimeError),
+        (by_python, ValueError),
+    ):
+        seen = []
+        for called in (function, torch.compile(function)):
+            x, texts = torch.ones(2), []
+            for _ in range(3):
+                x = x * 2
+                with pytest.raises(error) as raised:
+                    called(x, bad)
+                texts += [str(raised.value).partition("\n")[0], x.tolist(), kept.tolist()]
+            seen.append(texts)
+        assert seen[0] == seen[1]
+        assert seen[0][1:3] == [[3.0, 3.0]] * 2
+    compiled = torch.compile(by_elements)
+    for _ in range(12):
+        x, y = torch.ones(2), torch.ones(2)
+        assert compiled(x, good).tolist() == by_elements(y, good).tolist()
+        assert x.tolist() == y.tolist() == [8.0, 12.0]
+    with pytest.raises(IndexError):
+        compiled(x, bad)
+    assert x.tolist() == kept.tolist() == [9.0, 13.0]
+    assert compiled(x, good).tolist() == [8.0, 12.0]
+
+
+def test_an_error_before_a_call_is_not_the_calls_own(session: Session) -> None:
+    wrote = deque()
+
+    def function(x, places):
+        wrote.append(1)
+        x.add_(1)
+        return torch.arange(3.0)[places]
+
+    compiled, x = torch.compile(function), torch.zeros(2)
+    compiled(x, torch.tensor([0]))
+    session.record({"op": "index_select", "args": [x._name, 0, 7], "out": "gone"})
+    with pytest.raises(GradwireError, match="index_select"):
+        compiled(x, torch.tensor([0]))
+    assert len(wrote) == 1
+    assert x.tolist() == [1.0, 1.0]
 
 
 def test_what_torch_is_told_is_taken() -> None:

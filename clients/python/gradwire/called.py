@@ -179,9 +179,10 @@ def _by_name(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pass_on(traced: Traced, session: Any) -> None:
-    """What is called may be refused where the program that calls it runs."""
-    if isinstance(session, Trace) and traced.trace.may_be_refused:
-        session.may_be_refused = True
+    """What is called may be refused, or fail, where the program that calls it runs."""
+    if isinstance(session, Trace):
+        session.may_be_refused |= traced.trace.may_be_refused
+        session.fallible |= traced.trace.fallible
 
 
 def node_of(tensor: Tensor) -> str | None:

@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire import called
 from gradwire.asking import session_of
@@ -23,6 +23,9 @@ from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trac
 from gradwire.watched import Seen, changed, watched
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
+
+if TYPE_CHECKING:
+    from gradwire.session import Session
 
 KEPT = 64
 """Kinds of arguments that are known at a time."""
@@ -62,6 +65,7 @@ class Variant:
         self.calls = 0
         self.outputs = [] if traced is None else traced.outputs
         self.written = {} if traced is None else traced.write_to_copies()
+        self.may_lose = traced is not None and bool(self.written) and traced.trace.fallible
 
     def run(self, args: Sequence[Tensor]) -> Any:
         """Record a call on these tensors."""
@@ -76,6 +80,8 @@ class Variant:
             for place in self.written.values():  # what is kept for gradients is not written to
                 again.args[place] = again.args[place].clone()
             parts = called.record({"call": traced.id}, again, parts, planned=True)
+            if self.may_lose:
+                _sent(traced.trace.outer)
         for output, part in zip(traced.outputs, parts, strict=True):
             if output._name in self.written:
                 _write(found[output._name], part, output)
@@ -99,6 +105,21 @@ def _write(target: Tensor, found: Tensor, inside: Tensor) -> None:
         target.copy_(found if moves else found.detach())
 
 
+class _Undone(Exception):
+    """The function raised, and what it wrote before that is not written: its error is the cause."""
+
+
+def _sent(session: Session) -> None:
+    """Have the call that was recorded last run; if it is what fails, raise _Undone."""
+    place = session.waiting - 1
+    try:
+        session.flush()
+    except GradwireError as problem:
+        if problem.step != place:
+            raise
+        raise _Undone from problem
+
+
 class Compiled:
     """A function that runs by programs; attributes are the function's own."""
 
@@ -119,12 +140,15 @@ class Compiled:
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = taken_apart((args, kwargs), tensors.append)
-        variant, known = self._variant(structure, tensors)
-        self.hits += known
-        variant.calls += 1
-        if variant.traced is None:
-            return self._function(*args, **kwargs)
-        return variant.run(tensors)
+        try:
+            variant, known = self._variant(structure, tensors)
+            self.hits += known
+            variant.calls += 1
+            if variant.traced is not None:
+                return variant.run(tensors)
+        except _Undone:
+            pass  # run as Python it raises again, after its writes
+        return self._function(*args, **kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs, what it takes, and why there were traces so far.
@@ -133,7 +157,10 @@ class Compiled:
         """
         tensors: list[Tensor] = []
         structure = taken_apart((args, kwargs), tensors.append)
-        variant, _ = self._variant(structure, tensors)
+        try:
+            variant, _ = self._variant(structure, tensors)
+        except _Undone as undone:
+            raise undone.__cause__ or undone from None
         return described(self.__name__, variant, tensors, self.retraces, self.hits)
 
     def _variant(self, structure: Any, tensors: Sequence[Tensor]) -> tuple[Variant, bool]:
@@ -156,22 +183,29 @@ class Compiled:
         self, structure: Any, tensors: Sequence[Tensor], session: Any, seen: Seen
     ) -> Variant:
         began = time.perf_counter()
+        inside: list[Trace | None] = []
 
         def once(*given: Any) -> Any:
+            inside.append(innermost())
             args, kwargs = restored(structure, iter(given))
             return each_once(self._function(*args, **kwargs))
 
         once.__name__ = self.__name__
 
-        def enter(inside: Trace, tensor: Tensor) -> Tensor:
-            return inside.enter(tensor, tensor.shape)
+        def enter(found: Trace, tensor: Tensor) -> Tensor:
+            return found.enter(tensor, tensor.shape)
 
         try:
             traced = trace(once, tensors, session, enter)
-        except GradwireError as problem:
-            if problem.code not in _PYTHONS or (problem.code == "untraceable" and self._fullgraph):
+        except Exception as problem:
+            code = problem.code if isinstance(problem, GradwireError) else ""
+            if code == "untraceable" and self._fullgraph:
                 raise
-            return Variant(None, seen, str(problem.detail), time.perf_counter() - began)
+            if code in _PYTHONS:
+                return Variant(None, seen, str(problem), time.perf_counter() - began)
+            if any(found is not None and found.wrote for found in inside):
+                raise _Undone from problem
+            raise
         why = "it writes to tensors that share elements" if traced.writes_to_shared else ""
         spent = time.perf_counter() - began
         return Variant(None if why else traced, seen, why, spent)

@@ -120,6 +120,11 @@ class Recorder:
             if len(self._pending.steps) >= MAX_STEPS or self._pending.nbytes >= MAX_BYTES:
                 self.flush()
 
+    @property
+    def waiting(self) -> int:
+        """How many steps are recorded and not sent yet."""
+        return len(self._pending.steps)
+
     def _record_free(self) -> None:
         names = self._forgotten.take(self._later.names if self._later is not None else frozenset())
         if names:

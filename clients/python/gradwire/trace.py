@@ -53,6 +53,7 @@ class Trace:
         self.journal = Journal()
         self.asked_to_record = 0  # blocks of enable_grad around what is done now
         self.may_be_refused = False  # under vmap: a step writes, or draws random numbers
+        self.fallible = False  # a step may fail on elements
         self._captured: dict[int, Tensor] = {}
         self._constants: list[Tensor] = []
         self._names = count(1)
@@ -86,14 +87,20 @@ class Trace:
             return
         if "detach" in step:  # in a program an op like any
             step = {"op": "detach", "args": [step["detach"]], "out": step["out"]}
+        state = local.state
+        self.fallible |= state.fallible
         if _writes_or_draws(step.get("op", "")):
             self.may_be_refused = True
             self._copy_written_constants()
-        state = local.state
         mode = grad_mode or ("inference_mode" if state.inference else None)
         on = "enable_grad" if self.asked_to_record else None
         mode = mode or (on if state.grad else "no_grad")
         self.steps.append(step if mode is None else {**step, "grad_mode": mode})
+
+    @property
+    def wrote(self) -> bool:
+        """Whether anything was written to that came from outside."""
+        return any(t._meta.version for t in self.held if t.session is self)  # type: ignore[comparison-overlap]
 
     def _take_leaf(
         self, step: Step, made: Sequence[Tensor | None], arrays: dict[str, np.ndarray]
