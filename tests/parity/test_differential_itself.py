@@ -23,7 +23,7 @@ from tests.parity.differential.step import Dtype, Given, Program, Ref, Step
 from tests.parity.differential.undefined import arbitrary, moves_retained
 from tests.parity.differential.unguarded import Unguarded
 from tests.parity.differential.world import FLOATS
-from tests.parity.workers import At, Lost, each
+from tests.parity.workers import Lost, Saying, each
 
 import gradwire
 from gradwire_engine import walk
@@ -233,17 +233,17 @@ def _killed(*_: Any, **__: Any) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def _torch_dies(seed: int, at: At) -> Tally:
+def _torch_dies(seed: int, at: Saying) -> Tally:
     torch.tensor = _killed
     return one(seed, None, at=at)
 
 
-def _torch_dies_alone(seed: int, at: At) -> None:
+def _torch_dies_alone(seed: int, at: Saying) -> None:
     torch.tensor = _killed
     on_torch_alone(seed, at)
 
 
-def _gradwire_dies(seed: int, at: At) -> Tally:
+def _gradwire_dies(seed: int, at: Saying) -> Tally:
     gradwire.tensor = _killed
     return one(seed, None, at=at)
 

@@ -6,10 +6,10 @@ import os
 import signal
 from collections import deque
 
-from tests.parity.workers import At, Lost, each
+from tests.parity.workers import Lost, Saying, each
 
 
-def _doubled(seed: int, at: At) -> int:
+def _doubled(seed: int, at: Saying) -> int:
     at("torch", f"step {seed}")
     if seed == 2:
         os.kill(os.getpid(), signal.SIGSEGV)

@@ -15,10 +15,10 @@ from multiprocessing.connection import Connection, wait
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
-At = Callable[[str, str], None]
+Saying = Callable[[str, str], None]
 """Says, before each piece of work, whose it is and what: "torch", "step 7, mul_"."""
 Work = Callable[..., Result]
-"""What is done for a seed, its first argument; its argument at is an At."""
+"""What is done for a seed, its first argument; its argument at is a Saying."""
 
 _FRESH = get_context("spawn")
 """Nothing of a process that starts others, which has threads and connections, is theirs too."""
@@ -139,4 +139,4 @@ def _ended(code: int | None) -> str:
     return f"its process was ended by {signal.Signals(-code).name}"
 
 
-__all__ = ["At", "Lost", "Work", "each", "nowhere"]
+__all__ = ["Lost", "Saying", "Work", "each", "nowhere"]

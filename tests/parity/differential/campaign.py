@@ -16,7 +16,7 @@ from tests.parity.differential.rounding import explained
 from tests.parity.differential.run import TORCH, Found, alone, compare
 from tests.parity.differential.shrink import shrunk
 from tests.parity.differential.step import WALKS, Edge, Program, Step, operands
-from tests.parity.workers import At, Lost, nowhere
+from tests.parity.workers import Lost, Saying, nowhere
 
 import gradwire
 
@@ -99,7 +99,7 @@ class Tally:
         return "\n".join([*lines, f"{len(self.failures)} programs differed"])
 
 
-def one(seed: int, url: str | None, length: int = LENGTH, at: At = nowhere) -> Tally:
+def one(seed: int, url: str | None, length: int = LENGTH, at: Saying = nowhere) -> Tally:
     """Make, run and count the program of a seed, embedded or at a server."""
     made = program(seed, length, at)
     found = _run(made, url, at)
@@ -130,13 +130,13 @@ def _options(step: Step) -> set[str]:
     return asked | ({"gradient edges"} if edges else set())
 
 
-def _run(made: Program, url: str | None, at: At = nowhere) -> Found:
+def _run(made: Program, url: str | None, at: Saying = nowhere) -> Found:
     with warnings.catch_warnings(), gradwire.connect(url).session() as session:
         warnings.simplefilter("ignore")
         return compare(made, torch, gradwire, session, at)
 
 
-def on_torch_alone(seed: int, at: At = nowhere) -> None:
+def on_torch_alone(seed: int, at: Saying = nowhere) -> None:
     """Make and run the program of a seed on torch only."""
     made = program(seed, at=at)
     with warnings.catch_warnings():

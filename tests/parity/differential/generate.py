@@ -12,7 +12,7 @@ from tests.parity.differential.run import TORCH, execute
 from tests.parity.differential.step import WALKS, Program, Step
 from tests.parity.differential.undefined import breaking, undefined
 from tests.parity.differential.world import World
-from tests.parity.workers import At, nowhere
+from tests.parity.workers import Saying, nowhere
 
 LENGTH = 40
 _KEPT_ERRORS = 0.8
@@ -24,7 +24,7 @@ _WEIGHTS = np.array([KINDS[name].weight for name in _NAMES])
 _MODES = ("no_grad", "no_grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 
 
-def program(seed: int, length: int = LENGTH, at: At = nowhere) -> Program:
+def program(seed: int, length: int = LENGTH, at: Saying = nowhere) -> Program:
     """The program of a seed."""
     world = World(np.random.default_rng(seed))
     found: list[Step] = []

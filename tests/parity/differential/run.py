@@ -28,7 +28,7 @@ from tests.parity.differential.undefined import breaking, undefined
 from tests.parity.differential.unguarded import Unguarded
 from tests.parity.differential.versions import Starts
 from tests.parity.observe import kind_of
-from tests.parity.workers import At, nowhere
+from tests.parity.workers import Saying, nowhere
 
 Variables = dict[str, Any]
 TORCH, GRADWIRE = "torch", "gradwire"
@@ -156,7 +156,7 @@ class Found:
     ended: str = "at its end"
 
 
-def compare(program: Program, torch: Any, ours: Any, session: Any, at: At = nowhere) -> Found:
+def compare(program: Program, torch: Any, ours: Any, session: Any, at: Saying = nowhere) -> Found:
     """Run a program on both, a step at a time, until they differ, a walk fails, or it ends.
 
     A step that fails may have changed nothing here; where torch's did, the program ends too.
@@ -173,7 +173,7 @@ def compare(program: Program, torch: Any, ours: Any, session: Any, at: At = nowh
     return both.found
 
 
-def alone(program: Program, torch: Any, at: At) -> None:
+def alone(program: Program, torch: Any, at: Saying) -> None:
     """Run a program on torch only, and look at its tensors after each step as compare does."""
     variables: Variables = {}
     for number, step in enumerate(program):
@@ -192,7 +192,7 @@ def _placed(number: int, step: Step) -> str:
 class _Both:
     """A program as it runs on both libraries, and what was seen of it before the step at hand."""
 
-    def __init__(self, torch: Any, ours: Any, session: Any, at: At) -> None:
+    def __init__(self, torch: Any, ours: Any, session: Any, at: Saying) -> None:
         self.torch, self.library, self.session, self.at = torch, ours, session, at
         self.theirs: Variables = {}
         self.ours: Variables = {}

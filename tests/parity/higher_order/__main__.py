@@ -6,15 +6,15 @@ import argparse
 import os
 import secrets
 import sys
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
 from functools import partial
 
 from rich.console import Console
 from rich.progress import track
 from tests.clients.serving import serving
 from tests.parity.higher_order import planned
-from tests.parity.higher_order.campaign import Tally, one, seeds_from
+from tests.parity.higher_order.campaign import Tally, lost, one, seeds_from
+from tests.parity.workers import Lost, Work, each
 
 EMBEDDED, OVER_HTTP, PLANNED = 500, 50, 500
 PROGRAMS = 100_000
@@ -26,12 +26,11 @@ def main() -> int:
     asked = _arguments()
     console = Console()
     console.print(f"functions over functions: seed {asked.seed}")
-    with ProcessPoolExecutor(asked.workers) as pool:
-        tried = [_shown("embedded", console, pool, one, asked.seed, asked.embedded)]
-        with serving(programs=PROGRAMS) as url:
-            there = partial(one, url=url)
-            tried.append(_shown("over HTTP", console, pool, there, asked.seed + 1, asked.http))
-        tried.append(_shown("by plans", console, pool, planned.one, asked.seed, asked.planned))
+    shown = partial(_shown, console, asked.workers)
+    tried = [shown("embedded", one, asked.seed, asked.embedded)]
+    with serving("--log", "none", programs=PROGRAMS) as url:
+        tried.append(shown("over HTTP", partial(one, url=url), asked.seed + 1, asked.http))
+    tried.append(shown("by plans", planned.one, asked.seed, asked.planned))
     return 1 if any(tally.failures for tally in tried) else 0
 
 
@@ -46,16 +45,12 @@ def _arguments() -> argparse.Namespace:
 
 
 def _shown(
-    where: str,
-    console: Console,
-    pool: ProcessPoolExecutor,
-    try_one: Callable[[int], Tally],
-    seed: int,
-    count: int,
+    console: Console, workers: int, where: str, try_one: Work[Tally], seed: int, count: int
 ) -> Tally:
     whole = Tally()
-    tallies = pool.map(try_one, seeds_from(seed, count), chunksize=4)
-    for tally in track(tallies, where, count, console=console):
+    results = each(try_one, deque(seeds_from(seed, count)), workers)
+    for result in track(results, where, count, console=console):
+        tally = lost(result) if isinstance(result, Lost) else result
         whole.add(tally)
         for failure in tally.failures:
             console.print(failure, markup=False, highlight=False)

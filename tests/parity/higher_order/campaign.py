@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from tests.parity.higher_order.function import Function, drawn
 from tests.parity.higher_order.ways import QUANTITIES, At, Way, listed
+from tests.parity.workers import Lost, Saying, nowhere
 
 import gradwire
 
@@ -47,17 +48,23 @@ class Tally:
         )
 
 
-def one(seed: int, url: str | None = None) -> Tally:
+def one(seed: int, url: str | None = None, at: Saying = nowhere) -> Tally:
     """Draw the function of a seed and try all ways, embedded or at a server."""
     function = drawn(seed)
     tally = Tally(1, Counter({step.kind for step in function.steps}))
-    differing = list(_differing(function, url, tally.ways))
+    differing = list(_differing(function, url, tally.ways, at=at))
     if differing:
         quantity, way, said = differing[0]
         short = _shortest(function, quantity, way, url)
         more = "".join(f"\n  also: {q}: {w}" for q, w, _ in differing[1:])
         tally.failures.append(f"seed {seed}, {quantity}: {way}\n{said}{more}\n{short}")
     return tally
+
+
+def lost(found: Lost) -> Tally:
+    """The tally of a function that ended its process, or the tester: it differed."""
+    said = f"seed {found.seed}: {found.how} in {found.whose}, {found.what}"
+    return Tally(1, failures=[said])
 
 
 def counted(seeds: Iterable[int], url: str | None = None) -> Tally:
@@ -74,7 +81,11 @@ def seeds_from(seed: int, count: int) -> range:
 
 
 def _differing(
-    function: Function, url: str | None, ways: Counter[str], only: tuple[str, str] | None = None
+    function: Function,
+    url: str | None,
+    ways: Counter[str],
+    only: tuple[str, str] | None = None,
+    at: Saying = nowhere,
 ) -> Iterator[tuple[str, str, str]]:
     """Quantity, way and what is wrong, of all or one."""
     with warnings.catch_warnings():
@@ -82,8 +93,10 @@ def _differing(
         client, theirs = gradwire.connect(url), At(torch, function, torch.from_numpy)
         for quantity, (plain, found) in QUANTITIES.items():
             if only is None or only[0] == quantity:
+                at("torch", quantity)
                 expected = _numbers(plain(theirs))
                 for way, run in found.items():
+                    at("gradwire", f"{quantity}: {way}")
                     ways[f"{quantity}: {way}"] += 1
                     with client.session():  # of its own: a failed one may have lost tensors
                         said = _compared(expected, run, function)

@@ -11,6 +11,7 @@ import numpy as np
 from tests.parity.higher_order.campaign import Tally
 from tests.parity.higher_order.function import Function, drawn
 from tests.parity.higher_order.ways import At, listed
+from tests.parity.workers import Saying, nowhere
 
 import gradwire
 from gradwire_engine.control import known
@@ -48,8 +49,9 @@ def compiled(at: At) -> dict[str, Compiled]:
     }
 
 
-def one(seed: int) -> Tally:
+def one(seed: int, at: Saying = nowhere) -> Tally:
     """Draw the function of a seed, and compile all that there is to compile."""
+    at("gradwire", "plans")
     function, worth = drawn(seed), known.WORTH
     known.WORTH = 1  # a plan at the first call
     try:
