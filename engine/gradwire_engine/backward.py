@@ -142,8 +142,13 @@ def _nothing(x: Place, create_graph: bool) -> Tensor:
     return made.requires_grad_() if create_graph else made
 
 
+_PLAIN = frozenset({Tensor, type(None)})
+
+
 def _highest(values: Sequence[Any]) -> Any:
     """The value of the highest level; None where all are tensors."""
+    if {*map(type, values)} <= _PLAIN:
+        return None
     wrapped = [v for v in values if v is not None and type(v) is not Tensor and type(v) in GRADS]
     return max(wrapped, key=lambda v: v.level, default=None)
 

@@ -64,7 +64,8 @@ def _filled(spec: Spec, value: int) -> Tensor:
     if spec.device == "meta":
         return _in_mode(Tensor(phantom_of(spec), spec, None))
     found = backend(spec.device)
-    array = found.xp.full(spec.shape, value, spec.dtype.numpy)
+    array = found.xp.empty(spec.shape, spec.dtype.numpy)
+    array.fill(value)  # `full` does the same in ten times as much Python
     return _in_mode(
         Tensor(found.from_numpy(array) if spec.device == SYMBOLIC else array, spec, None)
     )

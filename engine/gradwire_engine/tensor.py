@@ -140,8 +140,10 @@ class Tensor:
         made = cls(array, spec, None).marked()
         if local.state.inference:
             made.flags |= INFERENCE
-        if requires_grad:
-            made.requires_grad_()
+        if requires_grad and spec.dtype.differentiable:
+            made._edge = AccumulateGrad(made)
+        elif requires_grad:
+            made.requires_grad_()  # refuses it
         return made
 
     # what it is

@@ -68,7 +68,9 @@ def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
     kept = g.reshape([1 if i in gone else size for i, size in enumerate(shape)])
     if prod(shape) > _SMALL:
         return xp.broadcast_to(kept, shape)
-    return xp.ones(shape, g.dtype) * kept  # a view of a few elements takes longer to make
+    made = xp.empty(shape, g.dtype)  # a view of a few elements takes longer to make
+    made[...] = kept
+    return made
 
 
 _SMALL = 4096

@@ -42,6 +42,38 @@ class Shortcut(NamedTuple):
 _SHORTCUTS: dict[tuple[Any, ...], Shortcut] = {}
 
 
+class Prepared(NamedTuple):
+    """A call whose overload is known: its arguments in order, but for tensors.
+
+    tensors: where those go, and by which names.
+    """
+
+    overload: Any
+    values: tuple[Any, ...]
+    tensors: tuple[tuple[int, str], ...]
+
+
+def prepared(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Prepared | None:
+    """The call, if one like it was bound before; names in it are those of tensors, or x.grad."""
+    kwargs = respelled(op.signatures, kwargs) if SPELLINGS.keys() & kwargs else kwargs
+    shortcut = _SHORTCUTS.get(_known(op, args, kwargs))
+    if shortcut is None:
+        return None
+    pairs = tuple(zip(args, shortcut.names, strict=True))
+    rest = list(shortcut.rest)
+    for name, place in shortcut.keywords:
+        rest[place] = kwargs[name]
+    values = (*[None if named else arg for arg, named in pairs], *rest)
+    tensors = tuple([(place, arg) for place, (arg, named) in enumerate(pairs) if named])
+    return Prepared(shortcut.overload, values, tensors)
+
+
+def _known(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What shortcuts go by: the op and the types of its arguments."""
+    known = (op, *map(type, args))
+    return (*known, *kwargs, *map(type, kwargs.values())) if kwargs else known
+
+
 def _learn(
     known: tuple[Any, ...],
     overload: Any,
@@ -92,6 +124,7 @@ class Reader:
         dtype: DType | None = None,
         default: DType | None = None,
         prefer_default: bool = False,
+        requires_grad: bool = False,
     ) -> Tensor:
         """A tensor of a literal, on the session's device."""
         array = literals.decode(
@@ -102,7 +135,7 @@ class Reader:
             binaries=self._arrays,
             limits=self._meter,
         )
-        return Tensor.of(self._released(array), device=self._device)
+        return Tensor.of(self._released(array), requires_grad, self._device)
 
     def _released(self, array: Array) -> Array:
         """A copy of what is only a small part of the body, which it would keep in memory."""
@@ -135,10 +168,8 @@ class Reader:
         Raises tensor_not_found where only a missing name stands in the way, invalid_request where
         only a literal does, else invalid_argument.
         """
-        known = (op, *map(type, args))
-        if kwargs:
-            kwargs = respelled(op.signatures, kwargs) if SPELLINGS.keys() & kwargs else kwargs
-            known = (*known, *kwargs, *map(type, kwargs.values()))
+        kwargs = respelled(op.signatures, kwargs) if SPELLINGS.keys() & kwargs else kwargs
+        known = _known(op, args, kwargs)
         shortcut = _SHORTCUTS.get(known)
         if shortcut is not None:
             values = self._at_once(shortcut, args, kwargs)

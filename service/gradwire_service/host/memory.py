@@ -179,7 +179,9 @@ class Meter:
     def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Ask for bytes that are about to be allocated, by so many ops that do so much."""
         if self.allowance is not None:
-            self._use_allowance(nbytes)
+            self.allowance -= nbytes
+            if self.allowance < 0:
+                raise TooMuchHere
         self._charges += 1
         if (nbytes >= _WORTH or not self._charges % _OFTEN) and (
             self.stopped or time.monotonic() > self.until.at
@@ -222,12 +224,6 @@ class Meter:
         if not self._ledger.take(nbytes):
             raise self._ledger.refusal(nbytes)
         self._posted += nbytes
-
-    def _use_allowance(self, nbytes: int) -> None:
-        assert self.allowance is not None
-        self.allowance -= nbytes
-        if self.allowance < 0:
-            raise TooMuchHere
 
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""

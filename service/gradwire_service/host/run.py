@@ -30,6 +30,7 @@ from gradwire_service.host.protocol.hooks import Anomaly
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session, shown
 from gradwire_service.host.steps import Steps
+from gradwire_service.host.ways import Ways, go, ways_of
 
 T = TypeVar("T")
 RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
@@ -141,10 +142,11 @@ def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
     wanted = _steps_of(request, steps)
     if not request.atomic:
         return _one_by_one(steps, wanted, request.returns, again)
+    ways = ways_of(steps, wanted)
     with transaction():
         try:
             for index, step in enumerate(wanted):
-                do(steps, index, step)
+                do(steps, index, step, ways)
             return _values(steps, request.returns)
         finally:
             steps.drop_temporaries()
@@ -155,11 +157,12 @@ def _one_by_one(
 ) -> Reply:
     """Each step all or nothing by itself: those before one that fails are kept."""
     failed: GradwireError | None = None
+    ways = ways_of(steps, wanted)
     with transaction() if again else nullcontext():  # undoes it all, to begin again elsewhere
         try:
             for index, step in enumerate(wanted):
                 with transaction():
-                    do(steps, index, step)
+                    do(steps, index, step, ways)
             return _values_after(steps, len(wanted), returns)
         except GradwireError as problem:
             failed = problem
@@ -188,10 +191,12 @@ def _steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[Step
     return steps.written(request.source, limits.steps)
 
 
-def do(steps: Steps, index: int, step: StepPart) -> None:
+def do(steps: Steps, index: int, step: StepPart, ways: Ways | None = None) -> None:
     """Do a step; what goes wrong in it says which one it was."""
     try:
-        if step.grad_mode is None:
+        if ways is not None:
+            go(steps, index, step, ways)
+        elif step.grad_mode is None:
             steps.do(index, step)
         else:
             with GRAD_MODES[step.grad_mode]():

@@ -20,6 +20,7 @@ from gradwire_service.host import calls, control, hooks, optimizers, source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
 from gradwire_service.host.literals import placed
+from gradwire_service.host.posted import Posted
 from gradwire_service.host.protocol import (
     AdvanceStep,
     BackwardFields,
@@ -63,7 +64,7 @@ def _read(
     text: str, max_length: int, max_steps: int, names: Collection[str]
 ) -> tuple[Sequence[StepPart], Sequence[int]]:
     parsed = source.read(text, max_length=max_length, max_steps=max_steps, names=names)
-    return from_source(parsed.steps), parsed.lines
+    return Posted(from_source(parsed.steps)), parsed.lines
 
 
 _read_before = lru_cache(maxsize=1024)(_read)
@@ -103,10 +104,10 @@ class Steps:
         self.index = index
         self.session.meter.tick()
         if self.profile is None:
-            _DO[type(step)](self, step)
+            DO[type(step)](self, step)
         else:
             kind, name = ("op", step.op) if isinstance(step, OpStep) else ("step", step.word)
-            self.profile.timed(kind, name, _DO[type(step)], self, step)
+            self.profile.timed(kind, name, DO[type(step)], self, step)
 
     def spend(self, program: Callee) -> None:
         """Bound what a short request can grow to: nodes take memory that nobody counts."""
@@ -131,11 +132,12 @@ class Steps:
     def tensor(self, step: TensorStep) -> None:
         dtype = None if step.dtype is None else DTYPES[step.dtype]
         try:
-            made = self.reader.literal(step.value, dtype=dtype, prefer_default=step.requires_grad)
+            made = self.reader.literal(
+                step.value, dtype=dtype, prefer_default=step.requires_grad,
+                requires_grad=step.requires_grad,
+            )  # fmt: skip
         except GradwireError as problem:
             raise placed(problem, step.tensor) from problem.__cause__
-        if step.requires_grad:
-            made.requires_grad_()
         self.bind(step.tensor, made)
 
     def op(self, step: OpStep) -> None:
@@ -393,7 +395,7 @@ def _clear(tensor: Tensor, grad: Tensor, set_to_none: bool) -> None:
         write("zero_", grad, zeros(grad.spec))
 
 
-_DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
+DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     TensorStep: Steps.tensor,
     OpStep: Steps.op,
     GradStep: Steps.grad,
@@ -419,3 +421,4 @@ _DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     UnhookStep: hooks.unhook,
     EdgeStep: hooks.edge,
 }
+"""What does a step, by its kind."""

@@ -173,7 +173,7 @@ class Call:
         seen = self.tenant.seen
         opening, arrays = opened(self.header(b"content-type"), body)
         text = bytes(opening)
-        request = seen.get(kind, text)
+        request = seen.get(kind, text, self.host.limits.depth)
         if request is not None:
             return request, arrays
         if len(text) > SMALL:

@@ -1,7 +1,7 @@
 """Requests seen before: checked once, and taken as checked when they come again.
 
 A training loop posts the same text again and again, with other arrays beside it; who asks for a
-gradient at many points posts the same program with other numbers in it.
+gradient at many points posts the same program, or the same steps, with other numbers in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from threading import Lock
 from typing import Any, TypeGuard
 
 from gradwire_service.host.once import FIELDS, PLANNED
+from gradwire_service.host.posted import Posted
+from gradwire_service.host.protocol import StepsRequest
 from gradwire_service.host.protocol.transforms import TRANSFORMS
+from gradwire_service.http.outline import Outline, apart, outline_of
 
 _LONGEST, _MOST = 2**14, 256
 """Characters of a text that is kept, and how many are."""
@@ -29,15 +32,26 @@ _KINDS = frozenset(TRANSFORMS[name].inline for name in PLANNED)
 class Seen:
     """Checked requests by their kind and text; the models are frozen, so they can be shared."""
 
-    __slots__ = ("_found", "_programs")
+    __slots__ = ("_found", "_outlines", "_programs")
 
     def __init__(self) -> None:
         self._found: dict[Hashable, Any] = {}
+        self._outlines: dict[Hashable, Outline] = {}
         self._programs: dict[Hashable, Any] = {}
 
-    def get(self, kind: type[Any], text: bytes) -> Any:
-        """The request that this text was checked to be, or None."""
-        return self._found.get((kind, text)) if len(text) <= _LONGEST else None
+    def get(self, kind: type[Any], text: bytes, depth: int) -> Any:
+        """The request that this text is, if it or one with other numbers was checked; or None.
+
+        depth: how deep lists and objects of a request may nest.
+        """
+        if len(text) > _LONGEST:
+            return None
+        found = self._found.get((kind, text))
+        if found is not None or kind is not StepsRequest or not self._outlines:
+            return found
+        parts = apart(text)
+        outline = None if parts is None else self._outlines.get(parts.around)
+        return None if parts is None or outline is None else outline.filled(parts.literals, depth)
 
     def like(self, kind: type[Any], value: dict[str, Any]) -> Any:
         """The request that this JSON value is, if one with the same program was checked; or None.
@@ -60,6 +74,15 @@ class Seen:
             _keep(self._programs, frame, request)
         elif len(text) <= _LONGEST:
             _keep(self._found, (kind, text), request)
+            if kind is StepsRequest:
+                self._put_outline(text, request)
+
+    def _put_outline(self, text: bytes, request: StepsRequest) -> None:
+        request.__dict__["steps"] = Posted(request.steps)
+        parts = apart(text)
+        outline = None if parts is None else outline_of(parts, request)
+        if parts is not None and outline is not None:
+            _keep(self._outlines, parts.around, outline)
 
 
 def _keep(found: dict[Hashable, Any], key: Hashable, request: Any) -> None:
