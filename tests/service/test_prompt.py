@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import orjson
@@ -86,16 +88,23 @@ def test_health_has_its_headers_and_is_counted(server: Running, raw: Raw) -> Non
     assert 'route="/health/ready",status="200"' in text
 
 
+@contextmanager
+def full(server: Running) -> Iterator[None]:
+    """Its one place to wait is taken."""
+    loop = asyncio.new_event_loop()
+    queue = server.service.everybody.queue
+    queue.append(loop.create_future())
+    yield
+    queue.clear()
+    loop.close()
+
+
 @pytest.fixture
 def crowded(serve: Callable[..., Running]) -> Iterator[Running]:
     """A server where as many wait for their turn as may."""
     server = serve(limits=Limits(requests=1))
-    loop = asyncio.new_event_loop()
-    queue = server.service.everybody.queue
-    queue.append(loop.create_future())
-    yield server
-    queue.clear()
-    loop.close()
+    with full(server):
+        yield server
 
 
 def test_who_finds_no_place_to_wait_is_told_so(crowded: Running) -> None:
@@ -115,19 +124,62 @@ def test_who_finds_no_place_to_wait_is_told_so(crowded: Running) -> None:
         assert (status, orjson.loads(body)["outputs"]["y"]["data"]) == (200, [2.0, 4.0])
 
 
+def with_body(size: int) -> bytes:
+    """A head that announces so many bytes."""
+    head = ASKED.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    return head.replace(b"Content-Length: %d" % len(BODY), b"Content-Length: %d" % size)
+
+
 def test_a_large_body_that_is_refused_is_not_kept(crowded: Running) -> None:
-    """It is refused at its head, however much is to come, and also if there is a place by then."""
-    large = b"x" * 300_000
+    """It is refused at its head, also if there is a place by then, and the connection goes on."""
     raw = Raw(crowded)
     with raw.socket:
-        head = ASKED.partition(b"\r\n\r\n")[0].replace(
-            b"Content-Length: %d" % len(BODY), b"Content-Length: %d" % len(large)
-        )
-        raw.send(head + b"\r\n\r\n", large)
-        status, _, body = raw.reply()
+        raw.send(with_body(300_000), b"x" * 200_000)
+        raw.send(b"x" * 99_999)
+        errors = crowded.service.everybody.metrics.errors
+        end = time.monotonic() + 10
+        while "overloaded" not in errors and time.monotonic() < end:
+            time.sleep(0.01)
+        crowded.service.everybody.queue.clear()
+        raw.send(b"x" + ASKED)
+        status, head, body = raw.reply()
         assert (status, orjson.loads(body)["code"]) == (503, "overloaded")
+        assert b"connection: close" not in head
+        assert raw.reply()[0] == 200
     assert crowded.service.underway == 0
-    assert crowded.client.get("/health/live").status_code == 200
+
+
+def test_who_sends_far_too_much_or_too_slowly_is_hung_up_on(
+    serve: Callable[..., Running],
+) -> None:
+    server = serve(limits=Limits(requests=1, header_seconds=0.3))
+    with full(server):
+        for sent in (with_body(2**30) + b"x" * (2**21 + 1), with_body(100) + b"x"):
+            raw = Raw(server)
+            with raw.socket:
+                raw.send(sent)
+                status, head, body = raw.reply()
+                assert (status, orjson.loads(body)["code"]) == (503, "overloaded")
+                assert b"connection: close" in head
+                assert b"retry-after:" in head
+
+
+def test_refusals_are_counted_and_have_their_callers_id(crowded: Running) -> None:
+    raw = Raw(crowded)
+    mine = ASKED.replace(b"here\r\n", b"here\r\nX-Request-Id: a-name-of-my-own\r\n")
+    with raw.socket:
+        raw.send(ASKED + mine + HEALTH + ASKED)
+        replies = [raw.reply() for _ in range(4)]
+    assert [status for status, *_ in replies] == [503, 503, 200, 503]
+    assert b"x-request-id: a-name-of-my-own\r\n" in replies[1][1]
+    documents = [orjson.loads(body) for _, _, body in replies]
+    assert documents[1].pop("request_id") == "a-name-of-my-own"
+    assert documents[0].pop("request_id") != documents[3].pop("request_id")
+    assert documents[0] == documents[1] == documents[3]
+    assert documents[0]["detail"] == "1 requests wait for their turn, and the limit is 1"
+    text = crowded.client.get("/metrics").text
+    assert 'code="overloaded"} 3' in text
+    assert 'method="POST",route="(none)",status="503"} 3' in text
 
 
 @pytest.mark.parametrize("count", [10, 5000])

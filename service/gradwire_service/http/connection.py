@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.config import Config
@@ -17,14 +18,17 @@ from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
 from gradwire_service.http.body import WHOLE
+from gradwire_service.http.crowd import TurnedAway
 from gradwire_service.http.request_id import request_id
-from gradwire_service.http.service import Service
+from gradwire_service.http.service import HEALTH, NO_ROUTE, Service
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
 
 _PER_HEADER = 4
 """Bytes of a header beside its name and value."""
+_DROPPED = 2**21
+"""Bytes of a refused body that are read for the connection's sake: a new one costs more."""
 
 
 class _Dropped(list[tuple[bytes, bytes]]):
@@ -60,6 +64,8 @@ class Connection(HttpToolsProtocol):
         self._inside = False  # a body
         self._heading = False  # a head was read right now
         self._held: tuple[RequestResponseCycle, ASGI3Application] | None = None
+        self._away: tuple[TurnedAway, str, float] | None = None  # what is read, by which method
+        self._dropped = 0  # bytes of its body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock: a request has to come."""
@@ -82,7 +88,7 @@ class Connection(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
         if self._count > self._limits.header_bytes and self._refusal is None:
             self._refuse(self._too_long())
-        elif self._count > 0 and not self._inside and self._clock is None:
+        elif self._clock is None and (self._away or (self._count > 0 and not self._inside)):
             self._clock = self.loop.call_later(self._limits.header_seconds, self._late)
 
     def on_message_begin(self) -> None:
@@ -101,17 +107,31 @@ class Connection(HttpToolsProtocol):
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
-        self._heading = True
-        super().on_headers_complete()
-        self._heading = False
+        if self._service.turns_away(self.url) and self._plain():
+            refused = self._service.crowd.turn_away(request_id(self.headers))
+            method = self.parser.get_method().decode("ascii")
+            self._away, self._dropped = (refused, method, time.monotonic()), 0
+        else:
+            self._heading = True
+            super().on_headers_complete()
+            self._heading = False
         self.headers = _TRAILERS  # the scope has those of the head
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """As uvicorn's, but what is answered without waiting takes no turn of the event loop.
+    def _plain(self) -> bool:
+        """Whether nothing but a body can follow the head, and nothing waits for its reply."""
+        parser, cycle = self.parser, self.cycle
+        return (
+            (cycle is None or cycle.response_complete)
+            and not self.flow.write_paused
+            and not self.expect_100_continue
+            and not parser.should_upgrade()
+            and parser.should_keep_alive()
+            and parser.get_method() != b"HEAD"
+        )
 
-        Where many wait for one, health would be told late, and refusals would cost what is served.
-        """
-        if self._heading and self._service.prompt(cast(Any, cycle.scope)):
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """As uvicorn's, but health takes no turn of the event loop: many may wait for one."""
+        if self._heading and cycle.scope["path"].startswith(HEALTH):
             self._held = cycle, app  # until the body is there, if it came with the head
         else:
             super()._start_asgi_task(cycle, app)
@@ -119,11 +139,20 @@ class Connection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """A piece of the body: what is no body is counted anew."""
         self._count = 0
-        super().on_body(body)
+        if self._away is None:
+            super().on_body(body)
+            return
+        self._dropped += len(body)
+        if self._dropped > _DROPPED:
+            self._turn_away(closing=True)
+            raise Refused
 
     def on_message_complete(self) -> None:
         """The request is there with all of its body; that the client goes has to be noticed."""
         self._count, self._inside = 0, False
+        if self._away is not None:
+            self._turn_away()
+            return
         cast(Any, self.scope)[WHOLE] = True
         super().on_message_complete()
         if self._held is not None:
@@ -131,6 +160,21 @@ class Connection(HttpToolsProtocol):
             self._answer_at_once(cycle, app)
         if not self.pipeline:  # else uvicorn has reading wait until the one before is answered
             self.flow.resume_reading()
+
+    def _turn_away(self, closing: bool = False) -> None:
+        """Answer a request for which there was no place to wait when its head came."""
+        assert self._away is not None
+        (refused, method, began), self._away = self._away, None
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+        self.transport.write(refused.reply(closing))
+        if closing:
+            self.transport.close()
+        else:
+            self.on_response_complete()
+        seconds = time.monotonic() - began
+        self._service.note(refused, method, NO_ROUTE, refused.status, seconds)
 
     def _answer_at_once(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Run what has nothing to wait for, unless its reply has."""
@@ -177,6 +221,9 @@ class Connection(HttpToolsProtocol):
 
     def _late(self) -> None:
         self._clock = None
+        if self._away is not None:
+            self._turn_away(closing=True)
+            return
         self._refuse(error(
             "request_timeout",
             f"no request came within {self._limits.header_seconds:g} seconds",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,6 +13,7 @@ from gradwire_engine.errors import GradwireError
 
 if TYPE_CHECKING:
     from gradwire_service.http.call import Call
+    from gradwire_service.http.crowd import TurnedAway
 
 
 class Log:
@@ -26,7 +28,7 @@ class Log:
         if style == "auto":
             style = "text" if self._stream.isatty() else "json"
         self._style = style
-        self._lines: list[str] = []
+        self._lines: list[dict[str, Any]] = []
 
     def _open(self) -> Any:
         """structlog is imported with the first line: it would be a tenth of the start."""
@@ -34,7 +36,9 @@ class Log:
             self._logger = _logger(self._style, self._stream)
         return self._logger
 
-    def request(self, call: Call, method: str, path: str, status: int, seconds: float) -> None:
+    def request(
+        self, call: Call | TurnedAway, method: str, path: str, status: int, seconds: float
+    ) -> None:
         """A request was answered; JSON waits for `flush`."""
         if self._style == "none":
             return
@@ -49,14 +53,14 @@ class Log:
             "ms": round(seconds * 1e3, 3),
         }
         if self._style == "json":
-            self._lines.append(_line(found))
+            self._lines.append(found)
         else:
             self._open().info("request", **found)
 
     def flush(self) -> None:
         """Write the lines that wait, together."""
         if self._lines:
-            self._stream.write("".join(self._lines))
+            self._stream.write("".join(_written(self._lines)))
             self._stream.flush()
             self._lines.clear()
 
@@ -69,14 +73,15 @@ class Log:
         self._open().error("failure", request_id=request_id, path=path[:200], exc_info=raised)
 
 
-def _line(found: dict[str, Any]) -> str:
-    """What structlog makes of it, in a tenth of the time: a small gradient takes as long as that.
+def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """What structlog makes of them, in a tenth of the time: a small gradient takes as long as that.
 
     Failures, and text for people, are structlog's.
     """
     at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    whole = found | {"event": "request", "timestamp": at, "level": "info"}
-    return orjson.dumps(whole).decode() + "\n"
+    for found in lines:
+        found |= {"event": "request", "timestamp": at, "level": "info"}
+        yield orjson.dumps(found).decode() + "\n"
 
 
 def _logger(style: str, stream: TextIO) -> Any:

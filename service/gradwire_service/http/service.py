@@ -26,6 +26,7 @@ from gradwire_service.http import problem
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import WHOLE, Body, Hangup
 from gradwire_service.http.call import Call
+from gradwire_service.http.crowd import Crowd, TurnedAway
 from gradwire_service.http.idempotency.once import HEADER, answered_once
 from gradwire_service.http.log import Log
 from gradwire_service.http.patience import Patience
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 _SESSIONS = "/v1/sessions/"
 METRICS = "/metrics"
 HEALTH = "/health/"
-CROWDED = "gradwire.crowded"
-"""In the scope of a request that came when there was no place left to wait for a turn."""
+NO_ROUTE = "(none)"
+"""The path by which a request is counted that no route has answered."""
 _UNDER = _SESSIONS + "{id}/"
 _FEW = 64
 """Requests under way up to which it is cheaper to take each as it comes."""
@@ -74,6 +75,7 @@ class Service:
         self.everybody = tenants[EVERYBODY]
         self.patience = Patience()
         self._turns = Turns(shared=self.locked)
+        self.crowd = Crowd(self.everybody, self._turns)
         posted = [r for r in api.router.routes if isinstance(r, Route) and r.method == "POST"]
         self._fixed = {route.path: route for route in posted if "{" not in route.path}
         self._quick = {
@@ -81,7 +83,7 @@ class Service:
             for route in posted
             if route.path.startswith(_UNDER)
         }
-        self._notes: list[tuple[Call, str, str, int, float, int]] = []
+        self._notes: list[tuple[Call | TurnedAway, str, str, int, float, int]] = []
         self.underway = 0
         self.draining = False
 
@@ -128,7 +130,7 @@ class Service:
             # uvicorn keeps the scope until the connection's next request, and with it an array.
             del scope["gradwire.call"]
         await _send(found, call, send)
-        path = "(none)" if call.route is None else call.route.path
+        path = NO_ROUTE if call.route is None else call.route.path
         self.note(call, scope["method"], path, found.status, time.monotonic() - began)
 
     async def answer(
@@ -146,8 +148,8 @@ class Service:
         try:
             tenant = self._admit(call)
             if tenant is not None:
-                if CROWDED in scope or self._many(tenant):
-                    await self._turn(call, tenant, began)
+                if self._many(tenant) and not self._turns.now(tenant, began):
+                    await self._turns.wait(tenant)
                 tenant.admit(began)
                 if begin is not None:
                     await begin()
@@ -166,13 +168,6 @@ class Service:
             self.log.failure(call.request_id, scope["path"], raised)
             return refused(problem.internal(call.request_id), call)
 
-    async def _turn(self, call: Call, tenant: Tenant, began: float) -> None:
-        """Wait for the turn of a request, if there was a place to wait when it came."""
-        if CROWDED in call.scope:
-            raise self._turns.refusal(tenant)
-        if not self._turns.now(tenant, began):
-            await self._turns.wait(tenant)
-
     def _many(self, tenant: Tenant) -> bool:
         """Whether a request may have to wait for its turn on the event loop.
 
@@ -181,19 +176,14 @@ class Service:
         """
         return self.locked or self.underway > _FEW or bool(tenant.queue)
 
-    def prompt(self, scope: Scope) -> bool:
-        """Whether a request is answered without waiting: for health, or refused for the crowd.
+    def turns_away(self, path: bytes) -> bool:
+        """Whether a request for this path is refused before anything is made of it.
 
-        Where keys are configured it isn't known yet whose it is.
+        Where keys are configured it isn't known yet whose it is, and a span has its parts.
         """
-        if scope["path"].startswith(HEALTH):
-            return True
-        queue = self.everybody.queue
-        if self.locked or not queue or len(queue) < self.limits.requests:
+        if self.locked or self.spans is not None or self.draining:
             return False
-        if scope["path"].startswith("/v1/"):
-            scope[CROWDED] = True
-        return CROWDED in scope
+        return self.crowd.full and path.startswith(b"/v1/")
 
     async def _found(self, call: Call, send: Send) -> Answer:
         """What the route answers."""
@@ -256,7 +246,9 @@ class Service:
         headers = ((b"allow", ", ".join(sorted(allowed)).encode()),) if allowed else ()
         return refused(raised, call, headers)
 
-    def note(self, call: Call, method: str, path: str, status: int, seconds: float) -> None:
+    def note(
+        self, call: Call | TurnedAway, method: str, path: str, status: int, seconds: float
+    ) -> None:
         """Count and log a request in the event loop's next turn: the reply leaves before it."""
         if not self._notes:
             asyncio.get_running_loop().call_soon(self._write_notes)
@@ -267,7 +259,7 @@ class Service:
         notes, self._notes = self._notes, []
         for call, method, path, status, seconds, ended in notes:
             call.tenant.metrics.request(method, path, status, seconds)
-            if self.spans is not None:
+            if self.spans is not None and isinstance(call, Call):
                 self.spans.request(call, method, path, status, seconds, ended)
             self.log.request(call, method, path, status, seconds)
         self.log.flush()

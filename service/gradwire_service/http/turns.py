@@ -76,8 +76,12 @@ class Turns:
             f"{waiting} requests wait for their turn, and the limit is {limit}",
             "send it again a little later",
         )
-        raised.retry_after = waiting * self._usual
+        raised.retry_after = self.patience(tenant)
         return raised
+
+    def patience(self, tenant: Tenant) -> float:
+        """Seconds after which those who wait now have had their turn, as far as can be known."""
+        return len(tenant.queue) * self._usual
 
     def _next(self) -> None:
         """A new round: each tenant that waits has a request go on; where all are one, a few do."""
