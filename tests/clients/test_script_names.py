@@ -156,3 +156,101 @@ def test_types_are_named_as_of_old(session: Session) -> None:
     assert x.type() == "torch.FloatTensor"
     with pytest.raises(ValueError, match="foo"):
         x.type("foo")
+
+
+def test_backends_are_asked_and_keep_what_is_set() -> None:
+    import gradwire.backends.cudnn as cudnn
+
+    assert torch.backends.cudnn is cudnn
+    cudnn.benchmark = True
+    assert torch.backends.cudnn.benchmark
+    with cudnn.flags(enabled=False, benchmark=False):
+        assert not (cudnn.enabled or cudnn.benchmark)
+    assert cudnn.enabled
+    assert cudnn.benchmark
+    cudnn.benchmark = False
+    with pytest.raises(TypeError, match="fast"), cudnn.flags(fast=True):
+        pass
+    asked = (cudnn, torch.backends.mps)
+    assert not any(backend.is_available() for backend in asked)
+    assert torch.backends.cuda.is_built() is torch.cuda.is_available()
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
+    with pytest.raises(RuntimeError, match="fast"):
+        torch.set_float32_matmul_precision("fast")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(False)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_tensors_are_made_and_asked_by_types_of_old(session: Session) -> None:
+    for name, dtype in (("Float", torch.float32), ("Long", torch.int64), ("Bool", torch.bool)):
+        kind = getattr(torch, f"{name}Tensor")
+        assert kind is getattr(torch, f"{name}Tensor")
+        assert (kind.dtype, kind().shape, kind(2, 3).shape) == (dtype, (0,), (2, 3))
+        assert kind(torch.ones(2, 3).shape).shape == (2, 3)
+        assert isinstance(kind([0, 1]), kind)
+        assert kind([0, 1]).type() == torch.typename(kind(2)) == f"torch.{name}Tensor"
+    assert torch.LongTensor([[1, 2], (3, 4)]).tolist() == [[1, 2], [3, 4]]
+    assert torch.LongTensor([1.5]).tolist() == [1]
+    assert not isinstance(torch.ones(2), torch.DoubleTensor)
+    assert not isinstance(1.0, torch.FloatTensor)
+    x = torch.ones(2)
+    assert torch.FloatTensor(x).tolist() == [1, 1]
+    for given in (x.int(), 3.5, "a"):
+        with pytest.raises(TypeError):
+            torch.FloatTensor(given)
+    torch.set_default_tensor_type(torch.DoubleTensor)
+    try:
+        assert torch.ones(1).dtype is torch.float64
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+    assert torch.ones(1).dtype is torch.float32
+    with pytest.raises(TypeError):
+        torch.set_default_tensor_type(torch.LongTensor)
+    with pytest.raises(TypeError):
+        torch.set_default_tensor_type("torch.Foo")
+
+
+def test_views_and_bits_are_asked(session: Session) -> None:
+    x = torch.zeros(2, 3)
+    y = x * 1
+    views = (y[0], y.view(-1), y.T, y.detach()[0], y.expand(2, 2, 3), y.split(1)[0])
+    assert all(v._is_view() for v in views)
+    assert not any(t._is_view() for t in (x, y, y.detach(), y.data, y.contiguous(), y + 1))
+    c = torch.tensor([1 + 2j]).conj()
+    assert not (c.is_conj() or torch.is_conj(c) or c.imag.is_neg() or torch.is_neg(c))
+    assert c.resolve_conj() is not None
+    assert torch.resolve_neg(x) is x
+    assert x.get_device() == torch.get_device(x) == (-1 if x.is_cpu else 0)
+    assert torch.is_same_size(x, y)
+    assert torch.is_signed(x)
+    assert torch.typename(3) == "int"
+
+
+def test_layers_that_are_one_op(session: Session) -> None:
+    x = torch.arange(8.0).reshape(1, 2, 4)
+    assert torch.equal(nn.LPPool1d(2, 3, stride=1)(x), nn.functional.lp_pool1d(x, 2, 3, 1))
+    assert repr(nn.LPPool2d(2, 3)) == (
+        "LPPool2d(norm_type=2, kernel_size=3, stride=None, ceil_mode=False)"
+    )
+    bag = nn.EmbeddingBag(5, 3, mode="sum", padding_idx=0)
+    numbers, starts = torch.tensor([1, 2, 0, 4]), torch.tensor([0, 2])
+    assert torch.allclose(bag(numbers, starts)[1], bag.weight[4])
+    assert bag.weight[0].tolist() == [0, 0, 0]
+    assert repr(bag) == "EmbeddingBag(5, 3, mode='sum', padding_idx=0)"
+    assert not nn.EmbeddingBag.from_pretrained(torch.ones(2, 3)).weight.requires_grad
+    with pytest.raises(AssertionError):
+        nn.EmbeddingBag(2, 3, _weight=torch.ones(3, 3))
+    logits = torch.zeros(4, 1, 3).log_softmax(-1)
+    given = (logits, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+    loss = nn.CTCLoss(reduction="sum")(*given)
+    assert torch.equal(loss, nn.functional.ctc_loss(*given, reduction="sum"))
+    kinds = [nn.RNN(2, 3), nn.RNN(2, 3, nonlinearity="relu"), nn.LSTM(2, 3), nn.GRU(2, 3)]
+    assert all(isinstance(layer, nn.RNNBase) for layer in kinds)
+    assert [layer.mode for layer in kinds] == ["RNN_TANH", "RNN_RELU", "LSTM", "GRU"]
+    assert isinstance(nn.LSTMCell(2, 3), nn.RNNCellBase)

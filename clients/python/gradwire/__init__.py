@@ -43,15 +43,22 @@ with importing():
     from gradwire.layouts import preserve_format as preserve_format
     from gradwire.layouts import strided as strided
     from gradwire.more import can_cast as can_cast
+    from gradwire.more import get_device as get_device
     from gradwire.more import is_complex as is_complex
+    from gradwire.more import is_conj as is_conj
     from gradwire.more import is_floating_point as is_floating_point
     from gradwire.more import is_inference as is_inference
+    from gradwire.more import is_neg as is_neg
     from gradwire.more import is_nonzero as is_nonzero
+    from gradwire.more import is_same_size as is_same_size
+    from gradwire.more import is_signed as is_signed
     from gradwire.more import is_tensor as is_tensor
     from gradwire.more import numel as numel
     from gradwire.more import promote_types as promote_types
+    from gradwire.more import resolve_neg as resolve_neg
     from gradwire.more import result_type as result_type
     from gradwire.more import scalar_tensor as scalar_tensor
+    from gradwire.more import typename as typename
     from gradwire.printing import set_printoptions as set_printoptions
     from gradwire.random import Generator as Generator
     from gradwire.random import default_generator as default_generator
@@ -74,6 +81,7 @@ with importing():
     methods.install()
 
 if TYPE_CHECKING:  # what __getattr__ finds
+    from gradwire import backends as backends
     from gradwire import cuda as cuda
     from gradwire import distributions as distributions
     from gradwire import func as func
@@ -93,24 +101,52 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire.control import cond as cond
     from gradwire.control import scan as scan
     from gradwire.control import while_loop as while_loop
+    from gradwire.precision import *  # noqa: F403
     from gradwire.saving import load as load
     from gradwire.saving import save as save
+    from gradwire.typed_tensors import TypedTensors
+    from gradwire.typed_tensors import set_default_tensor_type as set_default_tensor_type
     from gradwire.vmapped import vmap as vmap
 
+    BFloat16Tensor: TypedTensors
+    BoolTensor: TypedTensors
+    ByteTensor: TypedTensors
+    CharTensor: TypedTensors
+    DoubleTensor: TypedTensors
+    FloatTensor: TypedTensors
+    HalfTensor: TypedTensors
+    IntTensor: TypedTensors
+    LongTensor: TypedTensors
+    ShortTensor: TypedTensors
     __version__: str
 else:
     trace = functions.catalogued("trace")  # the op: a module here has that name too
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
-_LATER = ("cuda", "distributions", "func", "optim", "testing", "utils")
+_LATER = ("backends", "cuda", "distributions", "func", "optim", "testing", "utils")
 """Modules that are imported when they are first asked for."""
-_SAVING = ("load", "save")
-_CONTROL = ("cond", "scan", "while_loop")
-_COMPOSED = (
-    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "isin", "kaiser_window",
-    "unravel_index", "vander",
-)  # fmt: skip
+_FURTHER = {
+    "compiled": ("compile",),
+    "composed": (
+        "bartlett_window", "blackman_window", "hamming_window", "hann_window", "isin",
+        "kaiser_window", "unravel_index", "vander",
+    ),
+    "control": ("cond", "scan", "while_loop"),
+    "precision": (
+        "are_deterministic_algorithms_enabled", "get_float32_matmul_precision",
+        "is_deterministic_algorithms_warn_only_enabled", "set_float32_matmul_precision",
+        "use_deterministic_algorithms",
+    ),
+    "saving": ("load", "save"),
+    "typed_tensors": (
+        "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
+        "HalfTensor", "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type",
+    ),
+    "vmapped": ("vmap",),
+}  # fmt: skip
+"""Names by the modules that have them, which are imported when one is first asked for."""
+_HOME = {name: module for module, names in _FURTHER.items() for name in names}
 _TOP = (
     "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss",
     "embedding", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
@@ -125,16 +161,8 @@ def _found(name: str) -> Any:
     """An op of the catalogue; or what most programs never ask for: the version, more modules."""
     if name in _LATER:
         return import_module(f"gradwire.{name}")
-    if name in _SAVING:
-        return getattr(import_module("gradwire.saving"), name)
-    if name == "compile":
-        return import_module("gradwire.compiled").compile
-    if name == "vmap":
-        return import_module("gradwire.vmapped").vmap
-    if name in _CONTROL:
-        return getattr(import_module("gradwire.control"), name)
-    if name in _COMPOSED:
-        return getattr(import_module("gradwire.composed"), name)
+    if name in _HOME:
+        return getattr(import_module(f"gradwire.{_HOME[name]}"), name)
     if name in _TOP:
         return import_module("gradwire.toplevel").FUNCTIONS[name]
     if name == "__version__":
@@ -149,5 +177,4 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def __dir__() -> list[str]:
-    later = (*_LATER, *_SAVING, *_CONTROL, *_COMPOSED, "compile", "vmap")
-    return sorted({*globals(), *_names(), *later})
+    return sorted({*globals(), *_names(), *_LATER, *_HOME})

@@ -101,12 +101,9 @@ def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
     """The tensor in a dtype; without one the name that torch has for a tensor of its dtype."""
     if dtype is not None and not isinstance(dtype, str):
         return self.to(plain(dtype))
-    short = {"int32": "Int", "int64": "Long", "int16": "Short", "int8": "Char", "uint8": "Byte"}
-    short |= {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
-    short |= {"complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool"}
     if dtype is None:
-        return f"torch.{short[self.dtype.name]}Tensor"
-    named = {f"torch.{word}Tensor": name for name, word in short.items()}
+        return f"torch.{SHORT[self.dtype.name]}Tensor"
+    named = {f"torch.{word}Tensor": name for name, word in SHORT.items()}
     if dtype not in named:
         raise error(
             "invalid_argument",
@@ -117,16 +114,64 @@ def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
     return self.to(DTYPES[named[dtype]])
 
 
+SHORT = {"int32": "Int", "int64": "Long", "int16": "Short", "int8": "Char", "uint8": "Byte"}
+SHORT |= {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
+SHORT |= {"complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool"}
+"""What a tensor of each dtype is called: "FloatTensor" without the last word."""
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are computed, no tensor has a bit that says it is to be read as one."""
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: there is no such bit either."""
+    return False
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, as no bit is to be resolved."""
+    return input
+
+
+def get_device(input: Tensor) -> int:
+    """The number of its CUDA device; -1 on the CPU."""
+    found = input.device
+    return -1 if found.type == "cpu" else found.index or 0
+
+
+def typename(obj: Any) -> str:
+    """What its type is called, of a tensor with its dtype: "torch.FloatTensor"."""
+    return str(type_(obj)) if isinstance(obj, Tensor) else _qualified(type(obj))
+
+
+def _qualified(kind: type) -> str:
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"{module}{kind.__qualname__}"
+
+
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype has numbers below zero."""
     return self.dtype.numpy.kind not in "bu"
 
 
+def _is_view(self: Tensor) -> bool:
+    """Whether writes go to the elements of another tensor, of which it has its history."""
+    view = self._meta.view
+    return view is not None and view.base is not None
+
+
 METHODS = {f"new_{name}": _new(name) for name in ("zeros", "ones", "full", "empty")} | {
+    "_is_view": _is_view,
+    "get_device": get_device,
+    "is_conj": is_conj,
+    "is_neg": is_neg,
     "is_nonzero": is_nonzero,
     "is_same_size": is_same_size,
     "is_signed": is_signed,
     "new_tensor": new_tensor,
+    "resolve_neg": resolve_neg,
     "type": type_,
 }
 """Methods beside those that `methods` makes of ops."""

@@ -83,6 +83,10 @@ class TripletMarginWithDistanceLoss(Module):
         )  # fmt: skip
 
 
+class CTCLoss(Loss, op=f"{_F}ctc_loss"):
+    operands = 4
+
+
 class SoftMarginLoss(Loss, op=f"{_F}soft_margin_loss"): ...
 
 
@@ -96,9 +100,9 @@ class MultiLabelSoftMarginLoss(Loss, op=f"{_F}multilabel_soft_margin_loss"): ...
 
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss",
-    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
+    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
+    "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
     "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
 ]  # fmt: skip

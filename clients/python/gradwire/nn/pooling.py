@@ -69,6 +69,15 @@ class AdaptiveMaxPool3d(Applied, op=f"{_F}adaptive_max_pool3d"):
     shown = ("output_size",)
 
 
+class LPPool1d(Applied, op=f"{_F}lp_pool1d"): ...
+
+
+class LPPool2d(Applied, op=f"{_F}lp_pool2d"): ...
+
+
+class LPPool3d(Applied, op=f"{_F}lp_pool3d"): ...
+
+
 class _Unpool(_Pool):
     """Each value back to where max pooling found it; zeros elsewhere."""
 
@@ -90,6 +99,7 @@ class MaxUnpool3d(_Unpool, op=f"{_F}max_unpool3d"): ...
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d",
+    "LPPool2d", "LPPool3d", "MaxPool1d",
     "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 ]  # fmt: skip

@@ -61,9 +61,13 @@ def _one_by_one(
     return _stack(found[::-1] if backwards else found), state
 
 
-class _Recurrent(Module):
-    """Layers over a sequence. Input: (time, batch, features), batch first if asked, or no batch."""
+class RNNBase(Module):
+    """Layers over a sequence. Input: (time, batch, features), batch first if asked, or no batch.
 
+    mode: torch's word for the kind of step.
+    """
+
+    mode: str
     gates = 1
     states = 1
 
@@ -256,7 +260,7 @@ class _Recurrent(Module):
         return ", ".join(shown)
 
 
-class RNN(_Recurrent):
+class RNN(RNNBase):
     """h = tanh(W x + b + U h + c), or relu."""
 
     def __init__(
@@ -274,14 +278,16 @@ class RNN(_Recurrent):
             )
         super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
+        self.mode = f"RNN_{nonlinearity.upper()}"
 
     def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
         return _rnn_step(gates, state, recur, self.nonlinearity)
 
 
-class LSTM(_Recurrent):
+class LSTM(RNNBase):
     """Long short-term memory; with proj_size the output is a projection of the hidden state."""
 
+    mode = "LSTM"
     gates, states = 4, 2
 
     def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
@@ -289,16 +295,17 @@ class LSTM(_Recurrent):
         return _lstm_step(gates, state, recur, project)
 
 
-class GRU(_Recurrent):
+class GRU(RNNBase):
     """Gated recurrent unit."""
 
+    mode = "GRU"
     gates = 3
 
     def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
         return _gru_step(gates, state, recur)
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
     """One step. Input: (batch, features), or without batch."""
 
     gates = 1
@@ -353,7 +360,7 @@ class _Cell(Module):
         return f"{self.input_size}, {self.hidden_size}{bias}"
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of RNN."""
 
     def __init__(
@@ -372,7 +379,7 @@ class RNNCell(_Cell):
         return _rnn_step(gates, state, recur, self.nonlinearity)
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of LSTM: gives the hidden and the cell state."""
 
     gates, states = 4, 2
@@ -381,7 +388,7 @@ class LSTMCell(_Cell):
         return _lstm_step(gates, state, recur, None)
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of GRU."""
 
     gates = 3
@@ -394,4 +401,6 @@ def _stack(tensors: Any) -> Any:
     return catalogued("stack")(list(tensors))
 
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+__all__ = [
+    "GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase",
+]  # fmt: skip
