@@ -209,7 +209,7 @@ def test_a_flipped_bit_is_noticed(tmp_path: Path, checkpointed: bool) -> None:
     for number in range(FLIPS):
         data = tmp_path / str(number)
         shutil.copytree(tmp_path / "data", data)
-        files = [p for p in data.rglob("*") if p.is_file() and p.stat().st_size]
+        files = [p for p in sorted(data.rglob("*")) if p.is_file() and p.stat().st_size]
         files = [p for p in files if not p.name.endswith("-shm")]
         what = flip(draw.choice(files), draw)
         try:
