@@ -78,6 +78,11 @@ class Tested:
         moved = [p if d is None else p + step * d for p, d in pairs]
         return [np.array(y.numpy()) for y in self.run(self.leaves(moved))]
 
+    def rows(self) -> list[list[Jacobian]]:
+        """The Jacobians by reverse mode, for each output and input: a walk for each row."""
+        leaves = self.leaves()
+        return [_rows_of(y, leaves) for y in self.run(leaves)]
+
     def tangents(self, directions: Sequence[Host | None]) -> list[Host]:
         """Changes by forward mode."""
         return [np.array(t.numpy()) for t in self.pushed(directions)]
@@ -114,13 +119,6 @@ def by_columns(tested: Tested, number: int, change: Change) -> list[Jacobian]:
         if k == 0:  # the sizes are known: all columns, and the same once more as one array
             charge(2 * point.size * sum(column.nbytes for column in total))
     return [np.stack(columns, -1) for columns in zip(*found, strict=True)]
-
-
-def by_rows(tested: Tested) -> list[list[Jacobian]]:
-    """The Jacobians by reverse mode, for each output and input: a walk for each row."""
-    leaves = tested.leaves()
-    outputs = tested.run(leaves)
-    return [_rows_of(y, leaves) for y in outputs]
 
 
 def _rows_of(y: Tensor, leaves: list[Tensor]) -> list[Jacobian]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
@@ -17,9 +17,9 @@ from gradwire_engine.consistency import (
     check_repeats,
     random,
 )
-from gradwire_engine.differences import Host, Tested, by_columns, by_rows, like, product, walked
+from gradwire_engine.differences import Host, Tested, by_columns, like, product, walked
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.mismatch import Tolerance, compare, failed
+from gradwire_engine.mismatch import Tolerance, compare, failed, where
 from gradwire_engine.spec import complex128, float64
 from gradwire_engine.tensor import Tensor
 
@@ -192,12 +192,45 @@ def _check_inputs(tested: Tested) -> None:
 def _backward(tested: Tested, eps: float, tolerance: Tolerance, fast: bool) -> None:
     if fast and _fast_agrees(tested, eps, tolerance, forward=False):
         return
-    found = by_rows(tested)
+    found = tested.rows()
     for number, place in enumerate(tested.places):
         for index, wanted in enumerate(by_columns(tested, number, tested.differences(eps))):
             shapes = _shapes(tested, index, number)
             compare("reverse mode", index, place, shapes, found[index][number], wanted, tolerance)
     _unexplained(fast)
+
+
+class Entry(NamedTuple):
+    """An entry of a Jacobian, by rules and by differences; input and output by their numbers.
+
+    beyond: by how much it fails; not above 0 where it passes.
+    """
+
+    input: int
+    output: int
+    at_input: list[int]
+    at_output: list[int]
+    numerical: Any
+    analytical: Any
+    beyond: float
+
+
+def furthest(tested: Tested, eps: float, tolerance: Tolerance) -> Entry | None:
+    """The entry of all Jacobians by reverse mode that is furthest off; None if there is none."""
+    rows = tested.rows()
+    found: Entry | None = None
+    for number, place in enumerate(tested.places):
+        for index, numerical in enumerate(by_columns(tested, number, tested.differences(eps))):
+            analytical = rows[index][number]
+            beyond = tolerance.exceeded(analytical, numerical)
+            if not beyond.size or (found is not None and beyond.max() <= found.beyond):
+                continue
+            at = np.unravel_index(int(beyond.argmax()), beyond.shape)
+            out, point = _shapes(tested, index, number)
+            here = where(point, int(at[2])), where(out, int(at[0]))
+            numbers = numerical[at], analytical[at]
+            found = Entry(place, index, *here, *numbers, float(beyond.max()))
+    return found
 
 
 def _forward(tested: Tested, eps: float, tolerance: Tolerance, fast: bool) -> None:

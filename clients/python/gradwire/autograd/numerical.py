@@ -11,7 +11,8 @@ import numpy as np
 from gradwire.autograd.walks import grad
 from gradwire.tensor import Tensor
 from gradwire.trace import Traced, trace
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.mismatch import Tolerance
 
 
 class GradcheckError(RuntimeError):
@@ -121,7 +122,12 @@ def _check(
         )
     session = wanted[0].session
     _check_apart(asked, given)
-    found = trace(func, given, session)
+    try:
+        found = trace(func, given, session)
+    except GradwireError as problem:
+        if problem.code != "untraceable" or not _plain(said):
+            raise
+        return _as_python(asked, func, given, raise_exception, said)
     own = set(map(id, wanted))
     values = {
         name: {"session": session.id, "tensor": tensor._name} for name, tensor in found.trace.inputs
@@ -132,10 +138,7 @@ def _check(
     if not _same(found, trace(func, given, session)):
         if not raise_exception:
             return False
-        raise GradcheckError(
-            f"{asked}: the function is not deterministic: called again with the same inputs it did "
-            "something else"
-        )
+        raise _not_deterministic(asked)
     session.flush()
     body = {"program": found.body, "inputs": values, "wrt": wrt, **said}
     reply = session.transport.transform(asked, body)
@@ -147,6 +150,48 @@ def _check(
         outputs = first if asked == "gradcheck" else second
         raise GradcheckError(_told(asked, reply, places, outputs))
     return bool(reply["ok"])
+
+
+def _not_deterministic(asked: str) -> GradcheckError:
+    return GradcheckError(
+        f"{asked}: the function is not deterministic: called again with the same inputs it did "
+        "something else"
+    )
+
+
+def _plain(said: dict[str, Any]) -> bool:
+    """Whether only gradients are wanted, each by itself: what needs no function written down."""
+    further = ("check_batched_grad", "check_batched_forward_grad", "check_forward_ad")
+    return said["check_backward_ad"] and not any(said.get(name) for name in further)
+
+
+def _as_python(
+    asked: str, func: Callable[..., Any], given: list[Any], raises: bool, said: dict[str, Any]
+) -> bool:
+    """The same check of a function that looks at values, which is called for each evaluation.
+
+    fast_mode is not one direction here: every element is looked at.
+    """
+    from gradwire.autograd.looking import Looking, worst
+
+    tested = Looking(func, given)
+    if asked == "gradgradcheck":
+        tested = Looking(*_of_gradients(func, given, tested.cotangents()))
+    if not tested.repeats(said["nondet_tol"]):
+        if raises:
+            raise _not_deterministic(asked)
+        return False
+    found = worst(asked, tested, said["eps"], Tolerance(said["atol"], said["rtol"]))
+    if found is None or found.beyond <= 0:
+        return True
+    if raises:
+        raise GradcheckError(
+            _mismatch(
+                asked, found.output, found.input, found.at_output, found.at_input,
+                found.numerical, found.analytical,
+            )
+        )  # fmt: skip
+    return False
 
 
 def _check_apart(asked: str, given: list[Any]) -> None:
@@ -178,10 +223,18 @@ def _told(asked: str, reply: dict[str, Any], inputs: dict[str, int], outputs: li
         return f"{asked}: {reply['reason'].removeprefix('gradcheck: ')}"
     at = worst["index"]
     output, input = outputs.index(worst["output"]), inputs.get(worst["input"], worst["input"])
+    numbers = worst["numerical"], worst["analytical"]
+    return _mismatch(asked, output, input, at["output"], at["input"], *numbers)
+
+
+def _mismatch(
+    asked: str, output: Any, input: Any, at_output: Any, at_input: Any, numerical: Any,
+    analytical: Any,
+) -> str:  # fmt: skip
     return (
         f"{asked}: Jacobian mismatch for output {output} with respect to input {input}, at "
-        f"{at['output']} of the output and {at['input']} of the input\n"
-        f"numerical:  {worst['numerical']}\nanalytical: {worst['analytical']}"
+        f"{at_output} of the output and {at_input} of the input\n"
+        f"numerical:  {numerical}\nanalytical: {analytical}"
     )
 
 

@@ -9,11 +9,11 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradwire_engine.consistency import SEED, check_repeats, random
-from gradwire_engine.differences import Tested, by_columns, by_rows, like
+from gradwire_engine.differences import Tested, like
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.gradcheck import gradcheck, gradgradcheck
+from gradwire_engine.gradcheck import furthest, gradcheck, gradgradcheck
 from gradwire_engine.levels import leaf
-from gradwire_engine.mismatch import Tolerance, where
+from gradwire_engine.mismatch import Tolerance
 from gradwire_engine.pullback import Pullback
 from gradwire_engine.spec import complex128, float64
 from gradwire_engine.tensor import Tensor
@@ -135,29 +135,17 @@ def _second(ask: Ask, first: Named) -> Named:
 
 def _compared(named: Named, eps: float, tolerance: Tolerance) -> Reply:
     """Every entry of every Jacobian, by the rules and by differences; the worst of them."""
-    tested = Tested(named.function, named.arguments)
-    rows = by_rows(tested)
-    worst, most = None, -np.inf
-    for number, place in enumerate(tested.places):
-        differences = by_columns(tested, number, tested.differences(eps))
-        for index, numerical in enumerate(differences):
-            analytical = rows[index][number]
-            beyond = tolerance.exceeded(analytical, numerical)
-            if not beyond.size or beyond.max() <= most:
-                continue
-            most, at = beyond.max(), np.unravel_index(int(beyond.argmax()), beyond.shape)
-            output = tested.run(tested.leaves())[index]
-            worst = {
-                "input": named.inputs[place],
-                "output": named.outputs[index],
-                "index": {
-                    "output": where(output.shape, int(at[0])),
-                    "input": where(tested.points[number].shape, int(at[2])),
-                },
-                "numerical": _number(numerical[at]),
-                "analytical": _number(analytical[at]),
-            }
-    return {"ok": bool(most <= 0), "worst": worst, "reason": None}
+    found = furthest(Tested(named.function, named.arguments), eps, tolerance)
+    if found is None:
+        return {"ok": True, "worst": None, "reason": None}
+    worst = {
+        "input": named.inputs[found.input],
+        "output": named.outputs[found.output],
+        "index": {"output": found.at_output, "input": found.at_input},
+        "numerical": _number(found.numerical),
+        "analytical": _number(found.analytical),
+    }
+    return {"ok": found.beyond <= 0, "worst": worst, "reason": None}
 
 
 def _number(value: Any) -> Reply:
