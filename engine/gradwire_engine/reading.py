@@ -215,7 +215,10 @@ def _recorded_parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[
 
 
 def _recorded_values(node: Node) -> list[Any]:
-    """Saved operands with the edges they had, saved results with an edge to this node."""
+    """Saved operands with the edges they had, saved results with an edge to this node.
+
+    A leaf that does not record any more is taken as it is now, as torch takes it.
+    """
     saved_values(node)
     call = node.recipe.call
     values = []
@@ -227,9 +230,15 @@ def _recorded_values(node: Node) -> list[Any]:
         if place < 0 and saved.spec.dtype.differentiable:
             edge = node if call.single else Output(node, ~place)
         elif 0 <= place < len(node.edges) and node.edges[place] is not None:
-            edge = node.edges[place]
+            had = node.edges[place]
+            edge = None if edge is None and _is_leaf_of(saved, had) else had
         values.append(saved if saved.edge is edge else saved.alias(edge))
     return values
+
+
+def _is_leaf_of(saved: Tensor, edge: Edge | None) -> bool:
+    """Whether a saved operand is the leaf that an edge leads to."""
+    return type(edge) is AccumulateGrad and edge.leaf() is saved
 
 
 class _Ways(NamedTuple):

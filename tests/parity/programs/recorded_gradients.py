@@ -81,3 +81,37 @@ def second_derivatives_of_angles_and_lengths(torch, see):
         firsts = torch.autograd.grad(z, (x, y), torch.ones_like(z), create_graph=True)
         for first in firsts:
             see(second=torch.autograd.grad(first.sum(), (x, y), retain_graph=True))
+
+
+def saved_leaves_are_taken_as_they_are_by_then(torch, see):
+    ops = {
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "dot": lambda a, b: a @ b,
+        "lerp": lambda a, b: torch.lerp(a, a * 2, b),
+        "in_place": lambda a, b: (a * 2).mul_(b),
+    }
+    changes = {
+        "stopped": lambda b: b.requires_grad_(False),
+        "detached": lambda b: b.detach_(),
+        "began_again": lambda b: b.requires_grad_(False).requires_grad_(),
+    }
+    for name, op in ops.items():
+        for change, changed in changes.items():
+            x, b = (draw(torch, 3, requires_grad=True) for _ in range(2))
+            y = op(x, b).sum()
+            changed(b)
+            (g,) = torch.autograd.grad(y, x, create_graph=True)
+            see(**{f"{name}_{change}": g, f"{name}_{change}_records": g.requires_grad})
+            y.backward()
+            see(**{f"{name}_{change}_reached": b.grad})
+            if g.requires_grad:
+                see(**{f"{name}_{change}_second": torch.autograd.grad(g.sum(), b)})
+
+
+def leaves_that_record_only_since(torch, see):
+    x, b = draw(torch, 3, requires_grad=True), draw(torch, 3)
+    y = (x * b).sum()
+    b.requires_grad_()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    see(second=torch.autograd.grad(g.sum(), b), records=g.requires_grad)
