@@ -81,7 +81,7 @@ def grad(
     state.grad = create_graph and not state.inference
     try:
         reading = _reading(outputs, create_graph, rows, state.level)
-        called = [_called("output", i, output_names) for i in range(len(outputs))]
+        called = [numbered("output", i, output_names) for i in range(len(outputs))]
         roots = _roots("grad", outputs, grad_outputs, reading, called, batched=is_grads_batched)
         found = walk(roots, reading, keep, wanted=wanted, into_grad=False)
         results: list[Tensor | None] = []
@@ -196,7 +196,7 @@ def backward(
     reading = _reading(tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     with using(grad=create_graph):
-        called = [_called("output", i, output_names) for i in range(len(tensors))]
+        called = [numbered("output", i, output_names) for i in range(len(tensors))]
         roots = _roots("backward", tensors, grad_tensors, reading, called)
         if inputs is None:
             walk(roots, reading, keep, into_grad=True)
@@ -257,7 +257,7 @@ def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
             f"cotangents; it has shape {list(g.shape)}, the output {list(output.spec.shape)}",
             "its axes after the first must be the output's",
         )
-    _check_cotangent("grad", _called("output", index, None), output.spec, one)
+    check_cotangent("grad", numbered("output", index, None), output.spec, one)
     return g.shape[0]
 
 
@@ -265,7 +265,8 @@ def _records(output: Place) -> bool:
     return type(output) is GradientEdge or bool(getattr(output, "requires_grad", True))
 
 
-def _called(kind: str, index: int, names: Sequence[str] | None) -> str:
+def numbered(kind: str, index: int, names: Sequence[str] | None) -> str:
+    """What error texts call an input or output, by its number and, where it has one, name."""
     return f"{kind} {index}" if names is None else f"{kind} {index} ({names[index]})"
 
 
@@ -278,7 +279,7 @@ def _input_edge(asked: str, index: int, x: Place, names: Sequence[str] | None) -
         able = dtype is None or dtype.differentiable
         raise error(
             "requires_no_grad",
-            f"{asked}: {_called('input', index, names)} does not require grad"
+            f"{asked}: {numbered('input', index, names)} does not require grad"
             + ("" if able else f": it is {dtype.name}, and such numbers have no gradients"),  # type: ignore[union-attr]
             "set requires_grad on it before it is used"
             if able
@@ -290,7 +291,7 @@ def _input_edge(asked: str, index: int, x: Place, names: Sequence[str] | None) -
 def _unused(index: int, names: Sequence[str] | None) -> Exception:
     return error(
         "unused_input",
-        f"grad: {_called('input', index, names)} was not used in making the outputs",
+        f"grad: {numbered('input', index, names)} was not used in making the outputs",
         "pass allow_unused=true to get null for it, or materialize_grads=true for zeros",
     )
 
@@ -318,7 +319,7 @@ def _roots(
     for tensor, g, name in zip(tensors, given, called, strict=True):
         if g is not None:
             one = g.spec.with_(shape=g.spec.shape[1:]) if batched else g.spec
-            _check_cotangent(asked, name, tensor.spec, one)
+            check_cotangent(asked, name, tensor.spec, one)
             if one.dtype is not tensor.spec.dtype:
                 g = to_dtype(g, tensor.spec.dtype)
         edge = tensor.edge
@@ -332,7 +333,7 @@ def _roots(
         if g is None:
             g = implicit(asked, tensor, name)
             if batched:  # the first axis of the ones that stand for it counts rows, too
-                _check_cotangent(asked, name, tensor.spec, g.spec.with_(shape=g.shape[1:]))
+                check_cotangent(asked, name, tensor.spec, g.spec.with_(shape=g.shape[1:]))
         had = _form(tensor, edge).shape  # another one where only the tensor's was changed in place
         if had != tensor.spec.shape and not batched:
             g = in_form(had, g)
@@ -361,7 +362,8 @@ def implicit(asked: str, output: Place, called: str = "this one") -> Tensor:
     return ones(spec)
 
 
-def _check_cotangent(asked: str, called: str, spec: Spec, g: Spec) -> None:
+def check_cotangent(asked: str, called: str, spec: Spec, g: Spec) -> None:
+    """Refuse the cotangent of an output that has not its shape, or is real where that is not."""
     if g.shape != spec.shape:
         raise error(
             "shape_mismatch",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire_engine import nest
+from gradwire_engine.backward import numbered
 from gradwire_engine.dual.value import dual, unpacked
 from gradwire_engine.levels import entered
 from gradwire_engine.op import APPLY
@@ -42,16 +43,18 @@ def push(
     moved: Any = None,
     has_aux: bool = False,
     tensors_only: bool = True,
+    names: Sequence[str] | None = None,
 ) -> Pushed:
     """Run a function on arguments of which some tensors have tangents.
 
     primals: the tensors among the arguments that argnums say, tangents: one for each, or None.
     moved: these arguments as a nest, where argnums are given. tensors_only: refuse other results.
+    names: what error texts call the primals.
     """
     with entered() as level:
         duals = [
-            x if t is None else dual(x, clone(t), level)
-            for x, t in zip(primals, tangents, strict=True)
+            x if t is None else dual(x, clone(t), level, numbered("input", place, names))
+            for place, (x, t) in enumerate(zip(primals, tangents, strict=True))
         ]
         again = nest.filled(args if argnums is None else moved, iter(duals))
         result, aux = function(*replaced(args, argnums, again)), None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradwire_engine import nest
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import check_cotangent, grad, numbered
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.levels import abandon, everywhere, fresh
 from gradwire_engine.mode import local, using
@@ -77,12 +77,18 @@ class Pullback:
             return value
         return everywhere(value, Tensor.detach)
 
-    def pull(self, cotangents: Sequence[Any] | None, **options: Any) -> list[Any]:
+    def pull(
+        self, cotangents: Sequence[Any] | None, names: Sequence[str] | None = None, **options: Any
+    ) -> list[Any]:
         """The gradients by the variables; zeros where the outputs don't depend on one.
 
-        cotangents: one for each output; None: 1 for a scalar. Options are those of `grad`.
+        cotangents: one for each output; None: 1 for a scalar. names: what error texts call the
+        outputs. Options are those of `grad`.
         """
         given = [None] * len(self.outputs) if cotangents is None else cotangents
+        for place, (y, g) in enumerate(zip(self.outputs, given, strict=True)):
+            if g is not None and not options.get("is_grads_batched"):
+                check_cotangent(self.asked, numbered("output", place, names), y.spec, g.spec)
         pairs = [(y, g) for y, g in zip(self.outputs, given, strict=True) if y.requires_grad]
         recorded = self.beyond or any(g is not None and g.requires_grad for _, g in pairs)
         if not pairs:

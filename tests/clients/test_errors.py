@@ -366,3 +366,43 @@ def test_what_cannot_be_checkpointed_is_named(session: Session) -> None:
         return
     with pytest.raises(RuntimeError, match="looks"):
         act()
+
+
+def test_what_is_written_down_is_named_by_function_and_line(session: Session) -> None:
+    """Not by the ids of programs, which nobody wrote by hand."""
+    x, far = torch.ones(3, 2), torch.tensor([[0], [5], [1]])
+
+    def outer(a, i):
+        return torch.func.vmap(picked, in_dims=(None, 0))(a * 2, i)
+
+    def picked(a, i):
+        return a.gather(0, i.reshape(1))
+
+    drawn = lambda a: a + torch.rand(2)  # noqa: E731
+    for name, run in {
+        "picked": lambda: torch.func.vmap(picked)(x, far).tolist(),
+        "outer": lambda: torch.func.vmap(outer)(x, far).tolist(),
+        "compiled": lambda: torch.compile(picked)(x[0], far[1]).tolist(),
+        "<lambda>": lambda: torch.func.vmap(drawn)(x),
+    }.items():
+        with pytest.raises(torch.GradwireError) as raised:
+            run()
+        said = str(raised.value)
+        assert "program p_" not in said
+        assert f"in {name if name == '<lambda>' else 'picked'}, at {__file__}:" in said
+        assert said.index("gather:" if name != "<lambda>" else "rand:") > 0
+
+
+def test_vectors_that_do_not_fit_are_named_by_place(session: Session) -> None:
+    x, w = torch.ones(3, 2), torch.ones(2, 5)
+
+    def act(a, b):
+        return a.detach(), a @ b
+
+    _, pull = torch.func.vjp(act, x, w)
+    with pytest.raises(RuntimeError, match=r"vjp: output 1 has shape \[3, 5\].*\[2, 2\]"):
+        pull((x, torch.ones(2, 2)))
+    with pytest.raises(RuntimeError, match=r"jvp: primal 1 is .*\[2, 5\].*\[2, 4\]"):
+        torch.func.jvp(act, (x, w), (x, torch.ones(2, 4)))
+    with pytest.raises(RuntimeError, match=r"jvp: primal 0 is float32.*float64"):
+        torch.func.jvp(act, (x, w), (x.double(), w))

@@ -60,6 +60,18 @@ def test_cotangents_choose_the_outputs(server: Running) -> None:
     assert reply.json()["grads"]["x"]["data"] == [2.0, 4.0]
 
 
+def test_vectors_that_do_not_fit_are_named(server: Running) -> None:
+    program = {"inputs": ["a", "b"], "source": "n = b.detach()\nc = a @ b", "outputs": ["n", "c"]}
+    body = {"program": program, "inputs": {"a": [[1.0, 2.0]], "b": [[3.0], [4.0]]}}
+    wrong = {"c": [1.0, 2.0]}
+    reply = call(server, "vjp", **body, cotangents={"n": [[1.0], [1.0]], **wrong}).json()
+    assert reply["code"] == "shape_mismatch"
+    assert "vjp: output 1 (c) has shape [1, 1], its cotangent has [2]" in reply["detail"]
+    reply = call(server, "jvp", **body, tangents={"b": [1.0, 2.0]}).json()
+    assert reply["code"] == "shape_mismatch"
+    assert "jvp: input 1 (b) has shape [2, 1], its tangent has [2]" in reply["detail"]
+
+
 def test_a_program_may_write_over_its_inputs(server: Running) -> None:
     program = {"inputs": ["x"], "source": "x = x * 3\nx += 1\nz = (x * x).sum()", "outputs": ["z"]}
     reply = call(server, program=program, inputs={"x": [1.0, 2.0]})

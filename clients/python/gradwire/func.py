@@ -11,6 +11,7 @@ from gradwire.functions import catalogued
 from gradwire.pytrees import check_tensors, leaves, shown
 from gradwire.tensor import Tensor
 from gradwire.vmapped import vmap
+from gradwire_engine.errors import error
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
@@ -59,7 +60,15 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             )
         given = leaves(cotangents)
         parts = [Wanted(x.shape, x.dtype, RESULT) for x in asked.wanted]
-        pairs = zip(asked.own, given, strict=True)
+        pairs = list(zip(asked.own, given, strict=True))
+        for place, (o, v) in enumerate(pairs):
+            if isinstance(v, Tensor) and v.shape != o.shape:
+                raise error(
+                    "shape_mismatch",
+                    f"vjp: output {place} has shape {list(o.shape)}, its cotangent has "
+                    f"{list(v.shape)}",
+                    "give each output a cotangent of its shape",
+                )
         named = {o._name: asked.direction(v) for o, v in pairs}
         return asked.by_argument(asked.derive("vjp", parts, cotangents=named)[0])
 
@@ -83,6 +92,13 @@ def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -
             f"jvp: Expected {name} to only contain Tensors",
             f"jvp: Expected {name} to contain at least one Tensor.",
         )
+    for place, (x, t) in enumerate(zip(leaves(primals), directions, strict=True)):
+        if (x.shape, x.dtype) != (t.shape, t.dtype):
+            raise error(
+                "shape_mismatch" if x.shape != t.shape else "dtype_mismatch",
+                f"jvp: primal {place} is {x._meta.spec}, its tangent is {t._meta.spec}",
+                "give each primal a tangent of its shape and dtype",
+            )
     asked = Asked(func, primals, {}, tuple(range(len(primals))), has_aux, (FORWARD,))
     asked.check_output("jvp(f, primals, tangents)")
     pushed, outputs = asked.pushed(directions)

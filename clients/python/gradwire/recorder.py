@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire import defaults
+from gradwire import defaults, origins
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
@@ -262,6 +262,7 @@ class Recorder:
 
     def _failed(self, problem: GradwireError, pending: Pending) -> None:
         """Bring mirrors back to where the host is; what came after the failed step is lost."""
+        origins.tell(problem)
         if problem.code in _FINAL:
             self._unusable = problem
         if problem.code == "nan_gradient":

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradwire import in_force
+from gradwire import in_force, origins
 from gradwire.later import looks_at_values
 from gradwire.leaf import leaf
-from gradwire.pending import Recording
+from gradwire.pending import Recording, users_line
 from gradwire.tensor import Tensor
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import find, inplace_twin
@@ -48,6 +48,7 @@ class Trace:
         self.device, self.transport = outer.device, outer.transport
         self.id = f"the trace of {called}"
         self.steps: list[Step] = []
+        self.lines: dict[int, str] = {}  # of the user's Python, by the id of the step
         self.inputs: list[tuple[str, Tensor]] = []
         self.held: list[Tensor] = []  # placeholders: alive as long as the trace
         self.journal = Journal()
@@ -95,7 +96,9 @@ class Trace:
         mode = grad_mode or ("inference_mode" if state.inference else None)
         on = "enable_grad" if self.asked_to_record else None
         mode = mode or (on if state.grad else "no_grad")
-        self.steps.append(step if mode is None else {**step, "grad_mode": mode})
+        written = step if mode is None else {**step, "grad_mode": mode}
+        self.steps.append(written)
+        self.lines[id(written)] = users_line()
 
     @property
     def wrote(self) -> bool:
@@ -153,7 +156,11 @@ class Trace:
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host is told of."""
-        return self.outer.program(body)
+        key = self.outer.program(body)
+        origins.note(
+            key, self.called, [self.lines.get(id(step), "") for step in body.get("ops", ())]
+        )
+        return key
 
     # what comes in
 

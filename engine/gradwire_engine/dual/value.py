@@ -94,18 +94,18 @@ def unpacked(value: Any, level: int) -> tuple[Any, Any]:
     return value, None
 
 
-def dual(primal: Any, tangent: Any, level: int) -> Dual:
-    """A value with a tangent, which must have its shape and dtype."""
+def dual(primal: Any, tangent: Any, level: int, called: str = "a value") -> Dual:
+    """A value with a tangent, which must have its shape and dtype. called: in error texts."""
     if primal.shape != tangent.shape:
         raise error(
             "shape_mismatch",
-            f"jvp: a tangent has shape {list(tangent.shape)}, its value has {list(primal.shape)}",
+            f"jvp: {called} has shape {list(primal.shape)}, its tangent has {list(tangent.shape)}",
             "give each value a tangent of its shape",
         )
     if primal.dtype is not tangent.dtype:
         raise error(
             "dtype_mismatch",
-            f"jvp: a tangent is {tangent.dtype.name}, its value is {primal.dtype.name}",
+            f"jvp: {called} is {primal.dtype.name}, its tangent is {tangent.dtype.name}",
             "convert the tangent",
         )
     return Dual(primal, tangent, level)

@@ -91,8 +91,10 @@ def vjp(ask: Ask) -> Found:
     if not ask.wrt:
         return Found(ask.program(*ask.arguments), {})
     made, cotangents = _pullback(ask, "vjp", "cotangents")
+    names = list(ask.program.outputs if ask.wanted.cotangents is None else ask.wanted.cotangents)
     batched = {"is_grads_batched": True} if ask.wanted.batched else {}
-    return Found(settled(made), ask.named(ask.wrt, made.pull(cotangents, **batched)))
+    found = made.pull(cotangents, names, **batched)
+    return Found(settled(made), ask.named(ask.wrt, found))
 
 
 def jvp(ask: Ask) -> Found:
@@ -104,7 +106,9 @@ def jvp(ask: Ask) -> Found:
     def along(*tangents: Any) -> list[Any]:
         by_place = dict(zip(moving, tangents, strict=True))
         every = [by_place.get(place) for place in range(len(args))]
-        pushed = push("jvp", function, args, args, every, has_aux=True)
+        pushed = push(
+            "jvp", function, args, args, every, has_aux=True, names=list(ask.program.inputs)
+        )
         outputs[:] = pushed.aux
         return pushed.full_tangents
 
