@@ -22,6 +22,7 @@ from gradwire_engine.spec import (
     Shape,
     bool_,
     dtype_of,
+    float32,
     float64,
     int64,
     real_of,
@@ -214,7 +215,8 @@ def floats(flat: list[Any], dtype: DType) -> Array:
         if dtype is float64:
             return np.array(flat, np.float64)
         with np.errstate(over="ignore"):
-            return np.array(flat, np.float32).astype(dtype.numpy, copy=False)
+            singles = np.array(flat, np.float32)
+            return singles if dtype is float32 else singles.astype(dtype.numpy)
     except OverflowError:
         stranger = next(v for v in flat if type(v) is int and v.bit_length() > 1023)
         raise unfit(stranger, dtype, "give a number with an exponent") from None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from gradwire_engine.spec import DType, Shape
 Reply = Any
 
 
-@dataclass(frozen=True, slots=True)
-class TensorReply:
+class TensorReply(NamedTuple):
     """A tensor as `api.md` shows it; `array` is None where the elements aren't wanted.
 
     `array` may be a view and need not be contiguous; whoever sends it holds it until it is sent.
@@ -63,13 +61,13 @@ class Filled:
 def _emptied(reply: Reply) -> Reply:
     """A copy without elements, so that it holds none."""
     if type(reply) is TensorReply:
-        return replace(reply, array=None)
+        return reply._replace(array=None)
     return {k: _emptied(v) for k, v in reply.items()} if type(reply) is dict else reply
 
 
 def _filled(reply: Reply, arrays: Iterator[np.ndarray]) -> Reply:
     if type(reply) is TensorReply:
-        return replace(reply, array=next(arrays))
+        return reply._replace(array=next(arrays))
     return {k: _filled(v, arrays) for k, v in reply.items()} if type(reply) is dict else reply
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 import orjson
@@ -91,6 +90,6 @@ def outline_of(parts: Apart, request: StepsRequest) -> Outline | None:
 
 def _with(model: Any, field: str, value: object) -> Any:
     """A checked model with another value that needs no check."""
-    made = copy(model)
+    made = model.__copy__()
     made.__dict__[field] = value
     return made
