@@ -203,7 +203,8 @@ def _one_by_many(a: Any, b: Any) -> bool:
 def _turned(input: Any, other: Any) -> Any:
     """One matrix times each of a stack of others: to torch the transpose of a product of rows.
 
-    What is recorded so is a view where no copy is needed to lay the elements out in order.
+    What is computed so is a view where no copy is needed to lay the elements out in order; also in
+    no_grad, where it is then a view that was made there.
     """
     if not input.requires_grad:
         return _as_it_is(input, other)

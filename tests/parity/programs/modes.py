@@ -181,3 +181,25 @@ def decorated_generators(torch, see):
         see(first=next(running), sent=running.send(3), thrown=running.throw(ValueError))
         running.close()
         see(delegated=list(delegated(decorated, x)))
+
+
+def products_that_are_views_are_so_in_no_grad_too(torch, see):
+    many = draw(torch, 1, 3, 1)
+    for recorded in (False, True):
+        one, weight = (draw(torch, n, 3, requires_grad=recorded) for n in (1, 2))
+        with torch.no_grad():
+            made = [one @ many, weight @ many, one @ draw(torch, 2, 3, 2)]
+        for y in made:
+            see(is_view=y._is_view(), version=y._version)
+            y.requires_grad_()
+            with torch.no_grad():
+                see(seen=y.view(-1).requires_grad)
+
+
+def a_product_made_in_no_grad_and_written_later(torch, see):
+    with torch.no_grad():
+        y = draw(torch, 1, 3, requires_grad=True) @ draw(torch, 1, 3, 1)
+    try:
+        y.mul_(draw(torch, 1, requires_grad=True))
+    except RuntimeError:
+        see(refused=y, recorded=y.requires_grad)
