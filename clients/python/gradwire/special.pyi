@@ -116,6 +116,18 @@ def logit_(input: Tensor, eps: float | None = None) -> Tensor:
 def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over some axes, without overflow."""
 
+def modified_bessel_i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, of order 0, without a derivative."""
+
+def modified_bessel_i1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, of order 1, without a derivative."""
+
+def modified_bessel_k0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind, of order 0."""
+
+def modified_bessel_k1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind, of order 1."""
+
 def multigammaln(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 
@@ -164,6 +176,12 @@ def round_(input: Tensor) -> Tensor:
 @overload
 def round_(input: Tensor, *, decimals: int) -> Tensor: ...
 
+def scaled_modified_bessel_k0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind, of order 0, times exp(x)."""
+
+def scaled_modified_bessel_k1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind, of order 1, times exp(x)."""
+
 def sinc(input: Tensor) -> Tensor:
     """sin(πx) / (πx), which is 1 at 0."""
 
@@ -172,6 +190,9 @@ def sinc_(input: Tensor) -> Tensor:
 
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Exponentials along an axis, divided by their sum."""
+
+def spherical_bessel_j0(input: Tensor) -> Tensor:
+    """The spherical Bessel function of the first kind, of order 0: sin(x) / x."""
 
 def xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input log1p(other), which is 0 where input is 0, unless other is NaN."""

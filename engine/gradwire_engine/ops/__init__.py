@@ -11,6 +11,7 @@ from gradwire_engine.ops import attention as attention
 from gradwire_engine.ops import avg_pool as avg_pool
 from gradwire_engine.ops import axes as axes
 from gradwire_engine.ops import batch_norm as batch_norm
+from gradwire_engine.ops import bessel as bessel
 from gradwire_engine.ops import binary_cross_entropy as binary_cross_entropy
 from gradwire_engine.ops import binary_floats as binary_floats
 from gradwire_engine.ops import bitwise as bitwise

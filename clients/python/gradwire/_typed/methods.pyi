@@ -208,6 +208,9 @@ class Methods:
     def __xor__(self, other: Tensor | Number) -> Tensor:
         """The bits that just one of two elements has."""
 
+    def _is_view(self) -> builtins.bool:
+        """Whether writes go to the elements of another tensor, of which it has its history."""
+
     def abs(self) -> Tensor:
         """The absolute value of each element; the length of complex ones."""
 
@@ -1491,6 +1494,9 @@ class Methods:
     def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
 
+    def get_device(self) -> builtins.int:
+        """The number of its CUDA device; -1 on the CPU."""
+
     def glu(self, dim: builtins.int = -1) -> Tensor:
         """The first half of an axis times the sigmoid of the second."""
 
@@ -1832,6 +1838,12 @@ class Methods:
         norm: str | None = None,
     ) -> Tensor:
         """The real numbers whose Fourier transform, halved along the last axis, this is."""
+
+    def is_conj(self) -> builtins.bool:
+        """False: conjugates are computed, no tensor has a bit that says it is to be read as one."""
+
+    def is_neg(self) -> builtins.bool:
+        """False: there is no such bit either."""
 
     def is_nonzero(self) -> builtins.bool:
         """Whether its only element is not zero."""
@@ -2455,6 +2467,18 @@ class Methods:
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> results.mode:
         """The most frequent elements along an axis, the smallest of several, and their last index."""
 
+    def modified_bessel_i0(self) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0, without a derivative."""
+
+    def modified_bessel_i1(self) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1, without a derivative."""
+
+    def modified_bessel_k0(self) -> Tensor:
+        """The modified Bessel function of the second kind, of order 0."""
+
+    def modified_bessel_k1(self) -> Tensor:
+        """The modified Bessel function of the second kind, of order 1."""
+
     @overload
     def moveaxis(self, source: Ints, destination: Ints) -> Tensor:
         """Move axes to other places; the rest keep their order."""
@@ -3008,6 +3032,9 @@ class Methods:
     def resolve_conj(self) -> Tensor:
         """The tensor itself: a conjugate is made of numbers here, there is none left to work out."""
 
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself, as no bit is to be resolved."""
+
     def rfft(self, n: builtins.int | None = None, dim: builtins.int = -1, norm: str | None = None) -> Tensor:
         """The first half of the Fourier transform of real numbers, which determines the other half."""
 
@@ -3089,6 +3116,12 @@ class Methods:
         enable_gqa: builtins.bool = False,
     ) -> Tensor:
         """Values averaged by softmax(query keyᵀ / sqrt(E)), with a mask, dropout, shared heads."""
+
+    def scaled_modified_bessel_k0(self) -> Tensor:
+        """The modified Bessel function of the second kind, of order 0, times exp(x)."""
+
+    def scaled_modified_bessel_k1(self) -> Tensor:
+        """The modified Bessel function of the second kind, of order 1, times exp(x)."""
 
     @overload
     def scatter(
@@ -3319,6 +3352,9 @@ class Methods:
         dim: builtins.int = -1,
         descending: builtins.bool = False,
     ) -> results.sort: ...
+
+    def spherical_bessel_j0(self) -> Tensor:
+        """The spherical Bessel function of the first kind, of order 0: sin(x) / x."""
 
     def split(self, split_size: Any, dim: builtins.int=0) -> Any:
         """Cut an axis into pieces of one size, or of the sizes in a list."""
