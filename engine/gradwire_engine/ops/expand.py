@@ -64,8 +64,7 @@ def _spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
 @one_pass(_spread_out)
 def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
     """A reduction's cotangent, the same for all elements that were folded into one."""
-    gone = dim or range(len(shape))
-    kept = g.reshape([1 if i in gone else size for i, size in enumerate(shape)])
+    kept = g.reshape([1 if i in dim else size for i, size in enumerate(shape)]) if dim else g
     if prod(shape) > _SMALL:
         return xp.broadcast_to(kept, shape)
     made = xp.empty(shape, g.dtype)  # a view of a few elements takes longer to make
