@@ -221,6 +221,24 @@ def test_views_and_bits_are_asked(session: Session) -> None:
     y = x * 1
     views = (y[0], y.view(-1), y.T, y.detach()[0], y.expand(2, 2, 3), y.split(1)[0])
     assert all(v._is_view() for v in views)
+    assert all(v._base is y for v in (*views[:3], *views[4:]))
+    assert y[0][1:].T._base is y
+    assert y.unbind(0)[1]._base is y
+    assert x[0]._base is x
+    assert (x * 2)[0]._base.tolist() == [[0, 0, 0]] * 2
+    assert views[3]._base._base is None
+    w = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        assert w[:1]._base is w
+    with torch.inference_mode():
+        assert x[0]._base is x
+        assert torch.ones(2)[0]._base is None
+    assert y._base is y.detach()._base is None
+    z = y[1]
+    y.mul_(2)
+    assert z._base is y
+    z.unsqueeze_(0)
+    assert z._base is y
     assert not any(t._is_view() for t in (x, y, y.detach(), y.data, y.contiguous(), y + 1))
     c = torch.tensor([1 + 2j]).conj()
     assert not (c.is_conj() or torch.is_conj(c) or c.imag.is_neg() or torch.is_neg(c))

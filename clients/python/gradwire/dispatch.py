@@ -154,14 +154,30 @@ def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark
             if operand._meta is result:
                 return operand  # the op gave its operand back, as contiguous() may
         made = Tensor(session, result)
+        _note_base(made, args)
         session.record({**step, "out": made._name}, [made], mark=mark)
         return made
     if not isinstance(result, list | tuple):
         return result
     parts = [None if part is None else Tensor(session, part) for part in result]
+    for part in parts:
+        if part is not None:
+            _note_base(part, args)
     names = [None if part is None else part._name for part in parts]
     session.record({**step, "out": names}, parts, mark=mark)
     return like(result, parts)
+
+
+def _note_base(made: Tensor, args: Args) -> None:
+    """Have a view know the tensor that it is one of: among its operands, or what those know."""
+    view = getattr(made._meta, "view", None)  # in a batched walk it isn't a Meta
+    if view is None or view.base is None:
+        return
+    for operand in tensors_in(args):
+        for found in (operand, getattr(operand, "_seen", None)):
+            if found is not None and found._meta is view.base:
+                made._seen = found
+                return
 
 
 def _with_numbers(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | None:

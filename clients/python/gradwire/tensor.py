@@ -30,7 +30,10 @@ class Tensor(Elements):
     Every attribute but the elements is answered by the mirror, without a request.
     """
 
-    __slots__ = ("_grad",)
+    __slots__ = ("_grad", "_seen")
+
+    _seen: Tensor
+    """Of a view the tensor that it is one of, which lives as long."""
 
     def __init__(self, session: Session, meta: Meta = _NO_MIRROR) -> None:
         super().__init__(session, meta)
@@ -42,6 +45,22 @@ class Tensor(Elements):
                 self.session.forget(self._name)
         except AttributeError:  # Python is shutting down, or __init__ did not finish
             return
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor whose elements it shows, and whose history it has; None if it is no view."""
+        view = self._meta.view
+        base = None if view is None else view.base
+        if base is None:
+            return None
+        found: Tensor | None = getattr(self, "_seen", None)
+        if found is None or found._meta is not base:
+            raise error(
+                "invalid_argument",
+                "_base: what this tensor is a view of has no name in Python",
+                "keep it beside the view",
+            )
+        return found
 
     def _lose(self, why: Lost) -> None:
         """The host never made it: all that is asked of it from now on says why."""
