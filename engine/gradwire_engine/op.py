@@ -108,8 +108,9 @@ class Primitive(Overload):
     write to one before backward is refused. keeps_result: on which operands the result is, though
     only another operand's rule has it.
     apart: operands of which torch records other ops, and how that is done here.
-    itself: of operands, whether torch's op takes each itself and not through a view that it makes,
-    which of an inference tensor would require no grad.
+    itself: of operands, or their specs, whether torch's op takes each itself and not through a view
+    that it makes: that of an inference tensor would require no grad, that of a leaf keeps the
+    history which the leaf had.
     lies: how results lie in memory where not row-major: see laid.py.
     sheds: results in whole numbers leave the graph, where elsewhere they are refused.
     fills_in: rules get zeros for a result to which no gradient came; else None.
@@ -209,6 +210,10 @@ class Primitive(Overload):
     def saves(self) -> tuple[str, ...]:
         """Operands and outputs that the backward keeps."""
         return self.rules.saved_names
+
+    def takes_itself(self, operands: Sequence[Any], place: int) -> bool:
+        """Whether torch's op takes this one of the operands itself, and not a view of it."""
+        return self.itself is None or self.itself(*operands)[place]
 
     def goes_apart(self, args: Sequence[Any]) -> bool:
         """Whether other ops are recorded for these arguments: the short ways don't know of that."""

@@ -217,7 +217,7 @@ def _recorded_parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[
 def _recorded_values(node: Node) -> list[Any]:
     """Saved operands with the edges they had, saved results with an edge to this node.
 
-    A leaf that does not record any more is taken as it is now, as torch takes it.
+    A leaf that stopped recording is a constant, where torch saves it itself and not a view of it.
     """
     saved_values(node)
     call = node.recipe.call
@@ -229,9 +229,9 @@ def _recorded_values(node: Node) -> list[Any]:
         edge = saved.edge
         if place < 0 and saved.spec.dtype.differentiable:
             edge = node if call.single else Output(node, ~place)
-        elif 0 <= place < len(node.edges) and node.edges[place] is not None:
-            had = node.edges[place]
-            edge = None if edge is None and _is_leaf_of(saved, had) else had
+        elif 0 <= place < len(node.edges) and (had := node.edges[place]) is not None:
+            stopped = edge is None and _is_leaf_of(saved, had)
+            edge = None if stopped and call.op.takes_itself(call.inputs, place) else had
         values.append(saved if saved.edge is edge else saved.alias(edge))
     return values
 

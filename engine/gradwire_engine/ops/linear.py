@@ -121,6 +121,7 @@ def _layer_for_each(b: Any) -> Any:
     grad_name=_linear_node,
     linear=("input", "weight"),
     batch=_layer_for_each,
+    itself=lambda input, weight, *bias: (input.ndim == 2, False, True)[: 2 + len(bias)],
 )
 def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """Apply an affine map to the last axis: input weightᵀ + bias."""

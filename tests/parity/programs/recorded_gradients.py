@@ -115,3 +115,23 @@ def leaves_that_record_only_since(torch, see):
     b.requires_grad_()
     (g,) = torch.autograd.grad(y, x, create_graph=True)
     see(second=torch.autograd.grad(g.sum(), b), records=g.requires_grad)
+
+
+def weights_that_stop_recording(torch, see):
+    """linear looks at its weight through a view, which keeps its history; so do some products."""
+    linear = torch.nn.functional.linear
+    ops = {
+        "linear": (linear, (2, 3), (4, 3)),
+        "linear_of_rows": (linear, (2, 2, 3), (4, 3)),
+        "weight": (lambda w, x: linear(x, w), (4, 3), (2, 3)),
+        "product": (torch.matmul, (2, 3), (3, 4)),
+        "product_of_rows": (torch.matmul, (2, 2, 3), (3, 4)),
+        "many": (torch.matmul, (2, 3), (2, 3, 4)),
+        "many_by_one": (lambda w, x: x @ w, (3, 4), (2, 2, 3)),
+    }
+    for name, (op, left, right) in ops.items():
+        a, b = draw(torch, *left, requires_grad=True), draw(torch, *right, requires_grad=True)
+        y = op(a, b).sum()
+        b.requires_grad_(False)
+        (g,) = torch.autograd.grad(y, a, create_graph=True)
+        see(**{name: g.detach(), f"{name}_records": g.requires_grad})
