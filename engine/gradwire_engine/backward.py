@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from gradwire_engine.batch.reading import batched_dry, batched_reading, rows_of
@@ -90,6 +91,9 @@ def grad(
             if value is None and not allowed:
                 raise _unused(index, names)
             if value is not None:
+                first = None if rows is not None else _first_form(x, edge)
+                if first is not None and hasattr(value, "shape"):  # a dry walk knows none
+                    value = in_form(first.shape, value)
                 results.append(_handed_out(value, x, edge, reading, roots, grad_outputs))
             else:
                 results.append(_nothing(x, create_graph) if materialize_grads else None)
@@ -119,9 +123,24 @@ def _form(x: Place, edge: Edge) -> Spec:
     """The form of gradients of an input, which may have had another one when it was used."""
     if type(edge) is AccumulateGrad:
         return edge.spec or x.spec
+    if (first := _first_form(x, edge)) is not None:
+        return first
     if type(x) is not Tensor or x.view is None or not x.view.back:
         return x.spec
     return GradientEdge(target(edge), place(edge)).spec
+
+
+def _first_form(x: Place, edge: Edge) -> Spec | None:
+    """The form that a tensor was made in, if it got another one in place in no_grad since.
+
+    Its node knows nothing of that, and takes gradients in the first form, or what that expands to.
+    """
+    if type(x) is not Tensor or type(edge) is AccumulateGrad:
+        return None
+    if x.view is not None and x.view.base is not None:  # which has its form by a node of its own
+        return None
+    known = GradientEdge(target(edge), place(edge)).spec
+    return known if known.shape != x.shape and prod(known.shape) == prod(x.shape) else None
 
 
 def _nothing(x: Place, create_graph: bool) -> Tensor:
@@ -258,6 +277,7 @@ def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
             "its axes after the first must be the output's",
         )
     check_cotangent("grad", numbered("output", index, None), output.spec, one)
+    g.edge  # noqa: B018 (torch asks for its history, which a view that may not be used refuses)
     return g.shape[0]
 
 

@@ -62,3 +62,15 @@ def done_in_inference_mode(torch, see):
     with torch.inference_mode():
         (g,) = torch.autograd.grad(y, x, torch.ones(3, 2, dtype=x.dtype), is_grads_batched=True)
         see(g=g, inference=g.is_inference())
+
+
+def cotangents_that_may_not_be_used_any_more(torch, see):
+    x = draw(torch, 1, 3, requires_grad=True)
+    with torch.no_grad():
+        rows = x.ravel()
+        rows.neg_()
+    y = draw(torch, 2, requires_grad=True).sum()
+    try:
+        torch.autograd.grad(y, y, rows, is_grads_batched=True)
+    except RuntimeError:
+        see(refused=y)

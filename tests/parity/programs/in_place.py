@@ -321,3 +321,30 @@ def numbers_that_a_dtype_cannot_hold(torch, see):
         half=lambda: half.fill_(1e20),
         wide_base=lambda: torch.ones(2).float_power_(2),
     )
+
+
+def forms_given_in_no_grad_to_what_has_a_history(torch, see):
+    """Its node knows the first form only: gradients in another one are refused, or summed to it."""
+    forms = {
+        "turned": lambda y: y.t_(),
+        "in_front": lambda y: y.unsqueeze_(0),
+        "behind": lambda y: y.unsqueeze_(-1),
+    }
+    for name, form in forms.items():
+        for shape in ((2, 3), (2, 2), (1, 3)):
+            for recorded in (False, True):
+                x = torch.ones(*shape, requires_grad=True)
+                y = x * 2
+                before = (y * 3).sum()
+                with torch.no_grad():
+                    form(y)
+                after = (y * torch.arange(float(y.numel())).view(y.shape)).sum()
+                where = f"{name}_{len(shape)}_{shape[0]}_{shape[1]}_{recorded}"
+                (g,) = torch.autograd.grad(before, y, retain_graph=True, create_graph=recorded)
+                see(**{f"{where}_before": g.detach()})
+                try:
+                    (g,) = torch.autograd.grad(after, y, create_graph=recorded)
+                except RuntimeError:
+                    see(**{f"{where}_refused": True})
+                else:
+                    see(**{f"{where}_after": g.detach()})
