@@ -21,6 +21,8 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.axes import t, transpose, unsqueeze
 from gradwire_engine.ops.expand import view as see
 from gradwire_engine.signature import Ints
+from gradwire_engine.tape import Edge, place
+from gradwire_engine.tape import target as target_of
 from gradwire_engine.tensor import TURNED, VIEW, Tensor, View
 
 
@@ -91,8 +93,18 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
     if recorded:
         if seen._edge is not held._edge:
             seen.rename_node(label)
+            _keep_list(held._edge, seen._edge)
         assign(target, "_edge", seen._edge)
     return target
+
+
+def _keep_list(before: Edge | None, now: Edge | None) -> None:
+    """Hooks of a tensor that had some already hang where those do, as torch's one list of them."""
+    assert before is not None
+    assert now is not None
+    extra = target_of(before).extra
+    if extra is not None and (extra.listed or extra.origin is not None):
+        target_of(now).annotate().origin = extra.origin or (extra, place(before))
 
 
 def _further(target: Tensor, seen: Tensor, version: int, recorded: bool) -> View:

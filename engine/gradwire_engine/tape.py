@@ -157,7 +157,8 @@ class Extra:
 
     A tensor that is detached in place takes its list of hooks along, which an older graph may lead
     to as well. listed: whether there is one, though it may be empty. origin: of a leaf, where the
-    list hung before, and at which output; heir: there, the leaf's.
+    list hung before, and at which output; heir: there, the leaf's. A node that gave its tensor
+    another form in place has such an origin too, where hooks go on to hang, and is no heir.
     """
 
     __slots__ = ("__weakref__", "attached", "heir", "label", "listed", "origin")

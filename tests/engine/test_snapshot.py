@@ -207,6 +207,18 @@ def test_views_of_no_grad_stay_restricted() -> None:
         write("mul_", there, 2)
 
 
+def test_hooks_after_another_form_hang_where_the_first_did() -> None:
+    """A new one is not heard at the tensor itself, as it is not before."""
+    x = leaf([1.0, 2.0])
+    y = op("mul", x, 1.0)
+    register_hook(y, Python(lambda g: g * 3.0, "first"))
+    write("unsqueeze_", y, 0)
+    for x2, y2 in ((x, y), again(x, y)):
+        register_hook(y2, Python(lambda g: g * 5.0, "second"))
+        found = grad([op("sum", y2)], [y2, x2])
+        assert [g.numpy().ravel().tolist() for g in found] == [[1.0, 1.0], [15.0, 15.0]]
+
+
 def test_frozen_and_detached_leaves_keep_their_hooks() -> None:
     x, log = leaf([1.0, 2.0]), Log()
     register_hook(x, log.note("frozen"))

@@ -125,7 +125,8 @@ def read_extra(reader: Reader, extra: Extra, row: Row) -> None:
     if row[4] is not None:
         older, output = listed(row[4], "where hooks hung before", 2)
         extra.origin = (reader.cell(older, Extra), whole(output, "an output's number"))
-        extra.origin[0].heir = ref(extra)
+        if extra.listed:  # a leaf's
+            extra.origin[0].heir = ref(extra)
 
 
 def check_extra(reader: Reader, extra: Extra) -> None:

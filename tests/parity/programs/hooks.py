@@ -649,3 +649,25 @@ def what_another_nodes_hook_kept_recorded(torch, see):
     h.grad_fn.register_hook(lambda operands, _: (operands[0] * kept[0], *operands[1:]))
     (g,) = torch.autograd.grad((y**2).sum(), x, create_graph=True)
     see(g=g.detach(), second=torch.autograd.grad(g.sum(), x))
+
+
+def hooks_of_a_tensor_that_gets_another_form_hang_where_the_first_did(torch, see):
+    forms = {
+        "transpose_": lambda y: y.transpose_(0, 0),
+        "unsqueeze_": lambda y: y.unsqueeze_(0),
+        "twice": lambda y: y.t_().transpose_(0, 1),
+        "written": lambda y: y.t_().mul_(3),
+    }
+    for name, form in forms.items():
+        for first in ("kept", "removed", "none"):
+            for wanted in ("x", "y"):
+                x = torch.ones(1, 2, requires_grad=True)
+                y = x * 2
+                if first != "none":
+                    handle = y.register_hook(lambda g: g * 3)
+                if first == "removed":
+                    handle.remove()
+                form(y)
+                y.register_hook(lambda g: g * 5)
+                (g,) = torch.autograd.grad((y * 1).sum(), x if wanted == "x" else y)
+                see(**{f"{name}_{first}_{wanted}": g})
