@@ -347,6 +347,8 @@ def accumulate(tensor: Tensor, g: Any, reading: Reading) -> None:
 
 def _retain(tensor: Tensor, g: Any, shape: Shape, reading: Reading) -> None:
     """Add a gradient to what a non-leaf retains, always as a new tensor, in the form it had."""
+    if getattr(g, "shape", shape) != shape:  # it was given another one in no_grad
+        g = in_form(shape, g)
     made: Any = clone(reading.tensor(g, tensor.spec.with_(shape=shape)))
     assign(tensor, "grad", made if tensor.grad is None else tensor.grad + made)
 

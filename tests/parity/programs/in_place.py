@@ -335,6 +335,7 @@ def forms_given_in_no_grad_to_what_has_a_history(torch, see):
             for recorded in (False, True):
                 x = torch.ones(*shape, requires_grad=True)
                 y = x * 2
+                y.retain_grad()
                 before = (y * 3).sum()
                 with torch.no_grad():
                     form(y)
@@ -348,3 +349,9 @@ def forms_given_in_no_grad_to_what_has_a_history(torch, see):
                     see(**{f"{where}_refused": True})
                 else:
                     see(**{f"{where}_after": g.detach()})
+                try:
+                    (y * 3).sum().backward()
+                except RuntimeError:
+                    see(**{f"{where}_refused_too": True})
+                else:
+                    see(**{f"{where}_retained": y.grad, f"{where}_reached": x.grad})
