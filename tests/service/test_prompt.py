@@ -12,9 +12,10 @@ from types import FrameType
 
 import orjson
 import pytest
-from tests.service.conftest import Running
+from tests.service.conftest import Client, Running, until
 
 from gradwire_service.host.limits import Limits
+from gradwire_service.http.call import Call
 
 HEALTH = b"GET /health/ready HTTP/1.1\r\nHost: here\r\n\r\n"
 PROGRAM = {"inputs": ["x"], "source": "y = x * 2", "outputs": ["y"]}
@@ -199,3 +200,65 @@ def test_what_is_refused_is_freed_without_the_collector(server: Running, count: 
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
+
+
+def test_posts_in_one_segment_are_answered_in_their_order(raw: Raw) -> None:
+    """Far more than begin where they are read; small ones, and ones that a thread works on."""
+    large = orjson.dumps({"program": PROGRAM, "inputs": {"x": [0.5] * 20_000}})
+    heavy = ASKED.replace(b"%d" % len(BODY), b"%d" % len(large)).replace(BODY, large)
+    raw.send((ASKED * 30 + heavy + HEALTH) * 3)
+    for _ in range(3):
+        found = [raw.reply() for _ in range(32)]
+        assert [status for status, *_ in found] == [200] * 32
+        assert [len(body) for *_, body in found[:30]] == [len(found[0][2])] * 30
+        assert len(found[30][2]) > 60_000
+        assert b"ready" in found[31][2]
+
+
+def test_an_answer_is_one_write(raw: Raw) -> None:
+    """Head and body come in one piece: the client is woken once."""
+    for asked, status in ((ASKED, 200), (ASKED.replace(b"evaluate", b"evaluat"), 404)):
+        raw.send(asked)
+        found = raw.socket.recv(65536)
+        head, _, body = found.partition(b"\r\n\r\n")
+        assert int(head[9:12]) == status
+        assert b"content-length: %d" % len(body) in head.lower().split(b"\r\n")
+
+
+def test_who_speaks_http_1_0_is_hung_up_on(raw: Raw) -> None:
+    raw.send(ASKED.replace(b"HTTP/1.1", b"HTTP/1.0"))
+    status, head, _ = raw.reply()
+    assert status == 200
+    assert head.lower().count(b"connection: close") == 1
+    assert raw.socket.recv(1) == b""
+
+
+def test_heads_alone_are_answered_with_heads_alone(raw: Raw) -> None:
+    raw.send(HEALTH.replace(b"GET", b"HEAD") + HEALTH)
+    found = b""
+    while not found.endswith(b"}"):
+        found += raw.socket.recv(65536)
+    assert found.count(b"HTTP/1.1 200") == 2
+    assert found.count(b"ready") == 1
+
+
+def test_who_hangs_up_leaves_nothing_behind(server: Running, session: Client) -> None:
+    """The request had begun where it was read, and waited as a task, which was cancelled."""
+    slow = [{"op": "rand", "args": [[1_000_000]], "out": "r"}] * 2000
+    body = orjson.dumps({"steps": slow})
+    path = f"{session.path}/steps"
+    gc.collect()
+    gc.disable()
+    try:
+        raw = Raw(server)
+        with raw.socket:
+            raw.send(f"POST {path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+            until(lambda: calls_to(path))
+        until(lambda: not calls_to(path))
+    finally:
+        gc.enable()
+
+
+def calls_to(path: str) -> list[Call]:
+    """The requests for this path that are in memory."""
+    return [o for o in gc.get_objects() if type(o) is Call and o.scope["path"] == path]

@@ -84,7 +84,7 @@ class Call:
         self.kept = False  # its reply is in the store already
         self.loan = Loan(service.everybody.host.ledger)  # until the request is answered
         self.belongs(service.everybody)
-        self.task = cast("asyncio.Task[None]", asyncio.current_task())
+        self.task = cast("asyncio.Task[None]", asyncio.current_task())  # or its connection says it
 
     def belongs(self, tenant: Tenant) -> None:
         """From here on it is known whose it is."""

@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
+from gradwire_service.http.at_once import SENDER, Sender, begin
 from gradwire_service.http.body import WHOLE
 from gradwire_service.http.crowd import TurnedAway
 from gradwire_service.http.request_id import request_id
@@ -130,8 +131,13 @@ class Connection(HttpToolsProtocol):
         )
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """As uvicorn's, but health takes no turn of the event loop: many may wait for one."""
-        if self._heading and cycle.scope["path"].startswith(HEALTH):
+        """As uvicorn's, but what may need no turn of the event loop is held back for its body.
+
+        Health never waits for one: many may. What is posted is mostly done in less time.
+        """
+        scope = cast(Any, cycle.scope)
+        scope[SENDER] = Sender(cycle)
+        if self._heading and (scope["method"] == "POST" or scope["path"].startswith(HEALTH)):
             self._held = cycle, app  # until the body is there, if it came with the head
         else:
             super()._start_asgi_task(cycle, app)
@@ -177,17 +183,19 @@ class Connection(HttpToolsProtocol):
         self._service.note(refused, method, NO_ROUTE, refused.status, seconds)
 
     def _answer_at_once(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Run what has nothing to wait for, unless its reply has."""
-        if self.flow.write_paused:
+        """Begin now, where the client takes its reply and others haven't had this turn already."""
+        scope = cast(Any, cycle.scope)
+        health = scope["path"].startswith(HEALTH)
+        if self.flow.write_paused or not (health or self._service.may_begin()):
             super()._start_asgi_task(cycle, app)
             return
-        running = cycle.run_asgi(app)
-        try:
-            running.send(None)
-        except StopIteration:
-            return
-        running.close()
-        self.transport.abort()
+        task = begin(cycle.run_asgi(app))
+        if task is not None:
+            call = scope.get("gradwire.call")  # none where it waits to be sent
+            if call is not None:
+                call.task = task
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
 
     def _should_upgrade(self) -> bool:
         """Whether the head asks for a WebSocket."""

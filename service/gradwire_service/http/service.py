@@ -24,6 +24,7 @@ from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
 from gradwire_service.http.answer import Answer
+from gradwire_service.http.at_once import SENDER, Sender
 from gradwire_service.http.body import WHOLE, Body, Hangup
 from gradwire_service.http.call import Call
 from gradwire_service.http.crowd import Crowd, TurnedAway
@@ -51,6 +52,8 @@ NO_ROUTE = "(none)"
 _UNDER = _SESSIONS + "{id}/"
 _FEW = 64
 """Requests under way up to which it is cheaper to take each as it comes."""
+_AT_ONCE = 4
+"""Requests that begin where they are read, in one turn of the event loop: the next wait for one."""
 
 
 class Service:
@@ -84,6 +87,8 @@ class Service:
             if route.path.startswith(_UNDER)
         }
         self._notes: list[tuple[Call | TurnedAway, str, str, int, float, int]] = []
+        self._begun = 0  # at once, in this turn of the event loop
+        self._turning = False  # something is done in the next one
         self.underway = 0
         self.draining = False
 
@@ -113,6 +118,7 @@ class Service:
         began = time.monotonic()
         call = Call(scope, receive, self, request_id(scope["headers"]))
         scope["app"], scope["gradwire.call"] = self.api, call
+        sender = scope.pop(SENDER, None)
         self.underway += 1
         try:
             found = await self.answer(call, began, lambda: self._found(call, send))
@@ -129,7 +135,7 @@ class Service:
             call.end()
             # uvicorn keeps the scope until the connection's next request, and with it an array.
             del scope["gradwire.call"]
-        await _send(found, call, send)
+        await _send(found, call, send, sender)
         path = NO_ROUTE if call.route is None else call.route.path
         self.note(call, scope["method"], path, found.status, time.monotonic() - began)
 
@@ -250,12 +256,26 @@ class Service:
         self, call: Call | TurnedAway, method: str, path: str, status: int, seconds: float
     ) -> None:
         """Count and log a request in the event loop's next turn: the reply leaves before it."""
-        if not self._notes:
-            asyncio.get_running_loop().call_soon(self._write_notes)
+        self._before_next_turn()
         ended = 0 if self.spans is None else time.time_ns()
         self._notes.append((call, method, path, status, seconds, ended))
 
-    def _write_notes(self) -> None:
+    def may_begin(self) -> bool:
+        """Whether a request may begin where it is read: a few may in a turn of the event loop."""
+        self._before_next_turn()
+        self._begun += 1
+        return self._begun <= _AT_ONCE
+
+    def _before_next_turn(self) -> None:
+        if not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """What was answered in a turn is counted and logged, and others may begin."""
+        self._begun, self._turning = 0, False
+        if not self._notes:
+            return
         notes, self._notes = self._notes, []
         for call, method, path, status, seconds, ended in notes:
             call.tenant.metrics.request(method, path, status, seconds)
@@ -281,7 +301,7 @@ def refused(
     return Answer(CODES[raised.code].status, problem.PROBLEM_JSON, [body], headers)
 
 
-async def _send(found: Answer, call: Call, send: Send) -> None:
+async def _send(found: Answer, call: Call, send: Send, sender: Sender | None) -> None:
     headers = [(b"x-request-id", call.request_id.encode("ascii")), *found.headers]
     buffers = found.buffers
     if found.status != 204:
@@ -291,6 +311,8 @@ async def _send(found: Answer, call: Call, send: Send) -> None:
             headers.append((b"content-type", found.media_type.encode("ascii")))
     if call.closing:
         headers.append((b"connection", b"close"))
+    elif sender is not None and sender.send(found.status, headers, buffers):
+        return
     with suppress(OSError):  # nobody listens any more
         await send({"type": "http.response.start", "status": found.status, "headers": headers})
         for place, buffer in enumerate(buffers or (b"",), 1):
