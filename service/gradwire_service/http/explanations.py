@@ -214,8 +214,8 @@ EXPLANATIONS: dict[str, Explanation] = {
         "GET /v1/info lists the devices.",
     ),
     "snapshot_incompatible": Explanation(
-        "A snapshot can't be read: it is of a newer version, was changed, or doesn't hold together.",
-        "A snapshot of a gradwire_snapshot that this server doesn't know, or one with another byte.",
+        "A snapshot can't be read: it is of a newer version, was changed, or is inconsistent.",
+        "A snapshot of a version that this server doesn't know, or one with another byte.",
         "Restore it unchanged, with a server of the version that wrote it.",
     ),
     "rate_limited": Explanation(
