@@ -52,8 +52,8 @@ def _part(name: str, asked: argparse.Namespace, progress: Progress) -> list[Line
 
 
 def _flood(asked: argparse.Namespace, progress: Progress) -> list[Line]:
-    # idle, all it can and half the load take a quarter each of what the load takes
-    task = progress.add_task("load", total=round(1.75 * asked.seconds))
+    # what comes before the load takes a quarter each of what that takes
+    task = progress.add_task("load", total=round(2 * asked.seconds))
 
     def tick(what: str, seconds: float) -> None:
         progress.update(task, advance=seconds, description=what)

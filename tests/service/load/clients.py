@@ -18,7 +18,7 @@ from tests.service.load.wire import Reply, Wire
 
 T = TypeVar("T")
 REFUSALS = (429, 503)
-_CONNECTIONS = 32
+_CONNECTIONS = 48
 """Requests that one client may have under way; it asks nobody's leave, but has no more sockets."""
 _PATIENCE = 60.0
 _TIMES = 5

@@ -40,7 +40,10 @@ def _process(nice: int = 0) -> Iterator[ProcessPoolExecutor]:
 
 
 def flood(seconds: float, seed: int, tick: Tick, **settings: object) -> list[Line]:
-    """All of it: idle, all it can, half the load, the load; then a burst."""
+    """All of it: idle, all it can, as much as that at any time, half the load, the load, a burst.
+
+    What it serves of as much at any time is half the load: so twice that is offered.
+    """
     with _process(_NICE) as asking, _process() as looking, served(**settings) as server:
         return Flood(server, asking, looking, seconds, seed, tick).lines()
 
@@ -92,18 +95,19 @@ class Flood:
         most_of_it = self._wait(
             "all it can", self.asking.submit(clients.again, port, self.sessions, before, self.seed)
         )
-        half = self._paced("half the load", most_of_it.rate, before)
+        enough = self._paced("as much at any time", most_of_it.rate, before)
+        half = self._paced("half the load", enough.rate, before)
         self.resident.clear()
         looked = self.looking.submit(health.watch, port, self.seconds)
-        found = self._paced("the load", 2 * most_of_it.rate, self.seconds)
+        found = self._paced("the load", 2 * enough.rate, self.seconds)
         busy, held = looked.result(), list(self.resident)
         limits = self.server.client.get("/v1/info").json()["limits"]
         many = int(_BURST * limits["tenant_requests"])
         burst = self.asking.submit(clients.burst, port, many).result()
         self.tick("a burst", 0)
         return [
-            *_answers([most_of_it, half, found, burst.first, burst.later]),
-            *self._accumulated([most_of_it, half, found]),
+            *_answers([most_of_it, enough, half, found, burst.first, burst.later]),
+            *self._accumulated([most_of_it, enough, half, found]),
             none("failures in the server's log", self.server.failures()),
             *_refusals(found, burst),
             *_figures(half, found, idle, busy, held),
