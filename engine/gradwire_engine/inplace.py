@@ -24,6 +24,7 @@ from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.index_write import zero_
 from gradwire_engine.ops.view_scatter import copy_slices, view_scatter
 from gradwire_engine.overlap import (
+    lets_expanded,
     overlaps,
     refuse_overlap,
     refuse_partial_overlap,
@@ -48,13 +49,6 @@ from gradwire_engine.tensor import (
 
 _ALONE = 2
 """References to an array that only its storage holds, counted by sys.getrefcount."""
-_ALSO_EXPANDED = (
-    "fill_", "zero_", "index_fill_", "masked_fill_", "index_put_", "tril_", "triu_",
-    "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "conj_physical_",
-)  # fmt: skip
-"""Ops that may write to an expanded tensor, as in torch: they put in elements, and compute none."""
-
-
 _BY_PLACES = (
     "index_add_", "index_copy_", "index_fill_", "scatter_", "scatter_add_", "scatter_reduce_",
     "index_reduce_", "put_",
@@ -312,8 +306,7 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
 
 
 def _refuse_expanded(name: str, tensor: Tensor) -> None:
-    lets = name in _ALSO_EXPANDED and not (name == "conj_physical_" and tensor.dtype.is_complex)
-    if tensor.view is not None and not lets and overlaps(tensor.array):
+    if tensor.view is not None and not lets_expanded(name, tensor) and overlaps(tensor.array):
         raise error(
             "view_in_place",
             f"{name}: several elements of this expanded view share one place in memory",

@@ -13,6 +13,12 @@ from gradwire_engine.errors import error
 from gradwire_engine.symbol import Symbol
 from gradwire_engine.tensor import Tensor
 
+_ALSO_EXPANDED = (
+    "fill_", "zero_", "index_fill_", "masked_fill_", "index_put_", "tril_", "triu_",
+    "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "conj_physical_",
+)  # fmt: skip
+"""Ops that may write to an expanded tensor, as in torch: they put in elements, and compute none."""
+
 
 def overlaps(array: Any) -> bool:
     """Whether an axis longer than 1 has stride 0, as expand makes it."""
@@ -33,6 +39,30 @@ def dense(array: Any) -> bool:
             return False
         step *= size
     return True
+
+
+def _stacked(array: Any) -> bool:
+    """Whether a triangle of each matrix is cut out where it lies, and not in a copy written back.
+
+    As in torch: where no more than one axis stands before the matrices, and where each of several
+    steps over all that is behind it; but the first may be an expanded one.
+    """
+    if array.ndim < 4:
+        return True
+    step = array.itemsize * array.shape[-1] * array.shape[-2]
+    axes = list(zip(array.shape, array.strides, strict=True))[-3::-1]
+    for place, (size, stride) in enumerate(axes, 1):
+        if size > 1 and stride != step and (stride or place < len(axes)):
+            return False
+        step *= size
+    return True
+
+
+def lets_expanded(name: str, tensor: Tensor) -> bool:
+    """Whether an op in place may write to a tensor of which elements share a place, as in torch."""
+    if name == "conj_physical_":
+        return not tensor.dtype.is_complex
+    return name in _ALSO_EXPANDED and (name not in ("tril_", "triu_") or _stacked(tensor.array))
 
 
 def write_through(chain: tuple[tuple[Call, int], ...], array: Any, value: Any) -> None:

@@ -374,12 +374,17 @@ def _by_start(g: Any, weight: Any, weight_spec: Spec) -> Any:
     return g * conj(1 - weight)
 
 
+def _by_weight(g: Any, input: Any, end: Any, input_spec: Spec) -> Any:
+    refuse_bools("backward: lerp", input_spec)
+    return g * conj(end - input)
+
+
 @elementwise(
     vjp(
         "input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
         input=lambda g, weight, weight_spec: _by_start(g, weight, weight_spec),
         end=lambda g, weight: g * conj(weight),
-        weight=lambda g, input, end: g * conj(end - input),
+        weight=lambda g, input, end, input_spec: _by_weight(g, input, end, input_spec),
     ),
     name="lerp",
     takes=INEXACT,

@@ -54,11 +54,10 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
             "convert them first",
         )
     shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
-    dims = (axis("cosine_similarity", dim, len(shape)) - len(shape),)
     found = [x if x.shape == shape else broadcast_to(x, shape) for x in (x1, x2)]
     found = [x if x.dtype.category == FLOAT else to_dtype(x, dtype) for x in found]  # else its own
-    one, two = (div(x, clamp_min(vector_norm(x, 2, dims, True), eps)) for x in found)
-    return sum(mul(one, two), dims)
+    one, two = (div(x, clamp_min(vector_norm(x, 2, (dim,), True), eps)) for x in found)
+    return sum(mul(one, two), (dim,))
 
 
 @composite(space=F)

@@ -295,3 +295,17 @@ def walks_that_come_to_what_has_no_derivative(torch, see):
         see(**{name: whole, "node": whole.grad_fn.name()})
         see.error(walk=lambda loss=loss: loss.backward(retain_graph=True))
         see(around=torch.autograd.grad(loss, y))
+
+
+def of_two_things_wrong_the_first_is_said(torch, see):
+    x = torch.tensor([-0.5], dtype=torch.float64, requires_grad=True)
+    with torch.no_grad():
+        view = x.transpose(0, 0)
+        view.abs_()
+    see.error(
+        axis=lambda: torch.nn.functional.cosine_similarity(view, view),
+        shape=lambda: torch.nn.functional.cosine_similarity(view, torch.ones(2, 2)),
+    )
+    true = torch.tensor([True])
+    weight = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    see.error(walk=lambda: torch.lerp(true, true, weight).sum().backward())

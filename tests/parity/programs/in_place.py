@@ -274,6 +274,15 @@ def written_where_elements_share_a_place(torch, see):
         write(of_w)
         see(**{name: t, "history": of_w})
         see.error(walk=lambda of_w=of_w: of_w.sum().backward())
+    matrices = {"one": (3, 3), "stack": (2, 3, 3), "turned": (2, 1, 3, 3)}
+    for name, shape in matrices.items():
+        wide = draw(torch, *shape).expand(2, 2, 3, 3)
+        if name == "stack":
+            see(stacked=wide.tril_(), upper=wide.triu_())
+        else:
+            see.error(
+                **{name: lambda wide=wide: wide.tril_()}, upper=lambda wide=wide: wide.triu_()
+            )
     t = expanded()
     see.error(
         fill_first_place_last=lambda: t.index_fill_(0, torch.tensor([5]), 1.0),
