@@ -13,12 +13,12 @@ from gradwire_engine.journal import transaction
 from gradwire_engine.layout import lying_like
 from gradwire_engine.mode import local, using
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.reading import Reading, ones, raw, recorded, zeros
+from gradwire_engine.reading import Reading, in_form, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge, place, target
 from gradwire_engine.tensor import INFERENCE, Tensor
-from gradwire_engine.walk import edge_key, in_form, walk
+from gradwire_engine.walk import edge_key, walk
 
 Cotangents = Sequence[Tensor | None] | None
 Place = Tensor | GradientEdge

@@ -13,7 +13,7 @@ from typing import Any
 from gradwire_engine.anomaly import check_nan
 from gradwire_engine.errors import error
 from gradwire_engine.mode import local
-from gradwire_engine.reading import Pending, Reading, Useful, add_pending
+from gradwire_engine.reading import Pending, Reading, Useful, add_pending, in_form
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Shape, Spec
@@ -91,11 +91,18 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Retained) -> Any:
     """What tensor hooks make of a gradient that is complete; notes what retains it.
 
+    What retains it, or might, may have got another form in place in no_grad, of which the node
+    knows nothing: the gradient has to come in the first one.
+
     g: one gradient, or for a node with several outputs a dict of them by output number.
     """
     extra = node.extra
     if extra is None or not extra.attached:
         return g
+    for index in dict.fromkeys(a.output for a in extra.attached if a.kind == RETAIN):
+        part, wanted = _part(g, index), _spec(node, index).shape
+        if getattr(part, "shape", wanted) != wanted:
+            g = _put(g, index, in_form(wanted, part))
     if reading.parts is not None:
         for index in dict.fromkeys(a.output for a in extra.attached if a.kind == TENSOR):
             programs = [a.what for a in extra.attached if (a.kind, a.output) == (TENSOR, index)]
@@ -103,7 +110,9 @@ def arrived(node: Node | AccumulateGrad, g: Any, reading: Reading, retained: Ret
     for attached in extra.attached:
         tensor = attached.what() if attached.kind == RETAIN else None
         part = _part(g, attached.output)
-        if tensor is not None and part is not None and tensor.flags & RETAINS:
+        if tensor is None or part is None or not tensor.flags & RETAINS:
+            continue
+        if not any(tensor is known for known, *_ in retained):
             retained.append((tensor, part, _spec(node, attached.output).shape))
     return g
 

@@ -21,9 +21,17 @@ from gradwire_engine.ops.expand import sum_to_shape
 from gradwire_engine.recipe import Recipe, Step
 from gradwire_engine.rule import NOT_IMPLEMENTED, unknown
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import Spec
+from gradwire_engine.spec import Shape, Spec
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output
+from gradwire_engine.tape import (
+    AccumulateGrad,
+    Edge,
+    GradientEdge,
+    Node,
+    Output,
+    target,
+)
+from gradwire_engine.tape import place as output_of
 from gradwire_engine.tensor import DETACHED, INFERENCE, Tensor
 
 Pending = dict[Any, Any]
@@ -82,10 +90,35 @@ def add_pending(pending: Pending, edge: Edge, g: Any) -> None:
     if type(edge) is Output:
         waiting = pending.setdefault(edge.node, {})
         old = waiting.get(edge.index)
-        waiting[edge.index] = g if old is None else total(old, g)
+        waiting[edge.index] = g if old is None else _sum(edge, old, g)
         return
     old = pending.get(edge)
-    pending[edge] = g if old is None else total(old, g)
+    pending[edge] = g if old is None else _sum(edge, old, g)
+
+
+def _sum(edge: Edge, old: Any, g: Any) -> Any:
+    """Both, in the form that the tensor had first, where one of them comes in another."""
+    if getattr(old, "shape", None) == getattr(g, "shape", None):
+        return total(old, g)
+    wanted = GradientEdge(target(edge), output_of(edge)).spec.shape
+    return total(in_form(wanted, old), in_form(wanted, g))
+
+
+def in_form(wanted: Shape, g: Any) -> Any:
+    """A gradient in the form that the tensor had first; refused where it broadcasts to no such."""
+    if len(wanted) > len(g.shape) or not _expands(wanted, g.shape):
+        raise error(
+            "shape_mismatch",
+            f"backward: a gradient of shape {list(g.shape)} came to a tensor that had the shape "
+            f"{list(wanted)} when it was used first, and was given another one in place",
+            "make a view of it instead, or drop what was made of it before",
+        )
+    return sum_to_shape(g, wanted)
+
+
+def _expands(shape: Shape, wanted: Shape) -> bool:
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return all(n in (1, m) for n, m in pairs)
 
 
 def wanted_here(edge: Edge | None, useful: Useful) -> bool:
@@ -178,7 +211,11 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
             add_pending(pending, edge, part)
         else:
             old = pending.get(edge)
-            pending[edge] = part if old is None else total(old, part)
+            if old is None:
+                pending[edge] = part
+            else:
+                alike = old.shape == part.shape
+                pending[edge] = total(old, part) if alike else _sum(edge, old, part)
 
 
 def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
@@ -198,7 +235,11 @@ def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
         add_pending(pending, edge, part)
     else:
         old = pending.get(edge)
-        pending[edge] = part if old is None else total(old, part)
+        if old is None:
+            pending[edge] = part
+        else:
+            alike = old.shape == part.shape
+            pending[edge] = total(old, part) if alike else _sum(edge, old, part)
 
 
 def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:

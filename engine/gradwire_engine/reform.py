@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.call import Call, find_call
@@ -21,7 +22,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.axes import t, transpose, unsqueeze
 from gradwire_engine.ops.expand import view as see
 from gradwire_engine.signature import Ints
-from gradwire_engine.tape import Edge, place
+from gradwire_engine.tape import RETAIN, Edge, Node, place
 from gradwire_engine.tape import target as target_of
 from gradwire_engine.tensor import TURNED, VIEW, Tensor, View
 
@@ -86,6 +87,7 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
     recorded = local.state.grad and seen._edge is not None
     if not recorded:
         target.reform_edge(seen.spec)
+        _keep_first_form(target)
     assign(target, "view", _further(target, seen, version, recorded))
     assign(target, "flags", target.flags & ~TURNED | VIEW | seen.flags & TURNED)
     assign(target, "spec", seen.spec)
@@ -96,6 +98,17 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
             _keep_list(held._edge, seen._edge)
         assign(target, "_edge", seen._edge)
     return target
+
+
+def _keep_first_form(tensor: Tensor) -> None:
+    """Have its node look at the form of what arrives, by what would retain a gradient there."""
+    edge = tensor._edge
+    node = None if edge is None or (tensor.view and tensor.view.base) else target_of(edge)
+    if edge is None or type(node) is not Node:
+        return
+    extra = node.annotate()
+    if not any(a.kind == RETAIN and a.what() is tensor for a in extra.attached):
+        extra.attach(RETAIN, place(edge), ref(tensor))
 
 
 def _keep_list(before: Edge | None, now: Edge | None) -> None:

@@ -18,7 +18,7 @@ from gradwire_engine.journal import assign, transaction
 from gradwire_engine.layout import laid_as
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
-from gradwire_engine.ops.expand import expand, sum_to_shape
+from gradwire_engine.ops.expand import expand
 from gradwire_engine.overlap import dense
 from gradwire_engine.profile import timed_step
 from gradwire_engine.reading import (
@@ -26,6 +26,7 @@ from gradwire_engine.reading import (
     Reading,
     Useful,
     add_pending,
+    in_form,
     recorded,
     refuse_underived,
 )
@@ -104,23 +105,6 @@ def _reformed(edge: Any, g: Any) -> bool:
     if type(edge) is not AccumulateGrad or edge.spec is None:
         return False
     return bool(getattr(g, "shape", edge.spec.shape) != edge.spec.shape)  # a dry walk knows none
-
-
-def in_form(wanted: Shape, g: Any) -> Any:
-    """A gradient in the form that the tensor had first; refused where it broadcasts to no such."""
-    if len(wanted) > len(g.shape) or not _expands(wanted, g.shape):
-        raise error(
-            "shape_mismatch",
-            f"backward: a gradient of shape {list(g.shape)} came to a tensor that had the shape "
-            f"{list(wanted)} when it was used first, and was given another one in place",
-            "make a view of it instead, or drop what was made of it before",
-        )
-    return sum_to_shape(g, wanted)
-
-
-def _expands(shape: Shape, wanted: Shape) -> bool:
-    pairs = zip(reversed(shape), reversed(wanted), strict=False)
-    return all(n in (1, m) for n, m in pairs)
 
 
 def _walk(

@@ -364,3 +364,38 @@ def forms_given_in_no_grad_to_what_has_a_history(torch, see):
                     see(**{f"{where}_refused_too": True})
                 else:
                     see(**{f"{where}_retained": y.grad, f"{where}_reached": x.grad})
+
+
+def another_form_given_in_no_grad_is_nothing_to_the_node(torch, see):
+    """Gradients come in the first form, or in what that expands to; from each use of the tensor."""
+    forms = {
+        "t_": lambda y: y.t_(),
+        "unsqueeze_first": lambda y: y.unsqueeze_(0),
+        "unsqueeze_last": lambda y: y.unsqueeze_(-1),
+    }
+    uses = {
+        "sum": lambda y: y.sum(),
+        "exp": lambda y: y.exp().sum(),
+        "row": lambda y: (y[0] * 3).sum(),
+    }
+    ways = [{}, {"before": True}, {"retain": True}, {"hook": True}]
+    for form, give in forms.items():
+        for use, read in uses.items():
+            for way in ways:
+                x = draw(torch, 2, 3, requires_grad=True)
+                y = x * 2
+                if "retain" in way:
+                    y.retain_grad()
+                before = (y * 5).sum() if "before" in way else 0
+                with torch.no_grad():
+                    give(y)
+                loss = read(y) + before
+                if "hook" in way:
+                    y.register_hook(lambda g: g * 2)
+                label = "_".join((form, use, *way))
+                if form == "unsqueeze_first":
+                    loss.backward()
+                    see(**{label: x.grad})
+                else:
+                    see.error(**{label: loss.backward})
+                    see(**{label + "_left": x.grad})
