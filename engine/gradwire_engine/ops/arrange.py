@@ -17,7 +17,7 @@ from gradwire_engine.ops.axes import flatten, unsqueeze
 from gradwire_engine.ops.expand import contiguous_copy, expand, reshape, sum
 from gradwire_engine.ops.gather import index_select
 from gradwire_engine.ops.known import elements
-from gradwire_engine.ops.views import alias
+from gradwire_engine.ops.views import alias, zeros_of
 from gradwire_engine.order import Order, alone, normal
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints, axes, axis
@@ -187,7 +187,7 @@ def _unrepeated(g: Any, repeats: Ints, shape: Shape) -> Any:
     """The sum over all copies."""
     full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     if 0 in repeats:
-        return expand(sum(g), shape)
+        return zeros_of(g, shape)  # which has no history, as in torch
     both = tuple(n for pair in zip(repeats, full, strict=True) for n in pair)
     folded = sum(reshape(g, both), tuple(range(0, len(both), 2))) if both else g
     return reshape(folded, shape)

@@ -248,7 +248,8 @@ def _may_be_disturbed(x: Any) -> bool:
 def _size(step: Step, x: torch.Tensor, operand: Any) -> torch.Tensor:
     """What rounding within a step is relative to: its result, and of some what it cancelled of."""
     name = _name(step)
-    if name not in _WITHIN or not isinstance(operand, torch.Tensor) or operand.shape != x.shape:
-        return x.abs()
     sizes = x.abs()
+    alike = isinstance(operand, torch.Tensor) and operand.shape == x.shape
+    if name not in _WITHIN or not alike or operand.dtype == torch.bool:
+        return sizes
     return torch.maximum(sizes, operand.detach().abs().to(sizes.dtype)).clamp_min(_WITHIN[name])

@@ -135,3 +135,10 @@ def weights_that_stop_recording(torch, see):
         b.requires_grad_(False)
         (g,) = torch.autograd.grad(y, a, create_graph=True)
         see(**{name: g.detach(), f"{name}_records": g.requires_grad})
+
+
+def copies_that_are_none_have_gradients_without_a_history(torch, see):
+    x = draw(torch, 2, 3, requires_grad=True)
+    none = x.repeat(2, 1, 0)
+    none.backward(torch.zeros(none.shape, requires_grad=True, dtype=none.dtype), create_graph=True)
+    see(gradient=x.grad)
