@@ -189,7 +189,8 @@ def edge(steps: Steps, step: EdgeStep) -> None:
     """Give the present history of a tensor a name of its own, for hooks that come and go."""
     tensor = steps.session.find(step.edge)
     place = engine.get_gradient_edge(tensor)
-    place.node.annotate().listed = True
+    if step.hooks:
+        place.node.annotate().listed = True
     steps.bind(step.out, tensor.alias(place.edge))
 
 

@@ -38,14 +38,14 @@ from tests.parity.differential.step import WALKS, Given, Program, Step, referenc
 from tests.parity.differential.undefined import writes
 from tests.parity.differential.world import floating
 
-_RUNS = 6
+_RUNS = 12
 _NOISE = 4
 """Ulps, units in the last place, that noise may add to a number: what a library's own rounding of
 one op may do. Everything farther apart has to come of the program, which the runs measure.
 """
 _MARGIN = 32
 """How much farther than its farthest twin a number may be: noise is added to results of steps, and
-not within a walk, and nine twins do not find the worst case.
+not within a walk, and fifteen twins do not find the worst case.
 """
 _ANY_ZERO = words(
     "matmul mm mv dot amax amin max min maximum minimum fmax fmin clamp clamp_min clamp_max "

@@ -671,3 +671,24 @@ def hooks_of_a_tensor_that_gets_another_form_hang_where_the_first_did(torch, see
                 y.register_hook(lambda g: g * 5)
                 (g,) = torch.autograd.grad((y * 1).sum(), x if wanted == "x" else y)
                 see(**{f"{name}_{first}_{wanted}": g})
+
+
+def _tripled(inputs, outputs):
+    return tuple(None if g is None else g * 3 for g in inputs)
+
+
+def a_nodes_hook_is_no_list_that_another_form_would_take_along(torch, see):
+    for name, give in {"squeeze": lambda y: y.squeeze_(), "turned": lambda y: y.t_()}.items():
+        for listed in (False, True):
+            x = draw(torch, 2, 3, requires_grad=True)
+            y = x * 2
+            y.grad_fn.register_hook(
+                lambda inputs, outputs: tuple(None if g is None else g * 3 for g in inputs)
+            )
+            if listed:
+                y.register_hook(lambda g: g + 1)
+            give(y)
+            y.register_hook(lambda g: -g)
+            (found,) = torch.autograd.grad([y], [y], [torch.ones_like(y)], retain_graph=True)
+            y.sum().backward()
+            see(**{f"{name}_{listed}": found, f"{name}_{listed}_leaf": x.grad})

@@ -100,9 +100,12 @@ def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
     """Give the place a name at the host, which lives as long as the place does."""
     session = tensor.session
     made.place = session.new_name()
+    step: dict[str, Any] = {"edge": tensor._name, "out": made.place}
+    if made.kind == "tensor":
+        step["hooks"] = True
     try:
         with session.recording() as recording:
-            session.record({"edge": tensor._name, "out": made.place}, mark=recording.mark)
+            session.record(step, mark=recording.mark)
     except BaseException:
         handle.remove()
         raise

@@ -80,6 +80,12 @@ class EdgeStep(StepPart):
         "the tensor was written in place.",
         examples=["e"],
     )
+    hooks: bool = Field(
+        default=False,
+        description="Whether hooks of the tensor are to hang there: its list of them goes along "
+        "where it is detached in place or given another form.",
+        examples=[True],
+    )
 
 
 class UnhookStep(StepPart):
