@@ -96,7 +96,7 @@ def add_pending(pending: Pending, edge: Edge, g: Any) -> None:
     pending[edge] = g if old is None else _sum(edge, old, g)
 
 
-def _sum(edge: Edge, old: Any, g: Any) -> Any:
+def _sum(edge: Any, old: Any, g: Any) -> Any:
     """Both, in the form that the tensor had first, where one of them comes in another."""
     if getattr(old, "shape", None) == getattr(g, "shape", None):
         return total(old, g)
