@@ -87,9 +87,11 @@ parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, 
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
 
 parity-full: $(STAMPS)/torch ## random programs and torch's table of ops, all samples (ARGS="--seed 7" to repeat)
-	$(BIN)/python -m tests.parity.differential $(ARGS)
-	$(BIN)/python -m tests.parity.higher_order $(ARGS)
-	$(BIN)/python -m tests.parity.opinfo
+	@failed=0; \
+	$(BIN)/python -m tests.parity.differential $(ARGS) || failed=1; \
+	$(BIN)/python -m tests.parity.higher_order $(ARGS) || failed=1; \
+	$(BIN)/python -m tests.parity.opinfo || failed=1; \
+	exit $$failed
 
 bench: $(STAMPS)/torch $(RIVALS)/stamp ## measure, and compare with torch, JAX, autograd, Tesseract and UM-Bridge
 	$(BIN)/python -m benchmarks $(ARGS)
