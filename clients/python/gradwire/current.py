@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Any
 
 from gradwire import in_force
-from gradwire.http import Http
 from gradwire.session import Session
 from gradwire.transport import Transport
 from gradwire_engine.errors import error
@@ -61,12 +60,12 @@ def connect(
             'it is "http" or "stream"',
             raised=ValueError,
         )
-    if url is None:  # the host comes with pydantic, which nobody needs before
+    if url is None:  # the host comes with pydantic, the others with httpx: nobody needs them before
         made = import_module("gradwire.embedded").Embedded()
     elif transport == "stream":
         made = import_module("gradwire.stream").Stream(url, key, timeout)
     else:
-        made = Http(url, key, timeout)
+        made = import_module("gradwire.http").Http(url, key, timeout)
     with _lock:
         _default.transport, _default.session = made, None
     return Client(made)
