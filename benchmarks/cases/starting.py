@@ -14,7 +14,11 @@ from benchmarks.plain_http import Connection, get
 from benchmarks.servers import free_port, running
 from benchmarks.side import ROOT, Side, environment
 
-IMPORTS = {"sdk": "import gradwire", "parts": "import numpy, httpx"}
+IMPORTS = {
+    "sdk": "import gradwire",
+    "connected": "import gradwire, gradwire.http",
+    "parts": "import numpy, httpx",
+}
 READY = {"gradwire": "/health/ready", "bare": "/ready"}
 
 
@@ -88,13 +92,15 @@ def figures(harness: Harness) -> Sequence[Figure]:
     }
     sides |= {name: Side(f"{module}:Starting", {"name": name}, (client_core(),)) for name in READY}
     found = harness.take_turns(sides, rounds=min(harness.settings.rounds, 9))
-    sdk, parts, ours, bare = (found[n] for n in ("sdk", "parts", "gradwire", "bare"))
+    sdk, connected, parts = (found[name] for name in IMPORTS)
+    ours, bare = (found[name] for name in READY)
     return [
         Figure(
             "import of the SDK / import of NumPy and httpx",
             1.5,
             sdk.over(parts),
-            f"{duration(sdk.seconds)} against {duration(parts.seconds)}",
+            f"{duration(sdk.seconds)} against {duration(parts.seconds)}; with what `connect` to a "
+            f"server imports: {duration(connected.seconds)}",
         ),
         Figure(
             "server's start to ready / a bare FastAPI app's",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from gradwire_engine.errors import error
 from gradwire_engine.op import Composite, Op, Primitive
 
@@ -76,6 +74,8 @@ def inplace_twin(name: str) -> Op | None:
 
 def catalogue_hash() -> str:
     """Sixteen hex digits that change when a name or a signature does."""
+    from hashlib import sha256  # which costs as much as ten of the engine's modules to import
+
     lines = (
         f"{name}{list(map(str, op.signatures))}{op.inplace}"
         for name, op in sorted(CATALOGUE.items())

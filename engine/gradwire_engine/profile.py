@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from gradwire_engine.mode import local
-
 NODE = "node"
 """The kind of rows for nodes of walks; others are called by whoever times them."""
 
@@ -50,27 +48,24 @@ class Profile:
             row[2] += nbytes - self._nbytes
             self._seconds, self._nbytes = outside[0] + seconds, outside[1] + nbytes
 
+    def timed_step(
+        self, charge: Callable[[int, int, int], None], step: Callable[..., None]
+    ) -> Callable[..., None]:
+        """A step of a walk, timed under the node's name; with its charge."""
+
+        def both(node: Any, recipe: Any, *rest: Any) -> None:
+            charge(recipe.gradient_bytes, recipe.gradient_flops, 1)
+            step(node, recipe, *rest)
+
+        def timed(node: Any, *rest: Any) -> None:
+            self.timed(NODE, node.name(), both, node, *rest)
+
+        return timed
+
     def rows(self) -> Iterator[Row]:
         """All of them, those that took longest first."""
         for key, row in sorted(self._rows.items(), key=lambda item: -item[1][1]):
             yield Row(*key, *row)
 
 
-def timed_step(
-    charge: Callable[[int, int, int], None], step: Callable[..., None]
-) -> Callable[..., None]:
-    """A step of a walk, timed by this thread's profile under the node's name; with its charge."""
-    profile = local.state.profile
-    assert profile is not None
-
-    def both(node: Any, recipe: Any, *rest: Any) -> None:
-        charge(recipe.gradient_bytes, recipe.gradient_flops, 1)
-        step(node, recipe, *rest)
-
-    def timed(node: Any, *rest: Any) -> None:
-        profile.timed(NODE, node.name(), both, node, *rest)
-
-    return timed
-
-
-__all__ = ["NODE", "Profile", "Row", "timed_step"]
+__all__ = ["NODE", "Profile", "Row"]

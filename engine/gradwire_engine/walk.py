@@ -20,7 +20,6 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.overlap import dense
-from gradwire_engine.profile import timed_step
 from gradwire_engine.reading import (
     Pending,
     Reading,
@@ -155,9 +154,10 @@ def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None], Any, Any]:
     careful: Any = partial(careful_step, reading)
     step: Any = careful if local.state.anomaly else reading.step
     charge = _charge(reading)
-    if local.state.profile is None:
+    profile = local.state.profile
+    if profile is None:
         return charge, step, careful
-    return _free_of_charge, timed_step(charge, step), timed_step(charge, careful)
+    return _free_of_charge, profile.timed_step(charge, step), profile.timed_step(charge, careful)
 
 
 def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:

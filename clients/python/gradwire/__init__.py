@@ -120,7 +120,7 @@ if TYPE_CHECKING:  # what __getattr__ finds
     ShortTensor: TypedTensors
     __version__: str
 else:
-    trace = functions.catalogued("trace")  # the op: a module here has that name too
+    del globals()["trace"]  # a module: the name is an op's, which __getattr__ finds
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 

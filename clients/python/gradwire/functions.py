@@ -13,7 +13,6 @@ from gradwire.into import written
 from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin
 from gradwire_engine.errors import error
-from gradwire_engine.examples import example
 from gradwire_engine.op import Op
 
 Function = Callable[..., Any]
@@ -42,6 +41,8 @@ def catalogued(name: str) -> Function:
 
 def documentation(op: Op) -> str:
     """An op's sentence, signatures and example, for help()."""
+    from gradwire_engine.examples import example  # with what reads their file
+
     shown = [f"{op.name}{s}" for s in op.signatures]
     said = example(op.name)
     if said is not None:
