@@ -16,6 +16,13 @@ FOUND = (
     ("request", b'{"ops": [], "source": ""}'),  # a refusal without a hint
     ("json", b"\x80"),
     ("message", b'0{"id": "\x80", "steps": []}'),
+    (
+        "encoding",  # which libzstd takes in pieces, and not at once
+        base64.b64decode(
+            "ASi1L/0gSwAAAAAAAAAAAAAAAAAAAAQAAAAAAB0CACIEDhSAVx3kwff+HrRTQuSpA+PRiTQBQbH8Jh0TyzW0bp"
+            "b4ay7dLAIQNC8elrn5OeaOVRqSjplCjQ0DAgBFRU2vmQc="
+        ),
+    ),
 )
 """Inputs that broke a decoder once, and some like them."""
 
