@@ -135,8 +135,7 @@ def check_encoding(body: bytes) -> None:
 
 
 def _unzstd(body: bytes) -> bytes:
-    """In small pieces: of a whole frame at once libzstd finds faults that it passes over in one
-    that comes in pieces, as bodies do here."""
+    """In small pieces, as bodies come here: libzstd finds other faults in a whole frame."""
     reader = zstandard.ZstdDecompressor().decompressobj()
     return b"".join(reader.decompress(body[at : at + 16]) for at in range(0, len(body), 16))
 
