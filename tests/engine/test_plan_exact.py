@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from gradwire_engine.catalogue import resolve
-from gradwire_engine.plan import plan_of
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.plan import plan_of, regions
 from gradwire_engine.spec import DTYPES, DType, Spec
 from gradwire_engine.tensor import Tensor
 
@@ -100,6 +101,35 @@ def test_what_changes_nothing_may_lie_otherwise(case: str) -> None:
     agree(lambda x: NEUTRAL[case](t(x)), x, DTYPES["float64"])
     agree(lambda x: t(NEUTRAL[case](t(x))), x, DTYPES["float64"])
     agree(lambda x: matmul(x, NEUTRAL[case](t(x))), x, DTYPES["float64"])
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "products": lambda x: (x * 0.1 + 3) * 7 - 1e300,
+    "quotients": lambda x: (x / 3 - 0.1) / (2 - x),
+    "complex": lambda x: (x * (0.1 + 2j) - 1j) * 0.3,
+    "powers": lambda x: 0.1 ** (x * 2) + x**2 + x**0.5,
+    "compared": lambda x: (x * 3 > 0.1) * (x / 3 <= 1),
+    "chosen": lambda x: resolve("where")(x > 0.1, x * 0.1, 3) + 0.7,
+    "clamped": lambda x: resolve("clamp")(x * 0.7, -0.1, 3) * 0.1,
+    "wrapped around": lambda x: (x + 3) * 7 - x,
+}
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("case", NUMBERS)
+@pytest.mark.parametrize("name", PLANNED)
+def test_numbers_are_what_they_are_op_by_op(
+    name: str, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regions, "SMALLEST", 1)
+    dtype = PLANNED[name]
+    try:
+        NUMBERS[case](Tensor.of(numbers(dtype)))
+    except GradwireError:  # no order of complex numbers, no difference of bools: no plan either
+        with pytest.raises(GradwireError):
+            plan_of(lambda x: [NUMBERS[case](x)], [Spec((2,), dtype, "cpu")])
+    else:
+        agree(NUMBERS[case], numbers(dtype), dtype)
 
 
 TURNED: dict[str, Callable[[Any], Any]] = {

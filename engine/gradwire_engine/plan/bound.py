@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwire_engine.plan.code import CONTRACT, FOLD, Step
+from gradwire_engine.plan.code import CONTRACT, FOLD, MAP, Code, Step
 
 PIECE = 1 << 8
 """Elements that are added up without pairing at a time, which takes a third of the time."""
@@ -62,6 +62,23 @@ def bound(step: Step, before: Part, after: Part, dims: Sequence[int]) -> Callabl
     if step.kind == CONTRACT:
         return partial(_contract, *_subscripts(len(dims), gone, len(step.operands)))
     return partial(_fold, step.run.reduce, gone)
+
+
+def number_taken(code: Code, step: Step, number: int) -> np.ndarray | None:
+    """A Python number as the array without axes that a ufunc makes of it, which takes as long in
+    each call as the call itself; None where that is the ufunc's affair.
+    """
+    if step.kind != MAP or not isinstance(step.run, np.ufunc):
+        return None
+    known, arrays = code.constants, code.phantoms
+    kinds = [arrays[n].dtype if n in arrays else type(known[n]) for n in step.operands]
+    if not {kind for kind in kinds if isinstance(kind, type)} <= {int, float, complex}:
+        return None
+    dtype = step.run.resolve_dtypes((*kinds, None))[step.operands.index(number)]
+    if dtype.kind not in "fc":  # what an integer's dtype doesn't hold is refused in the call
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(known[number], dtype)
 
 
 def _written(ufunc: Any, a: Any, b: Any, out: Any) -> None:

@@ -6,7 +6,7 @@ used again for the next block. Blocks are shared out among threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from math import prod
 from operator import itemgetter
@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
-from gradwire_engine.plan.bound import Part, bound
+from gradwire_engine.plan.bound import Part, bound, number_taken
 from gradwire_engine.plan.code import VIEW, Code, Step
 from gradwire_engine.plan.functions import contracted
 from gradwire_engine.plan.regions import Region
 from gradwire_engine.plan.scratch import Layout, scratch
 from gradwire_engine.plan.space import along, divided, extents
 
-BLOCK = 1 << 16
-"""Elements in a block at most."""
-CACHED = 3 << 19
-"""Bytes of scratch that stay in the cache."""
+BLOCK = 1 << 18
+"""Elements in a block at most. Between two calls a thread needs Python's lock, and a wait for it
+costs as much as a call on 64 thousand elements: longer calls meet less often."""
+CACHED = 1 << 23
+"""Bytes of scratch of one thread that stay in the third-level cache. A step works on a few arrays
+of these at a time, so the second level needn't hold them all."""
 SHARED = 1 << 18
 """Elements of a region from which on its rows are shared out among threads."""
 
@@ -66,7 +68,7 @@ class Sweep:
     def _assign(self) -> None:
         """Give every value its place among a block's arrays, and scratch where it needs any."""
         region, code = self.region, self.code
-        self.slots: dict[int, int] = {}
+        self.slots: dict[Hashable, int] = {}
         self.constants: list[tuple[int, Any]] = []
         for number in sorted({n for _, s in region.steps for n in s.operands}):
             if number not in code.phantoms:  # a number, not an array
@@ -90,8 +92,8 @@ class Sweep:
         self._from = [(self.slots[p.number], p) for p in self.reads]
         self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
 
-    def _slot(self, number: int) -> int:
-        return self.slots.setdefault(number, len(self.slots))
+    def _slot(self, key: Hashable) -> int:
+        return self.slots.setdefault(key, len(self.slots))
 
     def _height(self) -> int:
         """Rows in a block."""
@@ -108,10 +110,20 @@ class Sweep:
 
     def _call(self, step: Step) -> tuple[Callable[..., Any], Any]:
         """What runs for a step, and what gets its arguments: operands, and where to write."""
-        places = [self.slots[n] for n in (*step.operands, *step.results)]
+        places = [*map(partial(self._given, step), step.operands), self.slots[step.results[0]]]
         array = next(n for n in step.operands if n in self.code.phantoms)
         before, after = self._part(array), self._part(step.results[0])
         return bound(step, before, after, self.dims), itemgetter(*places)
+
+    def _given(self, step: Step, number: int) -> int:
+        """The place of an operand; a number may have several, one for each dtype."""
+        taken = None if number in self.code.phantoms else number_taken(self.code, step, number)
+        if taken is None:
+            return self.slots[number]
+        key = (number, taken.dtype)
+        if key not in self.slots:
+            self.constants.append((self._slot(key), taken))
+        return self.slots[key]
 
     def run(self, arrays: Sequence[Any], give: Sequence[Any]) -> None:
         """Work on the arrays of what it reads; results are written into those of `give`."""
