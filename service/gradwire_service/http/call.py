@@ -74,7 +74,8 @@ class Call:
         self.route: Route | None = None
         self._query: dict[str, str] | None = None
         self._form: tuple[str | None, Data] | None = None
-        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        headers = scope["headers"]  # of a stream's messages they are in a dict, which all share
+        self._headers: Mapping[bytes, bytes] = headers if type(headers) is dict else dict(headers)
         self._body: Buffer | None = None
         self._until: Deadline | None = None
         self.gone = False
@@ -98,8 +99,10 @@ class Call:
     def begin(self, body: Buffer, headers: Mapping[bytes, bytes], query: bytes) -> None:
         """A message of a stream was read: its body, and what it says in the place of a head."""
         self._body = body
-        self._headers |= headers
-        self.scope["query_string"] = query or self.scope["query_string"]
+        if headers:
+            self._headers = {**self._headers, **headers}
+        if query:
+            self.scope = {**self.scope, "query_string": query}
         if b"x-request-id" in headers:
             self.request_id = request_id(headers.items())
 

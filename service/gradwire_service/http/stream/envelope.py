@@ -28,7 +28,7 @@ _FIRST = re.compile(
     rb'\{\s*"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,%d}")\s*,(?=\s*")' % LONGEST_ID
 )
 """How most messages begin."""
-_NAMED = re.compile(rb'"(?:id|headers|data)"')
+_NAMED = tuple(b'"%s"' % name.encode() for name in _MEMBERS)
 _HEADER_VALUE = 1024
 _ESCAPE = b"\\"
 
@@ -83,8 +83,11 @@ def _message(text: bytes, depth: int, lend: Callable[[int], None]) -> Message:
 def _quickly(text: bytes) -> Message | None:
     """The same without reading the text, where it begins with an id and names nothing else."""
     first = _FIRST.match(text)
-    if first is None or _ESCAPE in text or _NAMED.search(text, first.end()):
+    if first is None or _ESCAPE in text:
         return None
+    for name in _NAMED:
+        if text.find(name, first.end()) >= 0:
+            return None
     try:
         key: Id = orjson.loads(first[1])
     except orjson.JSONDecodeError:  # it is no UTF-8

@@ -43,6 +43,15 @@ class Incoming:
         self._binary = False
         self.shut = False
 
+    @property
+    def between_messages(self) -> bool:
+        """Whether the next frame may begin a message."""
+        return self._data is None and not self.shut
+
+    def waits(self, nbytes: int) -> None:
+        """A message of so many bytes came that has to wait."""
+        self._waiting += nbytes
+
     def came(self, nbytes: int) -> GradwireError | None:
         """Count bytes; the error if they are too many."""
         now = self._last = time.monotonic()
@@ -75,7 +84,7 @@ class Incoming:
 
     def _whole(self, data: Buffer) -> Whole:
         lent, self._lent, self.nbytes = self._lent, 0, 0
-        self._waiting += len(data)
+        self.waits(len(data))
         return Whole(data, self._binary, lent)
 
     def room(self, events: Collection[Any]) -> bool:

@@ -2,7 +2,8 @@
 
 What it adds to that: what comes is counted against the memory of whose it is, and has to come fast
 enough; nothing more is read while what was sent isn't, or while enough waits to be answered; and a
-client that hangs up ends the work on its message.
+client that hangs up ends the work on its message. A message that comes alone, where none before it
+is still to be answered, is answered where it is read, as posted requests are.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import State
-from websockets.server import ServerProtocol
 
 from gradwire_engine.errors import GradwireError
+from gradwire_service.http.at_once import begin
 from gradwire_service.http.codec import Buffer
 from gradwire_service.http.service import Service
 from gradwire_service.http.stream.alive import Alive
@@ -27,6 +28,7 @@ from gradwire_service.http.stream.frames import in_pieces
 from gradwire_service.http.stream.handshake import no_handshake, response_of, scope_of
 from gradwire_service.http.stream.incoming import Incoming
 from gradwire_service.http.stream.outgoing import Outgoing
+from gradwire_service.http.stream.wire import Message, Wire, framed
 
 _CLOSING = 10.0
 """Seconds in which a client has to answer a close, at most."""
@@ -43,12 +45,13 @@ class Socket(asyncio.Protocol):
         self._limits = self._service.limits
         self._state, self._app_state = server_state, app_state
         self._loop = asyncio.get_running_loop()
-        self._frames = ServerProtocol(max_size=self._limits.body_bytes)
+        self._frames = Wire(self._limits.body_bytes)
         self._incoming = Incoming(self._limits)
         self._scope: Event = {}
         self._events: deque[Event] = deque()
         self._wanted: asyncio.Future[None] | None = None
         self._answered: Response | None = None
+        self._answering: asyncio.Task[None] | None = None  # of a message that began at once
         self._open = self._reading = True
 
     # what uvicorn and the loop say
@@ -65,6 +68,10 @@ class Socket(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Frames, whole or in part."""
         self._alive.heard()
+        alone = self._frames.alone(data) if self._incoming.between_messages else None
+        if alone is not None:
+            self._message_came(alone)
+            return
         self._frames.receive_data(data)
         refused = self._incoming.came(len(data))
         for event in self._frames.events_received():
@@ -134,6 +141,35 @@ class Socket(asyncio.Protocol):
         kind = "bytes" if binary else "text"
         self._put({"type": "websocket.receive", kind: data, "gradwire.lent": lent})
 
+    def _message_came(self, message: Message) -> None:
+        """Answer it now, where the app waits for it; else it waits as others do."""
+        kind = "bytes" if message.binary else "text"
+        event = {"type": "websocket.receive", kind: message.data}
+        idle = self._wanted is not None and not self._wanted.done() and self._answering is None
+        if idle and not self._outgoing.full and self._service.may_begin():
+            self._answer_at_once(event)
+        else:
+            self._incoming.waits(len(message.data))
+            self._put(event)
+
+    def _answer_at_once(self, event: Event) -> None:
+        """Begin; where it has to wait, what comes next waits for it."""
+        task = begin(self._scope["gradwire.answer"](event))
+        if task is None:
+            return
+        call = self._scope.get("gradwire.call")  # none where it waits to be sent
+        if call is not None:
+            call.task = task
+        self._answering = task
+        self._state.tasks.add(task)
+        task.add_done_callback(self._goes_on)
+
+    def _goes_on(self, task: asyncio.Task[None]) -> None:
+        """The message that began at once is answered, or nobody is there any more."""
+        self._answering = None
+        self._state.tasks.discard(task)
+        self._wake()
+
     def _connect(self, request: Request) -> None:
         """The head, which has been through the parser of HTTP before."""
         self._incoming.between()
@@ -160,7 +196,7 @@ class Socket(asyncio.Protocol):
 
     async def receive(self) -> Event:
         """The next event."""
-        while not self._events:
+        while not self._events or self._answering is not None:
             self._wanted = self._loop.create_future()
             await self._wanted
         event = self._events.popleft()
@@ -170,12 +206,15 @@ class Socket(asyncio.Protocol):
 
     async def send(self, message: Any) -> None:
         """Do what the app says; raises ClientDisconnected where nobody is there any more."""
-        await self._outgoing.room()
+        if self._outgoing.full:
+            await self._outgoing.room()
         if self._transport.is_closing():
             raise ClientDisconnected
         kind = message["type"]
         if kind == "websocket.send":
-            await self._message(message["gradwire.buffers"], message["gradwire.binary"])
+            buffers, binary = message["gradwire.buffers"], message["gradwire.binary"]
+            if not self._short(buffers, binary):
+                await self._message(buffers, binary)
         elif kind == "websocket.accept":
             self._accept(message)
         elif kind == "websocket.close":
@@ -200,8 +239,17 @@ class Socket(asyncio.Protocol):
         self._transport.write(response.serialize())
         self._leave()
 
+    def _short(self, buffers: list[Buffer], binary: bool) -> bool:
+        """Send a short message: whether it was one."""
+        if self._frames.state is not State.OPEN:
+            return False
+        frame = framed(buffers, sum(map(len, buffers)), binary)
+        if frame is not None:
+            self._transport.write(frame)
+        return frame is not None
+
     async def _message(self, buffers: list[Buffer], binary: bool) -> None:
-        """A short one as a frame, a long one as several: each sent when the one before it left."""
+        """A longer one as a frame, a long one as several: each sent when the one before it left."""
         send: Any = self._frames.send_binary if binary else self._frames.send_text
         for piece, last in in_pieces(buffers):
             send(piece, fin=last)
@@ -243,9 +291,12 @@ class Socket(asyncio.Protocol):
 
     def _put(self, event: Event) -> None:
         self._events.append(event)
+        self._wake()
+        self._flow()
+
+    def _wake(self) -> None:
         if self._wanted is not None and not self._wanted.done():
             self._wanted.set_result(None)
-        self._flow()
 
     def _flow(self) -> None:
         """Read on, or not, as there is work waiting and replies unread."""

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 METHOD = "WS"
 PATH = "/v1/sessions/{id}/stream"
 _PATH = re.compile(r"/v1/sessions/([^/]+)/stream")
-RESTARTS, REFUSED = 1012, 1008
-"""Codes with which the server closes: it ends; what came was refused and nothing more is read."""
+RESTARTS, REFUSED, FAILED = 1012, 1008, 1011
+"""Codes with which the server closes: it ends; what came was refused and nothing more is read; it
+failed."""
 HERE = 2**17
 """Bytes of a message whose head is read on the event loop."""
 OF_ALL = (b"accept", b"authorization", b"gradwire-timeout")
@@ -59,11 +60,13 @@ async def stream(service: Service, scope: Scope, receive: Receive, send: Send) -
     if found.status != 101:
         await _refuse(found, named, send)
         return
-    scope["gradwire.ledger"] = call.host.ledger
+    opened = Stream(service, call, receive, send)
+    scope["gradwire.ledger"], scope["gradwire.answer"] = call.host.ledger, opened.at_once
     try:
         await send({"type": "websocket.accept", "headers": [named]})
-        await Stream(service, call, receive, send).serve()
+        await opened.serve()
     finally:
+        del scope["gradwire.answer"]
         call.tenant.streams -= 1
 
 
@@ -124,11 +127,21 @@ class Stream:
     def __init__(self, service: Service, opened: Call, receive: Receive, send: Send) -> None:
         self._service, self._receive, self._send = service, receive, send
         self._scope, self._session = opened.scope, opened.path["id"]
-        given = dict(opened.scope["headers"])
-        self._headers = {name: given[name] for name in OF_ALL if name in given}
-        self._path = PATH.replace("{id}", self._session)
+        self._scopes = {"text": self._scope_of(JSON), "bytes": self._scope_of(SAFETENSORS)}
         self._metrics = opened.tenant.metrics
         self._told: tuple[Id | None, str | None] = None, None
+
+    def _scope_of(self, kind: str) -> dict[str, Any]:
+        """What there is to say of messages of this kind before one is read."""
+        given = dict(self._scope["headers"])
+        kinds = {b"content-type": kind.encode(), b"accept": kind.encode()}
+        return {
+            "type": "http",
+            "method": "POST",
+            "path": PATH.replace("{id}", self._session),
+            "query_string": self._scope["query_string"],
+            "headers": kinds | {name: given[name] for name in OF_ALL if name in given},
+        }
 
     async def serve(self) -> None:
         """Answer one message after the other, in order, until the stream ends."""
@@ -144,6 +157,16 @@ class Stream:
                 await self._send({"type": "websocket.close", "code": RESTARTS})
         except OSError:  # nobody listens any more
             return
+
+    async def at_once(self, event: Any) -> None:
+        """Answer a message where it is read, while `serve` waits for one."""
+        try:
+            await self._answer(event)
+        except OSError:
+            return
+        except Exception as raised:
+            self._service.log.failure("(stream)", self._scope["path"], raised)
+            await self._send({"type": "websocket.close", "code": FAILED})
 
     async def _end(self, refused: GradwireError) -> None:
         """Say why nothing more is read, and close."""
@@ -177,15 +200,7 @@ class Stream:
     def _call(self, event: Any) -> Call:
         """The message as a request, of which nothing is read yet."""
         self._told = None, None
-        kind = SAFETENSORS if "bytes" in event else JSON
-        headers = {b"content-type": kind.encode(), b"accept": kind.encode(), **self._headers}
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": self._path,
-            "query_string": self._scope["query_string"],
-            "headers": headers.items(),
-        }
+        scope = self._scopes["bytes" if "bytes" in event else "text"]
         call = Call(cast(Any, scope), self._receive, self._service, request_id(()))
         call.path, call.session_id = {"id": self._session}, self._session
         call.loan = Loan(self._scope["gradwire.ledger"], event.get("gradwire.lent", 0))
