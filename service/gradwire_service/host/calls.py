@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradwire_engine.checkpoint import checkpoint
 from gradwire_engine.control import called
@@ -18,6 +18,7 @@ from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformSt
 from gradwire_service.host.scope import Callee
 
 if TYPE_CHECKING:
+    from gradwire_service.host.sessions import Session
     from gradwire_service.host.steps import Steps
 
 
@@ -59,17 +60,46 @@ def transform(steps: Steps, step: TransformStep) -> None:
     program = steps.session.program(step.call)
     values = operands(steps, program, step)
     steps.session.origins.mark(steps.index, step.out)
+    _name(steps, step, program, _derived(steps, step, program, values))
+
+
+def transform_again(steps: Steps, step: TransformStep) -> None:
+    """The same where the step was posted before: by a plan, if there is one for it."""
+    session = cast("Session", steps.session)
+    program = session.program(step.call)
+    values = operands(steps, program, step)
+    session.origins.mark(steps.index, step.out)
+    again = session.again
+    found = None if again is None else again.found(session, program, step, values)
+    if found is None:
+        found = _derived(steps, step, program, values)
+        if again is not None:
+            again.learn(session, program, step, values, found)
+    _name(steps, step, program, found)
+
+
+def _derived(
+    steps: Steps, step: TransformStep, program: Callee, values: Sequence[Any]
+) -> list[Any]:
+    """The derivative's parts and, where they are asked for, the program's outputs behind them."""
     asked = Ask(program, values, Wanted.of(step), steps.reader.cotangent, step.create_graph)
     try:
         found = derive(step.transform, asked)
     except GradwireError as problem:
         raise located(problem, program) from problem.__cause__
-    parts = [in_rows(x, values) for x in found.flat()]
+    outputs = () if step.values is None else found.outputs
+    if not step.create_graph:
+        outputs = [x.detach() for x in outputs]
+    return [in_rows(x, values) for x in (*found.flat(), *outputs)]
+
+
+def _name(steps: Steps, step: TransformStep, program: Callee, found: Sequence[Any]) -> None:
+    """Bind what was found."""
+    last = len(found) - (0 if step.values is None else len(program.outputs))
+    parts = found[:last]
     steps.name_results(step.transform, step.out, parts[0] if len(parts) == 1 else parts)
     if step.values is not None:
-        made = found.outputs if step.create_graph else [x.detach() for x in found.outputs]
-        outputs = [in_rows(x, values) for x in made]
-        steps.name_results(program.id, list(step.values), outputs)
+        steps.name_results(program.id, list(step.values), found[last:])
 
 
 def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:

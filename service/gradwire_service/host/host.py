@@ -215,6 +215,7 @@ class Host:
                 f"{here}the {full.whose}'s limit is {full.limit} sessions",
                 "delete sessions that are no longer needed",
             )
+        session.again = self.once.again
         with self._lock:
             self._sessions[session.id] = session
 

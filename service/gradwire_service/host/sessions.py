@@ -66,6 +66,7 @@ class Session:
         self.users = 0
         self.lane: Any = None  # the executor's
         self.pace: Any = None  # what its last request took, for whoever decides where it runs
+        self.again: Any = None  # plans of transforms that come again, where the host has some
         self.closed = False
         self.durable: Any = None  # what is kept of it beyond the process, for whoever keeps it
         self.asleep: Callable[[], None] | None = None  # reads it back, where it isn't in memory

@@ -18,8 +18,9 @@ from gradwire_engine.mode import GRAD_MODES
 from gradwire_engine.op import explain
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Prepared, prepared
+from gradwire_service.host.calls import transform_again
 from gradwire_service.host.posted import Posted, Way
-from gradwire_service.host.protocol import OpStep, StepPart
+from gradwire_service.host.protocol import OpStep, StepPart, TransformStep
 from gradwire_service.host.protocol.names import GRAD
 from gradwire_service.host.steps import DO, Steps, works_in_place
 
@@ -59,6 +60,8 @@ def _in_mode(mode: str, way: Way) -> Way:
 
 def _way_of(step: StepPart, plain: Way) -> Way:
     """How to do a step that went well; `plain` does it as if it were new."""
+    if type(step) is TransformStep:
+        return transform_again if step.grad_mode is None else plain
     if type(step) is not OpStep or step.generator is not None:
         return plain
     in_place = step.op[-1] == "_" and works_in_place(step.op)

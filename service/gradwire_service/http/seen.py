@@ -50,7 +50,7 @@ class Seen:
         if found is not None or kind is not StepsRequest or not self._outlines:
             return found
         parts = apart(text)
-        outline = None if parts is None else self._outlines.get(parts.around)
+        outline = None if parts is None else self._outlines.get(parts[:2])
         return None if parts is None or outline is None else outline.filled(parts.literals, depth)
 
     def like(self, kind: type[Any], value: dict[str, Any]) -> Any:
@@ -82,7 +82,7 @@ class Seen:
         parts = apart(text)
         outline = None if parts is None else outline_of(parts, request)
         if parts is not None and outline is not None:
-            _keep(self._outlines, parts.around, outline)
+            _keep(self._outlines, parts[:2], outline)
 
 
 def _keep(found: dict[Hashable, Any], key: Hashable, request: Any) -> None:

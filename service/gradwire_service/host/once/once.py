@@ -13,6 +13,7 @@ from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
+from gradwire_service.host.once.again import Again
 from gradwire_service.host.once.applied import CHECKS, Applied
 from gradwire_service.host.once.asked import asked
 from gradwire_service.host.once.plans import Plans
@@ -41,6 +42,7 @@ class Once:
         self.limits, self.ledger = limits, ledger
         self.programs, self.fetch = programs, fetch
         self.plans = Plans(ledger)
+        self.again = Again(self.plans, self._tracing)
         self._built: OrderedDict[int, tuple[Model, Program]] = OrderedDict()
 
     def run(

@@ -1,0 +1,136 @@
+"""Transforms that are steps of a session, where they come again: by plans, as over REST.
+
+Only small ones, where the engine's own time is what they take. A session that outlives the process
+goes the long way: its log is run again step by step, by whoever has no plan yet, and the values of
+a plan agree to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.control.known import known
+from gradwire_engine.mode import local, using
+from gradwire_engine.tensor import Tensor
+from gradwire_service.host.derivatives import Ask, Wanted, derive
+from gradwire_service.host.elements import Array
+from gradwire_service.host.inside import Inside
+from gradwire_service.host.memory import TooMuchHere
+from gradwire_service.host.once.plans import Planned, Plans, planned, run, specs_of
+from gradwire_service.host.protocol.calls import TransformStep
+from gradwire_service.host.reply import Template
+from gradwire_service.host.run import modes
+from gradwire_service.host.sessions import Session
+
+_SMALL = 2**14
+"""Bytes of arguments, and of results, up to which a step is answered by a plan."""
+_FEW = 16
+"""Steps of a program whose walk back is traced on the event loop: a few ms."""
+_SHORT = ("value_and_grad", "vjp")
+Tensors = Sequence[Tensor]
+
+
+class Again:
+    """The plans of such steps. tracing: gives a session to trace in."""
+
+    def __init__(self, plans: Plans, tracing: Callable[[], Session]) -> None:
+        self._plans, self._tracing = plans, tracing
+
+    def found(
+        self, session: Session, program: Any, step: TransformStep, values: Sequence[Any]
+    ) -> list[Tensor] | None:
+        """What the long way would give; None where there is no plan."""
+        key = _key(session, program, step)
+        ready = None if key is None else self._plans.ready(key)
+        arrays = None if ready is None else _arrays(values)
+        if ready is None or arrays is None:
+            return None
+        case = ready.cases.get(specs_of(arrays))
+        plan = None if case is None else case.plan(())
+        if type(plan) is not Planned:
+            return None
+        filled = run(plan, arrays, session.meter)
+        if filled is None:
+            return None
+        self._plans.answered += 1
+        specs = plan.template.reply  # a plan's arrays may be each other's, its inputs, or its own
+        return [Tensor(a.copy(), s, None) for a, s in zip(filled.arrays, specs, strict=True)]
+
+    def learn(
+        self,
+        session: Session,
+        program: Any,
+        step: TransformStep,
+        values: Sequence[Any],
+        results: Sequence[Tensor | None],
+    ) -> None:
+        """The step went well the long way, with these results; often enough, it gets a plan."""
+        key, arrays = _key(session, program, step), _arrays(values)
+        if key is None or arrays is None or not _plain(results, values):
+            return
+        specs = tuple(x.spec for x in results if x is not None)
+
+        def function(*inputs: Tensor) -> Tensors:
+            trial = self._tracing()
+            trial.dtype = session.dtype
+            try:
+                with using(journal=None), modes(trial):
+                    found = derive(step.transform, Ask(program, inputs, Wanted.of(step), _unread))
+                    outputs = () if step.values is None else found.outputs
+                    return [x for x in (*found.flat(), *outputs) if x is not None]
+            finally:
+                trial.close()
+
+        def make() -> Planned | None:
+            long = step.transform not in _SHORT or program.size > _FEW
+            if long and session.meter.allowance is not None:
+                raise TooMuchHere
+            body = known(Inside(program), values)
+            if body.outputs is None or body.draws or body.writes:
+                return None
+            return planned(function, arrays, Template(specs))
+
+        self._plans.learn(key, program, arrays, (), {}, make)
+
+
+def _key(session: Session, program: Any, step: TransformStep) -> Hashable:
+    """What is asked but for elements; None where it is none of the plain ones."""
+    state = local.state
+    if session.durable is not None or session.device != "cpu" or step.create_graph:
+        return None
+    if not state.grad or state.inference or state.anomaly:
+        return None
+    if not (step.cotangents is step.tangents is step.vector is None):
+        return None
+    wrt = None if step.wrt is None else tuple(step.wrt)
+    asked = step.transform, wrt, step.batched, step.strategy, step.values is None
+    return (id(program), "step", asked, session.dtype)
+
+
+def _arrays(values: Sequence[Any]) -> list[Array] | None:
+    """The elements of small arguments that lie row by row."""
+    if not all(type(x) is Tensor and x.spec.device == "cpu" for x in values):
+        return None
+    arrays = [x.array for x in values]
+    fit = all(a.flags.c_contiguous for a in arrays) and sum(a.nbytes for a in arrays) <= _SMALL
+    return arrays if fit else None
+
+
+def _plain(results: Sequence[Tensor | None], values: Sequence[Any]) -> bool:
+    """Whether results are small new tensors, none of which shares memory with anything."""
+    tensors = [x for x in results if type(x) is Tensor]
+    if len(tensors) != len(results) or sum(x.spec.nbytes for x in tensors) > _SMALL:
+        return False
+    if any(x.requires_grad or x.writes or x.flags for x in tensors):
+        return False
+    arrays = [x.array for x in (*tensors, *values)]
+    return not any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
+
+
+def _unread(value: Any, like: Tensor) -> Tensor | None:  # noqa: ARG001
+    """Cotangents are none but those implied."""
+    return None
