@@ -140,7 +140,7 @@ def elements(array: Array) -> orjson.Fragment:
 def text_of(array: Array) -> bytes:
     """The same as bytes."""
     dtype = dtype_of(array.dtype)
-    real = np.ascontiguousarray(array) if array.ndim else array
+    real = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     if dtype.category == COMPLEX:
         real = as_pairs(array)
     elif dtype is bfloat16:
