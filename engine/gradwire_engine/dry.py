@@ -39,6 +39,8 @@ def _refuse(node: Node, recipe: Recipe) -> None:
     if recipe.saved:
         saved_values(node)
     refuse_underived(recipe)
+    if recipe.fault is not None:
+        raise recipe.fault
 
 
 def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:

@@ -87,6 +87,8 @@ class GradwireError(Exception):
     step: int | None = None
     op: str | None = None
     request_id: str | None = None
+    walked = False
+    """Whether it was met on the way back, at a node; not before that, in what was asked."""
     retry_after: float | None = None
     """Seconds after which the same may go well, where that is known."""
 

@@ -11,7 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.hooks import Retained, accumulated, arrived, careful_step
 from gradwire_engine.inplace import write
 from gradwire_engine.journal import assign, transaction
@@ -59,6 +59,9 @@ def walk(
             return _finished(order, roots, reading, keep, ends, into_grad)
         with transaction():
             return _finished(order, roots, reading, keep, ends, into_grad)
+    except GradwireError as problem:
+        problem.walked = True
+        raise
     finally:
         state.recomputed = before
 

@@ -33,7 +33,10 @@ def _programs() -> dict[str, Program]:
 
 
 PROGRAMS = _programs()
-STREAMED = ("basics.", "custom_functions.", "hooks.", "in_place.", "learning.", "optimizers.")
+STREAMED = (
+    "basics.", "custom_functions.", "hooks.", "in_place.", "learning.", "optimizers.",
+    "raising_hooks.",
+)  # fmt: skip
 """What is shown over streams too: their requests are HTTP's, but for how they travel."""
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire import defaults, origins
+from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
@@ -150,7 +151,10 @@ class Recorder:
                 found = self._sent(pending, returns, data)
             except GradwireError as problem:
                 self._failed(problem, pending)
-                raise
+                users = meant(problem)
+                if users is problem:
+                    raise
+                raise users from None
             except BaseException as problem:  # Ctrl-C while waiting: nobody knows what was done
                 self._failed(_interrupted(problem), pending)
                 raise
@@ -249,6 +253,20 @@ class Recorder:
             if at_hand(self):
                 raise
             raise looks_at_values(called) from problem
+
+    def foreseen(self, steps: Sequence[Step]) -> GradwireError | None:
+        """What further steps raise, tried on a copy; None also where no copy can be made."""
+        with self._lock:
+            if self._later is not None:
+                return None
+            self.flush()
+            self._tell_anomaly()
+            try:
+                self.transport.imagine(self.id, steps, {}, ())
+            except GradwireError as problem:
+                origins.tell(problem)
+                return None if problem.step is None else problem
+            return None
 
     def _tell_anomaly(self) -> None:
         """The host looks for NaN where the program does; what it looks at is sent at once."""

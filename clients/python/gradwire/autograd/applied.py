@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradwire import current
-from gradwire.autograd.faults import note_fault
 from gradwire.autograd.mirrored import Mirror
 from gradwire.autograd.python import PythonBackward
 from gradwire.autograd.written import Backward, Forward, Used, distinct
+from gradwire.faults import Fault, ending
 from gradwire.leaf import leaf
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
@@ -40,15 +40,13 @@ def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
     with session.recording() as recording:
         given = [a._meta if isinstance(a, Tensor) else None for a in forward.given]
         metas = engine.apply(mirror.run, given)
-        node = mirror.node(metas)
-        if node is not None and mirror.fault is not None:
-            note_fault(node, mirror.fault)
+        mirror.node(metas)
         results = [next((a for a in own if a._meta is m), None) for m in metas]
         found = [
             Tensor(session, m) if r is None else r for r, m in zip(results, metas, strict=True)
         ]
         made = [t for t, r in zip(found, results, strict=True) if r is None]
-        step = _step(forward, None if mirror.fault else backward)
+        step = _step(forward, backward, mirror.fault)
         step["out"] = [t._name if r is None else None for t, r in zip(found, results, strict=True)]
         mode = None if backward is not None else "no_grad"
         session.record(step, made, mark=recording.mark, grad_mode=mode)
@@ -57,12 +55,19 @@ def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
     return found
 
 
-def _step(forward: Forward, backward: Backward | None) -> dict[str, Any]:
-    """The call as a step; without a backward that can be walked, one that never is stands in."""
+def _step(forward: Forward, backward: Backward | None, fault: Fault | None) -> dict[str, Any]:
+    """The call as a step; without a backward that can be walked, one that never is stands in.
+
+    fault: in its place is one that fails.
+    """
     session, ctx = forward.trace.outer, forward.ctx
     names = distinct(forward.trace, forward.tensors)
-    given = None if backward is None else backward.of_tensors()
-    if given is None or all(g is None for g in given):
+    given = None if backward is None or fault is not None else backward.of_tensors()
+    if fault is not None and backward is not None:
+        _spare(forward)
+        saved = list(backward.kept)
+        key = session.program(_failing(len(saved), len(names), fault))
+    elif given is None or all(g is None for g in given):
         _spare(forward)
         given, key, saved = None, session.program(_unused(len(names))), []
     else:
@@ -80,7 +85,7 @@ def _step(forward: Forward, backward: Backward | None) -> dict[str, Any]:
         "name": forward.used.name,
         "dirty": [t._name for t in ctx.dirty_tensors],
         "non_differentiable": [name for name, t in pairs if id(t) in constant],
-        "materialize_grads": ctx.materialize_grads if backward is None else backward.fills_in,
+        "materialize_grads": _fills_in(forward, backward, fault),
         "once_differentiable": forward.used.once_differentiable,
     }
 
@@ -113,6 +118,19 @@ def _unused(count: int) -> dict[str, Any]:
     """A backward that gives a gradient to nothing."""
     names = [f"g{i}" for i in range(count)]
     return {"inputs": names, "ops": [], "outputs": names[:1]}
+
+
+def _failing(saved: int, count: int, fault: Fault) -> dict[str, Any]:
+    """A backward that fails."""
+    names = [f"s{i}" for i in range(saved)] + [f"g{i}" for i in range(count)]
+    return {"inputs": names, "ops": [ending(fault.text, "g0", "end")], "outputs": ["end"]}
+
+
+def _fills_in(forward: Forward, backward: Backward | None, fault: Fault | None) -> bool:
+    """Whether the host fills in absent gradients: one that is to fail needs an operand to do so."""
+    if backward is None:
+        return forward.ctx.materialize_grads
+    return fault is not None or backward.fills_in
 
 
 __all__ = ["applied"]

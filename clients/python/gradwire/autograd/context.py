@@ -20,6 +20,7 @@ class FunctionCtx:
         self.to_save: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()
+        self.asked = False  # by backward, for what was saved
         self._unpacked: tuple[Any, ...] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -47,7 +48,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward was given, in order; to be looked at in backward."""
-        return () if self._unpacked is None else self._unpacked
+        self.asked = self._unpacked is not None
+        return self._unpacked or ()
 
     def unpack(self, tensors: Sequence[Any]) -> None:
         """From here on `saved_tensors` gives these."""

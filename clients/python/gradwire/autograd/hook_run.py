@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gradwire.autograd.registered import Registered
+from gradwire.faults import Fault, ending
 from gradwire.pending import Lost
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace
@@ -86,7 +87,8 @@ Look = Callable[[Sequence[str]], "Values"]
 class Run:
     """One call of a hook. names: of the program's inputs for what came; outputs: what replaces it.
 
-    placeholders: what was given, held until it is known who else holds it.
+    placeholders: what was given, held until it is known who else holds it. fails: text of the step
+    with which it ends, where it raised.
     """
 
     def __init__(self, hook: Registered, walk: Walk, values: Sequence[Any]) -> None:
@@ -97,9 +99,11 @@ class Run:
         self.placeholders: list[Any] = [
             None if value is None else self.trace.given(value) for value in values
         ]
+        self._came = [value is not None for value in values]
         self.names = [self.trace.new_name() if p is None else p._name for p in self.placeholders]
         self.outputs: list[str] | None = None
         self.looked = False
+        self.fails: str | None = None
         self._adopted: list[ref[Tensor]] = []
 
     def replaced(self, found: Any) -> tuple[Any, ...]:
@@ -109,6 +113,9 @@ class Run:
         several = self.hook.kind != "tensor" and isinstance(found, tuple | list)
         parts = list(found) if several else [found]
         lifted = [self.trace.lifted(p) if isinstance(p, Tensor) else p for p in parts]
+        if any(p is not None and not isinstance(p, Tensor) for p in lifted):
+            self.fail(TypeError())  # so does the engine, to which it is given
+            return tuple([p._meta if isinstance(p, Tensor) else p for p in lifted])
         self.outputs = []
         for place, part in enumerate(lifted):
             self.outputs.append(self._name_of(part, place))
@@ -129,6 +136,19 @@ class Run:
                 "give zeros, or the gradient that came; or return nothing",
             )
         return self.names[place] if place < len(self.names) else ""
+
+    def fail(self, problem: Exception) -> None:
+        """It raised this: so does its program, after what was written down until then."""
+        given = next((n for n, p in zip(self.names, self._came, strict=True) if p), None)
+        if given is not None and self.fails is None:
+            self.fails = Fault(self.trace.called, problem).text
+            self.trace.steps.append(ending(self.fails, given, self.trace.new_name()))
+            self.outputs = None
+
+    def tells(self, found: GradwireError) -> bool:
+        """Whether an error of the host is of what this hook raised, or gave."""
+        failed = self.fails is not None and repr(self.fails) in found.detail
+        return failed or f"hook {self.id!r}" in found.detail
 
     @property
     def writes(self) -> bool:
@@ -166,7 +186,7 @@ class Run:
 
     def step(self, keep: dict[str, str]) -> Step | None:
         """The hook as a step; None where it leaves no trace. keep: names for its tensors."""
-        if self.outputs is None and not keep and not self.writes:
+        if self.outputs is None and not (keep or self.writes or self.fails):
             return None
         captured = self.trace.inputs
         body = {

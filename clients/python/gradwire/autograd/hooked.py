@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gradwire.autograd.hook_run import Run
 from gradwire.autograd.registered import Registered, under_way
+from gradwire.faults import meant, tells
 from gradwire.later import Later, at_hand
 from gradwire.pending import Pending
 from gradwire.trace import Trace
@@ -51,8 +52,10 @@ class Walk:
             try:
                 with run.trace.here():
                     found = run.replaced(hook.call(run.placeholders))
-            except GradwireError as problem:
-                if problem.code != "untraceable" or self._batched:
+            except Exception as problem:  # whatever the user's Python raises
+                if self._batched or not _looks(problem):
+                    run.fail(problem)
+                    self._runs.append(run)
                     raise
                 self.session.journal.rollback(mark)
                 hook.reads = True
@@ -61,7 +64,9 @@ class Walk:
                 if run.looked and not at_hand(self.session):
                     self._far_readers.append(hook)
                     if run.outputs is not None:
-                        raise _replaces(hook)
+                        refusal = _replaces(hook)
+                        run.fail(refusal)
+                        raise refusal
                 return found
         self._observe(hook, values)
         return ()
@@ -103,8 +108,11 @@ class Walk:
         try:
             with self.session.putting_off(later), using(grad=self._create_graph):
                 hook.call([leaf])
-        except GradwireError as problem:
-            if problem.code != "untraceable":
+        except Exception as problem:
+            if not _looks(problem):
+                run = Run(hook, self, [leaf._meta, None])
+                run.fail(problem)
+                self._runs.append(run)
                 raise
             self.session.journal.rollback(mark)
             self.session.abandon(self._later.pop(), problem)
@@ -143,6 +151,34 @@ class Walk:
         run.outputs = outputs
         found = self.session.imagined(steps, {}, list(keep.values()), run.trace.called)
         return {name: found[keep[name]] for name in names}
+
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """The walk of the mirrors, which raises what the walk of the host would.
+
+        That has elements and runs rules: it may fail before it comes to where the mirrors did.
+        """
+        try:
+            yield
+        except Exception as problem:
+            first = self._first(problem)
+            if first is problem:
+                raise
+            raise first from None
+
+    def _first(self, problem: Exception) -> Exception:
+        """What a walk raises that was seen to raise this; tried on a copy of the session."""
+        session: Any = self.session
+        before = isinstance(problem, GradwireError) and not problem.walked
+        if before or isinstance(session, Trace):
+            return problem
+        self._adopt()
+        steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
+        found = session.foreseen([*filter(None, steps), self.step])
+        if found is None or tells(found, problem) or any(r.tells(found) for r in self._runs):
+            return problem
+        same = getattr(problem, "code", "") == found.code in _SEEN
+        return problem if same else meant(found)
 
     @contextmanager
     def here(self) -> Iterator[Walk]:
@@ -196,6 +232,14 @@ class Walk:
         with using(grad=self._create_graph):
             for call in self._after:
                 call()
+
+
+_SEEN = ("graph_freed", "modified_in_place")
+"""Errors of a walk that mirrors meet as the host does."""
+
+
+def _looks(problem: Exception) -> TypeGuard[GradwireError]:
+    return isinstance(problem, GradwireError) and problem.code == "untraceable"
 
 
 def _replaces(hook: Registered) -> GradwireError:

@@ -53,6 +53,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
     made = Registered("post_accumulate", hook, lambda: self)  # runs when the name is gone too
+    made.place = self._name
     return RemovableHandle(engine.register_post_accumulate_grad_hook(self._meta, made))
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gradwire.autograd.written import Backward, Forward, belongs
 from gradwire.called import Wanted, of_mirrors
+from gradwire.faults import Fault
 from gradwire.tensor import Tensor
 from gradwire.trace import leaves
 from gradwire_engine.arrays import phantom_of
@@ -37,13 +38,18 @@ class Part(NamedTuple):
 
 
 class Derived:
-    """A backward as the mirrors run it. parts: for each gradient a Part, or what was given."""
+    """A backward as the mirrors run it. parts: for each gradient a Part, or what was given.
 
-    def __init__(self, key: str, parts: Sequence[Any]) -> None:
-        self.id, self.parts = key, parts
+    fault: what it raises instead.
+    """
+
+    def __init__(self, key: str, parts: Sequence[Any], fault: Fault | None) -> None:
+        self.id, self.parts, self.fault = key, parts, fault
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         """Gradients of the specs that the backward gave."""
+        if self.fault is not None:
+            raise self.fault.problem
         return tuple([_made(p, given) if isinstance(p, Part) else p for p in self.parts])
 
 
@@ -98,13 +104,13 @@ class Mirror:
 
     def __init__(self, forward: Forward, backward: Backward | None) -> None:
         self.forward, self.backward = forward, backward
-        self.fault = None if backward is None else backward.failed
+        self.fault = None if backward is None else backward.fault
         self._made: Made | None = None
         parts = [] if backward is None else parts_of(backward.found, backward.inputs)
         used = forward.used
-        derived = Derived(f"{used.name}.backward", parts)
+        self._derived = Derived(f"{used.name}.backward", parts, self.fault)
         fills_in = forward.ctx.materialize_grads if backward is None else backward.fills_in
-        self._function = Function(used.name, derived, fills_in, used.once_differentiable)
+        self._function = Function(used.name, self._derived, fills_in, used.once_differentiable)
 
     def run(self, *values: Any) -> Made:
         """The forward on mirrors: what it gave, wrote and keeps."""
@@ -137,9 +143,17 @@ class Mirror:
     def node(self, metas: Sequence[Any]) -> Node | None:
         """The node, through which gradients go from here on only where the backward gives some."""
         found = next((n for m in metas if type(m) is Meta for n in _near(m, self._function)), None)
-        if found is None or self.fault is not None:
-            return found
+        if found is None:
+            return None
         recipe: Any = found.recipe
+        if self.fault is None:
+            self._find_out(found, recipe)
+        if self.fault is not None:
+            recipe.fault = self.fault.problem
+        return found
+
+    def _find_out(self, node: Node, recipe: Any) -> None:
+        """Where gradients flow; or what is wrong with them."""
         rule = recipe.steps[0].function
         made = self._made
         assert made is not None
@@ -148,10 +162,9 @@ class Mirror:
             with using(grad=False):
                 parts = rule(*gradients, *made.saved)
         except GradwireError as problem:
-            self.fault = problem
-            return found
-        keep_only(found, parts)
-        return found
+            self.fault = self._derived.fault = Fault(self._derived.id, problem)
+        else:
+            keep_only(node, parts)
 
 
 def _near(meta: Meta, function: Function) -> Iterator[Node]:

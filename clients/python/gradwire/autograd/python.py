@@ -13,6 +13,7 @@ from typing import Any
 
 from gradwire.autograd.context import FunctionCtx
 from gradwire.autograd.written import Backward
+from gradwire.faults import Fault
 from gradwire.leaf import leaf
 from gradwire.session import Session
 from gradwire.tensor import Tensor
@@ -80,11 +81,8 @@ class PythonBackward:
         except GradwireError:
             raise
         except Exception as problem:
-            raise error(
-                "invalid_gradient",
-                f"{self.name}.backward raised {type(problem).__name__}: {problem}",
-                raised=RuntimeError,
-            ) from problem
+            self._fault = Fault(f"{self.name}.backward", problem)
+            raise error("invalid_gradient", repr(self._fault.text)) from problem
 
     def _own(self, found: Sequence[Any]) -> list[Any]:
         """The gradients of the arguments that have one."""

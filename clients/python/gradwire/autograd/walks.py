@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradwire import current
-from gradwire.autograd.faults import refuse_faults
 from gradwire.autograd.graph import GradientEdge
 from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
@@ -52,16 +51,16 @@ def backward(
         inputs=None if wanted is None else _names(wanted),
     )
     session = _session((roots, given or (), wanted or ()))
-    refuse_faults(mirrored(roots), mirrored(wanted))
     step = {"backward": fields}
     with (
         _walking(session, create_graph, step) as walk,
         session.recording() as recording,
         walk.here(),
     ):
-        engine.backward(
-            mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
-        )
+        with walk.in_order():
+            engine.backward(
+                mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
+            )
         walk.register(recording.mark)
         session.record(step, mark=recording.mark)
         _send(session, roots, walk, recording.mark)
@@ -102,22 +101,22 @@ def grad(
         is_grads_batched=is_grads_batched or None,
     )
     session = _session((roots, given or (), wanted))
-    refuse_faults(mirrored(roots), mirrored(wanted))
     with (
         _walking(session, create_graph, {"grad": fields}) as walk,
         session.recording() as recording,
         walk.here(),
     ):
-        metas = engine.grad(
-            mirrored(roots),
-            _places(asked, mirrored(wanted)),
-            mirrored(given),
-            retain_graph,
-            create_graph,
-            allow_unused,
-            materialize_grads,
-            is_grads_batched=is_grads_batched,
-        )
+        with walk.in_order():
+            metas = engine.grad(
+                mirrored(roots),
+                _places(asked, mirrored(wanted)),
+                mirrored(given),
+                retain_graph,
+                create_graph,
+                allow_unused,
+                materialize_grads,
+                is_grads_batched=is_grads_batched,
+            )
         found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
         walk.register(recording.mark)
         session.record({"grad": fields, "out": _names(found)}, found, mark=recording.mark)

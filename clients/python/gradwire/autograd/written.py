@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradwire.autograd.context import FunctionCtx
+from gradwire.faults import Fault
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, taken_apart
 from gradwire.wire import tensors_in
@@ -133,13 +134,13 @@ class _Inside(Trace):
 class Backward:
     """The backward, written down. found: the gradients that it gave, as it gave them.
 
-    failed: what it raised, which is raised where a walk comes to it. as_python: whether it looks at
+    fault: what it raised, which is raised where a walk comes to it. as_python: whether it looks at
     values, and runs in the walk.
     """
 
     def __init__(self, forward: Forward) -> None:
         self.forward = forward
-        self.failed: Exception | None = None
+        self.fault: Fault | None = None
         self.found: tuple[Any, ...] = ()
         self.as_python = False
         self.kept_alive: Any = None  # until the graph holds it
@@ -151,7 +152,7 @@ class Backward:
             if code == "untraceable" and runs_as_python(forward.session):
                 self._leave_to_python()
             else:
-                self.failed = problem
+                self.fault = Fault(f"{forward.used.name}.backward", problem)
 
     def _begin(self) -> None:
         self.trace = _Inside(self.forward)
@@ -218,7 +219,12 @@ class Backward:
 
     @property
     def kept(self) -> dict[str, Tensor]:
-        """What the forward keeps, in order, by the forward's names."""
+        """What the forward keeps, in order, by the forward's names.
+
+        Nothing where it raised before it asked for that: it never sees whether that was written.
+        """
+        if self.fault is not None and not self.forward.ctx.asked:
+            return {}
         return {tensor._name: tensor for _, tensor in self.trace.inputs}
 
     def of_tensors(self) -> list[Any]:
