@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.messages import QUESTIONS
+from benchmarks.messages import PROGRAM, QUESTIONS, STORED
 from benchmarks.plain_http import Connection, post
 from benchmarks.plain_stream import Stream
 from benchmarks.servers import (
@@ -43,14 +43,20 @@ def client(question: str, count: int, port: int) -> Callable[[], bytes]:
     """
     several = _SEVERAL if count <= _FEW else 1
     asked = [QUESTIONS[question](count, seed) for seed in range(several)]
-    exchange = _streamed(port) if question == STREAMED else _posted(port)
-    asked[0].check(exchange(asked[0].request))
-    requests = cycle([one.request for one in asked])
+    exchange = _streamed(port) if question.startswith(STREAMED) else _posted(port)
+    sent = [one.request for one in asked]
+    if question == STEP:
+        key = json.loads(_posted(port)(post("/v1/programs", json.dumps(PROGRAM).encode())))["id"]
+        sent = [request.replace(STORED.encode(), key.encode()) for request in sent]
+    asked[0].check(exchange(sent[0]))
+    requests = cycle(sent)
     return lambda: exchange(next(requests))
 
 
 STREAMED = "gradwire_stream"
-"""The question that goes over a stream; the others are posted."""
+"""The question that goes over a stream, and how others begin that do; all else is posted."""
+STEP = "gradwire_stream_step"
+"""One of them, which is a step that calls a program."""
 
 
 def _posted(port: int) -> Callable[[bytes], bytes]:
@@ -97,7 +103,7 @@ def sides(questions: Sequence[str], count: int) -> Iterator[dict[str, Side]]:
         for question in questions:
             name = question.partition("_")[0]
             server = stack.enter_context(served(name, answer if name == "bare" else None))
-            if name == "gradwire" and question != STREAMED:
+            if name == "gradwire" and not question.startswith(STREAMED):
                 answer = _answer(server.port, question, count)
             found[question] = client_side(
                 "benchmarks.exchange:client",

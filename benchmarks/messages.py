@@ -16,6 +16,8 @@ from benchmarks.plain_stream import frame
 JSON = "application/json"
 SAFETENSORS = "application/x-safetensors"
 PROGRAM = {"inputs": ["x"], "source": "y = (x * x).sum()", "outputs": ["y"]}
+STORED = "p_" + 32 * "0"
+"""Stands for the id that the program gets where it is stored, which is as long."""
 
 
 class WrongAnswerError(Exception):
@@ -70,6 +72,17 @@ def gradwire_stream(count: int, seed: int = 0) -> Question:
         {"grad": {"outputs": ["y"], "inputs": ["x"]}, "out": ["g"]},
     ]
     message = {"id": seed, "steps": steps, "return": ["y", "g"]}
+    return Question(frame(_json(message)), 2 * x, "gradwire_stream")
+
+
+def gradwire_stream_step(count: int, seed: int = 0) -> Question:
+    """The same as one step: the transform that REST's call is, of a program that is stored."""
+    x = numbers(count, seed)
+    step = {
+        "transform": "value_and_grad", "call": STORED, "args": [x.tolist()], "out": ["g"],
+        "values": ["y"],
+    }  # fmt: skip
+    message = {"id": seed, "steps": [step], "return": ["y", "g"]}
     return Question(frame(_json(message)), 2 * x, "gradwire_stream")
 
 
@@ -182,6 +195,7 @@ QUESTIONS = {
     "gradwire": gradwire,
     "gradwire_binary": gradwire_binary,
     "gradwire_stream": gradwire_stream,
+    "gradwire_stream_step": gradwire_stream_step,
     "bare": bare,
     "bare_binary": bare_binary,
     "tesseract": tesseract,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.exchange import STREAMED, sides
+from benchmarks.exchange import STEP, STREAMED, sides
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness
 
@@ -18,14 +18,15 @@ _STREAM_LIMIT = 1.0
 
 def figures(harness: Harness) -> Sequence[Figure]:
     """A ratio of times for each of the others."""
-    with sides(["gradwire", STREAMED, *LIMITS], 3) as found:
+    with sides(["gradwire", STREAMED, STEP, *LIMITS], 3) as found:
         measured = harness.take_turns(found)
 
-    def figure(ours: str, way: str, other: str, limit: float) -> Figure:
+    def figure(ours: str, way: str, other: str, limit: float | None) -> Figure:
         one, two = measured[ours], measured[other]
         name = f"small gradient over {way} / {LIMITS[other][0]}"
         said = f"{duration(one.seconds)} against {duration(two.seconds)}"
         return Figure(name, limit, one.over(two), said)
 
     over_rest = [figure("gradwire", "REST", other, limit) for other, (_, limit) in LIMITS.items()]
-    return [*over_rest, figure(STREAMED, "the stream", "bare", _STREAM_LIMIT)]
+    over_stream = figure(STREAMED, "the stream", "bare", _STREAM_LIMIT)
+    return [*over_rest, over_stream, figure(STEP, "the stream as one step", "bare", None)]
