@@ -7,6 +7,7 @@ those bytes (and keeps them alive); everything else is a fresh array.
 from __future__ import annotations
 
 import binascii
+from array import array as Packed
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from types import MappingProxyType
@@ -113,6 +114,8 @@ def _row(values: list[float], dtype: DType, limits: Meter | None) -> Array:
     """A flat list of floats, which most literals are."""
     if limits is not None:
         limits.charge(len(values) * dtype.itemsize)
+    if dtype is float32:
+        return np.array(Packed("f", values))  # C's rounding is NumPy's, and infinite without a word
     return floats(values, dtype)
 
 

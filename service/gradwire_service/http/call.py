@@ -61,7 +61,14 @@ class Call:
         "receive", "request_id", "route", "scope", "service", "session_id", "task", "tenant",
     )  # fmt: skip
 
-    def __init__(self, scope: Scope, receive: Receive, service: Service, request_id: str) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        service: Service,
+        request_id: str,
+        loan: Loan | None = None,
+    ) -> None:
         self.scope = scope
         self.receive = receive
         self.service = service
@@ -83,7 +90,7 @@ class Call:
         self.place: Place | None = None
         self.fingerprint = b""  # of the request, where it has a key
         self.kept = False  # its reply is in the store already
-        self.loan = Loan(service.everybody.host.ledger)  # until the request is answered
+        self.loan = loan or Loan(service.everybody.host.ledger)  # until the request is answered
         self.belongs(service.everybody)
         self.task = cast("asyncio.Task[None]", asyncio.current_task())  # or its connection says it
 

@@ -13,8 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
@@ -229,13 +227,15 @@ def _planned(
 
 
 def run(found: Planned, arrays: Sequence[Array], meter: Meter) -> Filled | None:
-    """Run a plan and answer it; None where it fails or has no room: the long way tells why."""
+    """Run a plan and answer it; None where it fails or has no room: the long way tells why.
+
+    NumPy's warnings are the caller's to silence, who may have done so for more than this.
+    """
     plan = found.plan
     try:
         meter.charge(plan.nbytes, plan.flops, plan.ops)
-        with np.errstate(all="ignore"):
-            between = meter.tick if plan.nbytes > _LONG else None
-            return Filled(found.template, plan.run(arrays, between))
+        between = meter.tick if plan.nbytes > _LONG else None
+        return Filled(found.template, plan.run(arrays, between))
     except GradwireError as problem:
         if problem.code in _FINAL:
             raise

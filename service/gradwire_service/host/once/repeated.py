@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.spec import DType, float32
 from gradwire_service.host import literals
 from gradwire_service.host.deadline import Deadline
@@ -67,7 +69,8 @@ class Repeated:
             return None
         if type(found) is not Planned:
             return None
-        answer = run(found, [*inputs, *vectors], meter)
+        with np.errstate(all="ignore"):
+            answer = run(found, [*inputs, *vectors], meter)
         self._plans.answered += answer is not None
         return answer
 

@@ -201,9 +201,9 @@ class Stream:
         """The message as a request, of which nothing is read yet."""
         self._told = None, None
         scope = self._scopes["bytes" if "bytes" in event else "text"]
-        call = Call(cast(Any, scope), self._receive, self._service, request_id(()))
+        loan = Loan(self._scope["gradwire.ledger"], event.get("gradwire.lent", 0))
+        call = Call(cast(Any, scope), self._receive, self._service, request_id(()), loan)
         call.path, call.session_id = {"id": self._session}, self._session
-        call.loan = Loan(self._scope["gradwire.ledger"], event.get("gradwire.lent", 0))
         return call
 
     async def _begin(self, call: Call, event: Any) -> None:
