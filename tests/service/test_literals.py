@@ -357,3 +357,12 @@ def test_bytes_are_charged_before_they_are_taken(
 )
 def test_an_error_shows_little_of_what_came(value: object, picture: str) -> None:
     assert shown(value) == picture
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1))
+def test_rows_are_rounded_as_numpy_rounds(values: list[float]) -> None:
+    with np.errstate(over="ignore"):
+        wanted = np.array(values, np.float32)
+    found = decode(values)
+    assert found.dtype == np.float32 and found.tobytes() == wanted.tobytes()
+    assert found.flags.owndata and found.flags.writeable

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from tests.service.conftest import Client, Running, until
-from tests.service.streams import streaming
+from tests.service.streams import packed, streaming
 from tests.service.test_http_lanes import SLOW
 from tests.service.test_stream_hostile import Raw, frame
 from websockets.exceptions import ConnectionClosed
@@ -69,6 +69,26 @@ def test_an_answer_is_one_write(server: Running) -> None:
             assert found[:2] == b"\x81\x7e"
             assert len(found) == 4 + int.from_bytes(found[2:4], "big")
             assert json.loads(found[4:])["id"] == 7
+
+
+def test_small_messages_that_come_alone_begin_where_they_are_read(
+    serve: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as few do in one turn of the event loop."""
+    server = serve()
+    asked: list[bool] = []
+    may_begin = server.service.may_begin
+    with streaming(server, server.session()) as stream:
+        monkeypatch.setattr(server.service, "may_begin", lambda: asked.append(may_begin()) or True)
+        for _ in range(5):
+            stream.ask({"tensor": "x", "value": [1.0]})
+            stream.send(packed(stream.message(), {}))
+            assert isinstance(stream.connection.recv(30), bytes)
+        assert asked == [True] * 10
+        stream.ask({"tensor": "x", "value": [0.5] * 10_000})
+        assert len(asked) == 10
+        monkeypatch.setattr(server.service, "may_begin", lambda: False)
+        assert stream.values(returns=("x",)) == {"x": [0.5] * 10_000}
 
 
 def test_what_waits_for_a_thread_is_waited_for(server: Running, session: Client) -> None:

@@ -113,11 +113,16 @@ def _key(session: Session, program: Any, step: TransformStep) -> Hashable:
 
 def _arrays(values: Sequence[Any]) -> list[Array] | None:
     """The elements of small arguments that lie row by row."""
-    if not all(type(x) is Tensor and x.spec.device == "cpu" for x in values):
-        return None
-    arrays = [x.array for x in values]
-    fit = all(a.flags.c_contiguous for a in arrays) and sum(a.nbytes for a in arrays) <= _SMALL
-    return arrays if fit else None
+    arrays, nbytes = [], 0
+    for x in values:
+        if type(x) is not Tensor or x.spec.device != "cpu":
+            return None
+        array = x.array
+        nbytes += array.nbytes
+        if nbytes > _SMALL or not array.flags.c_contiguous:
+            return None
+        arrays.append(array)
+    return arrays
 
 
 def _plain(results: Sequence[Tensor | None], values: Sequence[Any]) -> bool:
