@@ -28,11 +28,12 @@ from gradwire_engine.reading import (
     in_form,
     recorded,
     refuse_underived,
+    saved_values,
 )
 from gradwire_engine.spec import Shape
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
-from gradwire_engine.written import check_written
+from gradwire_engine.written import keeper, keeps_nothing
 
 
 def walk(
@@ -143,7 +144,7 @@ def _walk(
             if type(node) is AccumulateGrad:
                 _at_leaf(node, g, pending, reading, into_grad)
                 continue
-        if node not in captured or _runs(node, useful):
+        if node not in captured or _runs(node, useful, walked):
             charge(node.recipe.gradient_bytes, node.recipe.gradient_flops, 1)
             take(node, node.recipe, g, pending, useful)
             walked.append(node)
@@ -181,19 +182,19 @@ def _nodes(ends: Iterable[Any]) -> set[Node]:
     return {end for end in ends if type(end) is Node}
 
 
-def _runs(node: Node, useful: Useful) -> bool:
-    """Whether the rules of a wanted node run; refused where an op written there has lost a value.
+def _runs(node: Node, useful: Useful, walked: list[Node]) -> bool:
+    """Whether the rules of a wanted node run: not where torch's by that name keeps nothing.
 
-    Torch has the work of some nodes further down, where the walk does not come. By its name such a
-    node is a view there, which can't fail.
+    What is kept for it elsewhere is asked for, and let go, with it.
     """
-    check_written(node)
-    call = node.recipe.call
     refuse_underived(node.recipe)
-    named_as_view = not getattr(call.op, "view", False) and call.name.startswith(
-        ("Squeeze", "UnsafeView")
-    )
-    return not named_as_view or _leads_on(node, useful or set())
+    if keeps_nothing(node):
+        return _leads_on(node, useful or set())
+    found = keeper(node)
+    if found is not node and found.recipe.saved:
+        saved_values(found)
+        walked.append(found)
+    return True
 
 
 def edge_key(edge: Edge) -> Any:

@@ -1,40 +1,64 @@
-"""What a walk has to know of nodes that are one with others in torch: writes through views run as
-one with the op that was written, and losses with the mean or sum that they end with.
+"""What a walk has to know of nodes that are one with others in torch, or several there: writes
+through views run as one with the op that was written, losses with the mean that they end with; of
+what has several nodes there, a walk that ends at the last one runs that one alone.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.view_scatter import copy_slices
-from gradwire_engine.reading import saved_values
 from gradwire_engine.tape import Node, target
 
 
-def check_written(node: Node) -> None:
-    """Where a walk ends, refuse what the op written, or the loss, has lost: torch asks it there."""
-    if node.recipe.call.op is copy_slices:
-        edge = node.edges[1]
-        found: Any = None if edge is None else target(edge)
-        while type(found) is Node and found.recipe.call.op is to_dtype:  # in the base's dtype
-            edge = found.edges[0]
-            found = None if edge is None else target(edge)
-        _check_saved(found)
-    elif _ends_a_loss(node):
-        edge = node.edges[0]
-        _check_saved(None if edge is None else target(edge))
+def keeps_nothing(node: Node) -> bool:
+    """Whether the node by this name keeps no tensor in torch: it is the last one of several there.
+
+    What the others keep is asked for only where a walk comes to them. A view here is what it says.
+    """
+    return not getattr(node.recipe.call.op, "view", False) and node.name().startswith(_LAST)
 
 
-def _check_saved(found: Any) -> None:
-    if type(found) is Node and found.recipe.saved:
-        saved_values(found)
+_LAST = ("DivBackward1", "MulBackward1", "Squeeze", "UnsafeView", "ViewBackward")
 
 
-def _ends_a_loss(node: Node) -> bool:
-    """Whether it is the mean or sum of what another node here keeps the operands of."""
+def keeper(node: Node) -> Node:
+    """What keeps for torch's node of this name: another one here, where that is one with others."""
+    recipe = node.recipe
+    if recipe.call.op is copy_slices:
+        return _first_that_keeps(node, 1, lambda found: found.recipe.call.op is to_dtype)
     label = None if node.extra is None else node.extra.label
-    return label is not None and not node.recipe.saved and label.endswith(_LOSSES)
+    if label is None or recipe.saved:
+        return node
+    if recipe.call.op is to_dtype:  # in the dtype of what was written
+        found = _below(node, 0)
+        return keeper(found) if found is not None and found.name() == label else node
+    if label.endswith(_WHOLE):
+        return _first_that_keeps(node, 0, lambda found: not found.recipe.saved)
+    return node
 
 
-_LOSSES = ("LossBackward0", "CrossEntropyBackward0", "WithLogitsBackward0")
+_WHOLE = (
+    "LossBackward0",
+    "CrossEntropyBackward0",
+    "WithLogitsBackward0",
+    "SolveExBackward0",
+    "CholeskyExBackward0",
+    "CholeskyBackward0",
+    "NansumBackward0",
+)
+"""What torch's nodes are called that end in one here which turns, or sums, what others keep."""
+
+
+def _first_that_keeps(node: Node, place: int, passed: Callable[[Node], bool]) -> Node:
+    found = _below(node, place)
+    while found is not None and passed(found):
+        found = _below(found, 0)
+    return node if found is None else found
+
+
+def _below(node: Node, place: int) -> Node | None:
+    edge = node.edges[place]
+    found = None if edge is None else target(edge)
+    return found if type(found) is Node else None

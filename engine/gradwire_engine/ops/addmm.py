@@ -8,7 +8,8 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, elementwise, primitive
-from gradwire_engine.ops.arithmetic import add, mul, need_factor, scaled
+from gradwire_engine.ops.arithmetic import add, conj, mul, need_factor, times
+from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.ops.expand import sum as summed
 from gradwire_engine.ops.logical import logical_or
@@ -16,7 +17,6 @@ from gradwire_engine.ops.matmul import (
     left_gradient,
     matmul,
     need_axes,
-    outer,
     product,
     product_spec,
     right_gradient,
@@ -179,21 +179,31 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     operands = (input, vec1, vec2)
     need_factor("beta", beta, *operands)
     need_factor("alpha", alpha, *operands)
-    found = outer(vec1, vec2)
-    _need_fit("addr", input, found)
+    need_axes("outer", input=(vec1, 1), vec2=(vec2, 1))
+    column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
+    _need_fit("addr", input, Spec((vec1.shape[0], vec2.shape[0]), vec1.dtype, ""))
     if all(x.dtype.kind == "b" for x in operands):
-        return logical_or(mul(input, bool(beta)), mul(found, bool(alpha)))
-    return add(_multiple(input, beta) if beta else ignored(input), _multiple(found, alpha))
+        return logical_or(mul(input, bool(beta)), mul(column, mul(row, bool(alpha))))
+    return _products_added(input, column, row, beta, alpha)
 
 
-def _multiple(x: Any, factor: Number) -> Any:
-    """A tensor times a factor, of which nothing is kept that could be freed, as in torch's node."""
-    if x.dtype.kind == "c" or (x.dtype.kind in "fV" and not isinstance(factor, complex)):
-        return x if factor == 1 else scaled(x, factor)
-    return mul(x, factor)
-
-
-@elementwise(vjp("0 g", input=lambda g: mul(g, 0)), public=False)
-def ignored(xp: Any, input: Array) -> Array:
-    """Zeros of which none changes a sum, whatever the input is."""
-    return xp.full(input.shape, 0 if input.dtype.kind in "iub" else -0.0, input.dtype)
+@elementwise(
+    vjp(
+        "input: beta g; column: alpha g conj(row); row: alpha g conj(column)",
+        input=lambda g, beta: _scaled(g, beta),
+        column=lambda g, row, alpha: _scaled(g * conj(row), alpha),
+        row=lambda g, column, alpha: _scaled(g * conj(column), alpha),
+    ),
+    public=False,
+    grad_name="AddrBackward0",
+    exact=True,
+)
+def _products_added(
+    xp: Any, input: Array, column: Array, row: Array, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """The products of a column's and a row's elements, added to input unless beta is 0."""
+    found = xp.multiply(column, row)
+    found = found if alpha == 1 else times(xp, found, alpha)
+    if beta == 0:
+        return found
+    return xp.add(input if beta == 1 else times(xp, input, beta), found)

@@ -85,7 +85,7 @@ def _scales(named: dict[str, Any]) -> None:
     need_factor("alpha", named["alpha"], named["input"], named["other"])
 
 
-def _times(xp: Any, array: Array, alpha: Number) -> Array:
+def times(xp: Any, array: Array, alpha: Number) -> Array:
     """An operand times alpha, which wraps around in an integer dtype as torch's does."""
     dtype = getattr(array, "dtype", None)
     if dtype is not None and dtype.kind in "iu":
@@ -104,7 +104,7 @@ def _complex_array(value: Any) -> bool:
 
 def _with_scaled(combine: Any, xp: Any, first: Array, second: Array, alpha: Number) -> Array:
     """combine(first, alpha second): into the array that holds the product where that is alike."""
-    scaled = _times(xp, second, alpha)
+    scaled = times(xp, second, alpha)
     alike = scaled.shape and getattr(first, "strides", None) == scaled.strides
     if alike and first.shape == scaled.shape and first.dtype == scaled.dtype:
         return combine(first, scaled, out=scaled)
@@ -274,7 +274,7 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     """Add the product of two tensors, times value, to input."""
     if input.dtype.kind in "iu" and tensor1.dtype.kind in "iu" and tensor2.dtype.kind in "iu":
         value = int(value)  # type: ignore[arg-type]  # of integers it is cut to one, as in torch
-    first = tensor1 if value == 1 else _times(xp, tensor1, value)
+    first = tensor1 if value == 1 else times(xp, tensor1, value)
     return xp.add(input, xp.multiply(first, tensor2))
 
 

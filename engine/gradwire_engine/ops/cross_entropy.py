@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
-from gradwire_engine.ops.arithmetic import div, mul, neg
+from gradwire_engine.ops.arithmetic import div, mul, neg, shared_out
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import expand, reshape, sum
@@ -90,7 +90,7 @@ def _of_probabilities(
         return neg(sum(found, (dim,)))
     total = neg(sum(found))
     samples = prod([n for place, n in enumerate(scores.shape) if place != dim])
-    return div(total, samples) if reduction == "mean" else total
+    return shared_out(total, samples) if reduction == "mean" else total
 
 
 def _over_classes(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:

@@ -82,35 +82,41 @@ def _channels(input: Any) -> Ints:
     return (*input.shape[:2], *[1] * (input.ndim - 2))
 
 
-def _feature_dropout(asked: str, input: Any, p: float, training: bool, alone: int) -> Any:
-    """Whole channels; a single sample, with `alone` axes, gets a batch axis for the time."""
-    if _idle(input, p, training):
-        return input
-    if input.ndim != alone:
-        return _dropped(input, _channels(input), p)
-    batch = unsqueeze(input, 0)
-    return squeeze(_dropped(batch, _channels(batch), p), 0)
+def _feature_dropout(input: Any, p: float, training: bool) -> Any:
+    """Whole channels."""
+    return input if _idle(input, p, training) else _dropped(input, _channels(input), p)
+
+
+def _of_one(input: Any, p: float, training: bool) -> Any:
+    """The same of a single sample, which gets a batch axis for the time."""
+    return squeeze(_feature_dropout(unsqueeze(input, 0), p, training), 0)
 
 
 @composite(name="nn.functional.dropout1d", random=True, inplace=True)
 def dropout1d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of sequences to zero with probability p."""
     _check("dropout1d", p)
-    return _feature_dropout("dropout1d", input, p, training, 2)
+    if input.ndim not in (2, 3):
+        raise error(
+            "invalid_argument",
+            f"dropout1d: takes (N, C, L) or (C, L), the tensor has {input.ndim} axes",
+            "use dropout2d or dropout3d for more axes",
+        )
+    return (_of_one if input.ndim == 2 else _feature_dropout)(input, p, training)
 
 
 @composite(name="nn.functional.dropout2d", random=True, inplace=True)
 def dropout2d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of images to zero with probability p."""
     _check("dropout2d", p)
-    return _feature_dropout("dropout2d", input, p, training, -1)
+    return _feature_dropout(input, p, training)
 
 
 @composite(name="nn.functional.dropout3d", random=True, inplace=True)
 def dropout3d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of volumes to zero with probability p."""
     _check("dropout3d", p)
-    return _feature_dropout("dropout3d", input, p, training, 4)
+    return (_feature_dropout if input.ndim == 5 else _of_one)(input, p, training)
 
 
 def _alpha_dropped(input: Any, shape: Ints, p: float) -> Any:

@@ -83,3 +83,14 @@ def idle_dropout_in_place(torch, see):
 def factors_of_whole_numbers(torch, see):
     x = torch.tensor([3, 7])
     see(found=[torch.addcmul(x, x, x, value=v) for v in (0.5, 1.5, -1.5, 2)])
+
+
+def a_single_sample_gets_an_axis_for_the_time(torch, see):
+    functions = torch.nn.functional
+    for axes in (2, 3, 4, 5):
+        x = torch.ones([2] * axes, requires_grad=True)
+        found = functions.dropout3d(x, 0.5, training=False)
+        see(**{f"volume_{axes}": (found, found is x)})
+    line = functions.dropout1d(torch.ones(2, 3, requires_grad=True), 0.0)
+    see(line=line)
+    see.error(too_many=lambda: functions.dropout1d(torch.ones(2, 3, 2, 2)))
