@@ -132,11 +132,11 @@ class Scratch(threading.local):
         self.memory: Any = np.empty(0, np.uint8)
         self.known: dict[tuple[Any, int], list[Any]] = {}
 
-    def arrays(self, region: Any, buffers: Buffers, height: int) -> list[Any]:
-        """The arrays of a region's values for blocks of so many rows."""
+    def values(self, region: Any, buffers: Buffers, height: int) -> list[Any]:
+        """A list of a region's values for blocks of so many rows, of which scratch is there."""
         found = self.known.get((region, height))
         if found is not None:
-            return found
+            return found.copy()
         size = buffers.nbytes(height)
         if size + _LINE > self.memory.nbytes:
             self.memory = np.empty(size + 2 * _LINE, np.uint8)
@@ -144,8 +144,9 @@ class Scratch(threading.local):
         if len(self.known) >= _MOST:
             self.known.clear()
         shift = -self.memory.__array_interface__["data"][0] % _LINE
-        made = self.known[region, height] = buffers.arrays(self.memory[shift:], height)
-        return made
+        made: list[Any] = region.placed(buffers.arrays(self.memory[shift:], height))
+        self.known[region, height] = made
+        return made.copy()
 
 
 _scratch = Scratch()

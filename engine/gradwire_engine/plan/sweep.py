@@ -79,8 +79,7 @@ class Sweep:
         steps = _without_views(region)
         layout = Layout(self._part, {p.number for p in self.outputs}, set(late))
         self.buffers = layout.assigned(steps, code)
-        for number in self.buffers.places:
-            self._slot(number)
+        self._scratch = [self._slot(number) for number in self.buffers.places]
         self.calls = [self._call(step) for step in steps]
         self.height = self._height()
         self.parts = self._shares()
@@ -132,7 +131,10 @@ class Sweep:
             for (slot, part), a in zip(self._from, arrays, strict=True)
         ]
         full += [(slot, part.seen(give[i]), part.sliced) for slot, part, i in self._into]
-        found = share_out([partial(self._share, full, *rows) for rows in self.parts])
+        if len(self.parts) == 1:
+            found = [self._share(full, 0, self.rows)]
+        else:
+            found = share_out([partial(self._share, full, *rows) for rows in self.parts])
         for _, part, i in self._into:
             if part.same is not None:
                 give[i][...] = give[i][part.same]
@@ -155,21 +157,31 @@ class Sweep:
     def _blocks(self, full: list[tuple[int, Any, bool]], start: int, stop: int) -> list[Any]:
         count = -(-(stop - start) // self.height)
         height = -(-(stop - start) // count)
-        slots: list[Any] = [None] * len(self.slots)
-        for slot, value in (*self.constants, *((s, a) for s, a, sliced in full if not sliced)):
-            slots[slot] = value
-        rows = [(slot, array) for slot, array, sliced in full if sliced]
-        arrays = scratch().arrays(self, self.buffers, height)
+        slots = scratch().values(self, self.buffers, height)
+        for slot, array, _ in full:
+            slots[slot] = array
         totals = [np.empty(part.shape, part.dtype) for _, _, part, _ in self.folds]
-        self._fill(slots, arrays)
+        if height == self.rows:
+            self._block(slots, totals, True)
+            return totals
+        rows = [(slot, array) for slot, array, sliced in full if sliced]
         for first in range(start, stop, height):
             last = min(first + height, stop)
             for slot, array in rows:
-                slots[slot] = array if last - first == self.rows else array[first:last]
+                slots[slot] = array[first:last]
             if last - first < height:
+                arrays = [slots[slot] for slot in self._scratch]
                 self._fill(slots, self.buffers.shortened(arrays, last - first))
             self._block(slots, totals, first == start)
         return totals
+
+    def placed(self, arrays: Sequence[Any]) -> list[Any]:
+        """A block's values, of which numbers are there and what lies in these arrays of scratch."""
+        slots: list[Any] = [None] * len(self.slots)
+        for slot, value in self.constants:
+            slots[slot] = value
+        self._fill(slots, arrays)
+        return slots
 
     def _block(self, slots: list[Any], totals: list[Any], first: bool) -> None:
         """One block; what its late folds come to is added to the totals."""
@@ -182,9 +194,9 @@ class Sweep:
             for (_, combine, _, _), total, part in zip(self.folds, totals, into, strict=True):
                 combine(total, part, out=total)
 
-    def _fill(self, slots: list[Any], arrays: list[Any]) -> None:
-        for number, array in zip(self.buffers.places, arrays, strict=True):
-            slots[self.slots[number]] = array
+    def _fill(self, slots: list[Any], arrays: Sequence[Any]) -> None:
+        for slot, array in zip(self._scratch, arrays, strict=True):
+            slots[slot] = array
 
 
 def _combining(steps: Sequence[Step], number: int) -> Any:
