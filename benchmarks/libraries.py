@@ -135,3 +135,6 @@ def _place(namespace: SimpleNamespace, name: str, op: Any) -> None:
 
 
 LIBRARIES: dict[str, type[Torch] | type[Engine]] = {"torch": Torch, "engine": Engine}
+
+FIRST = dict.fromkeys(("engine", "planned"), "gradwire_engine")
+"""What a side imports before NumPy, by its library: ours wants the threads of NumPy's BLAS so."""

@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 class Side:
     """What to measure and where: `target` is "module:function", called with `arguments` there.
 
-    python: which interpreter runs it.
+    python: which interpreter runs it. first: a module to import before those of the case, as a
+    program would that uses it.
     """
 
     target: str
@@ -27,6 +28,7 @@ class Side:
     cores: tuple[int, ...] = ()
     threads: int = 1
     python: str = sys.executable
+    first: str = ""
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -62,7 +64,7 @@ class Worker:
             cwd=ROOT,
             text=True,
         )
-        order = {"target": side.target, "arguments": side.arguments}
+        order = {"target": side.target, "arguments": side.arguments, "first": side.first}
         try:
             self._ask(order | {"cores": side.cores or all_cores()})
         except BaseException:

@@ -26,6 +26,8 @@ def main() -> None:
     os.sched_setaffinity(0, order["cores"])
     module, function = order["target"].split(":")
     with contextlib.redirect_stdout(sys.stderr):
+        if order["first"]:
+            import_module(order["first"])
         case = getattr(import_module(module), function)(**order["arguments"])
         _reply(replies, {"ready": True})
         for line in sys.stdin:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness
-from benchmarks.libraries import LIBRARIES
+from benchmarks.libraries import FIRST, LIBRARIES
 from benchmarks.side import Side, all_cores
 from benchmarks.workloads import WORKLOADS
 
@@ -28,7 +28,13 @@ def _figure(harness: Harness, workload: str) -> Figure:
     cores = all_cores()[:threads]  # the engine has a thread for each core it may use
     target = "benchmarks.cases.eager:prepare"
     sides = {
-        library: Side(target, {"workload": workload, "library": library}, cores, threads)
+        library: Side(
+            target,
+            {"workload": workload, "library": library},
+            cores,
+            threads,
+            first=FIRST.get(library, ""),
+        )
         for library in ("engine", "torch")
     }
     found = harness.take_turns(sides)

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
-from benchmarks.libraries import LIBRARIES
+from benchmarks.libraries import FIRST, LIBRARIES
 from benchmarks.op_kinds import KINDS, Made, Row
 from benchmarks.side import Side, all_cores
 from benchmarks.worker import timed
@@ -69,6 +69,7 @@ def _of_kind(harness: Harness, kind: str) -> dict[str, Measured]:
                 {"kind": kind, "library": library, "only_small": only_small},
                 cores,
                 settings.threads,
+                first=FIRST.get(library, ""),
             )
             for library in SIDES
         }

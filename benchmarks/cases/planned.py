@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Spread
-from benchmarks.libraries import LIBRARIES, Engine, Library, Torch
+from benchmarks.libraries import FIRST, LIBRARIES, Engine, Library, Torch
 from benchmarks.servers import RIVALS
 from benchmarks.side import Side, all_cores
 from benchmarks.workloads import WORKLOADS, Step
@@ -122,7 +122,13 @@ def sides(harness: Harness, workload: str) -> dict[str, Side]:
         names.append("compiled")
     target, threads = "benchmarks.cases.planned:prepare", settings.threads
     found = {
-        name: Side(target, {"workload": workload, "library": name}, cores, threads)
+        name: Side(
+            target,
+            {"workload": workload, "library": name},
+            cores,
+            threads,
+            first=FIRST.get(name, ""),
+        )
         for name in names
     }
     python = RIVALS / "bin" / "python"

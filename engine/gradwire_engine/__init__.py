@@ -1,7 +1,9 @@
 """The autograd engine: ops, tensors, the graph they build and the walk back over it."""
 
 from gradwire_engine.collector import importing
+from gradwire_engine.kernels.spinning import wait_briefly
 
+wait_briefly()  # before NumPy is imported
 with importing():
     from gradwire_engine import apply as apply
     from gradwire_engine import detaching as detaching
