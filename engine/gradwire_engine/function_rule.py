@@ -43,6 +43,7 @@ class _Op(NamedTuple):
     name: str
     many: bool = False
     fills_in: bool = True
+    refused: bool = False
 
 
 class Application(Call):

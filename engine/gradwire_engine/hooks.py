@@ -204,6 +204,11 @@ def _replaced_all(program: Program, given: Sequence[Any], old: Sequence[Any]) ->
     ]
 
 
+def refuse_replaced(program: Program, given: Sequence[Any], count: int) -> None:
+    """Run a hook where no gradient came, of which it can make none."""
+    _replaced_all(program, given, [None] * count)
+
+
 def careful_step(
     reading: Reading, node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful
 ) -> None:

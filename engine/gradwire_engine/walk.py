@@ -33,6 +33,7 @@ from gradwire_engine.reading import (
 from gradwire_engine.spec import Shape
 from gradwire_engine.tape import FREED, TENSOR, AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
+from gradwire_engine.unreached import nothing_came, nothing_goes_on
 from gradwire_engine.written import keeper, keeps_nothing
 
 
@@ -128,10 +129,12 @@ def _walk(
     only = target(roots[0][0]) if len(roots) == 1 else None
     for node in order:
         g = pending.pop(node, None)
-        if g is None:
-            continue
         if useful is not None and node not in useful:
             _passed_by(node, only, g, reading, retained)
+            continue
+        if g is None:
+            goes_on = partial(_goes_on, node, captured, useful, into_grad, walked)
+            _unreached(node, goes_on, reading, pending, useful, walked)
             continue
         if node in captured and _leads_on(node, useful or set()):
             _capture(node, g, found)  # before its hooks, as torch has it here
@@ -166,8 +169,32 @@ def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None], Any, Any]:
 
 def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:
     """A node that leads nowhere wanted is not run; the only root's hooks see what comes."""
-    if node is only and node is not None:
+    if node is only and g is not None:
         arrived(node, g, reading, retained)
+
+
+def _unreached(
+    node: Node | AccumulateGrad,
+    goes_on: Callable[[], bool],
+    reading: Reading,
+    pending: Pending,
+    useful: Useful,
+    walked: list[Node],
+) -> None:
+    """A node to which nothing came: its hooks see that, and it runs where else it would."""
+    nothing_came(node, reading)
+    if type(node) is Node and goes_on():
+        nothing_goes_on(node, reading, pending, useful)
+        walked.append(node)
+
+
+def _goes_on(
+    node: Node, captured: set[Node], useful: Useful, into_grad: bool, walked: list[Node]
+) -> bool:
+    """Whether the rules of a node run, be it one that is asked for."""
+    if node not in captured:
+        return True
+    return (into_grad or _leads_on(node, useful or set())) and _runs(node, useful, walked)
 
 
 def _begun(roots: Sequence[tuple[Edge, Any]]) -> Pending:

@@ -35,3 +35,102 @@ def one_node_asks_for_all_that_it_keeps(torch, see):
     found = torch.addr(whole, row, other).sum()
     other.mul_(2)
     see.error(written=lambda: torch.autograd.grad(found, whole))
+
+
+def _count(torch, y):
+    """Of which no gradient goes back, not even zeros."""
+    return torch.linalg.vector_norm(y, 0)
+
+
+def where_nothing_comes_nodes_run(torch, see):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def after(first, second):
+        y = x.exp()
+        first(y)
+        second(y)
+
+    see.error(
+        freed_below=lambda: after(lambda y: y.sum().backward(), _walked_from_a_count(torch)),
+        frees_below=lambda: after(_walked_from_a_count(torch), lambda y: y.sum().backward()),
+        written_below=lambda: after(lambda y: y.detach().add_(1), _walked_from_a_count(torch)),
+    )
+    y = x.exp()
+    y.retain_grad()
+    _count(torch, y).backward()
+    see(x=x.grad, y=y.grad)
+
+
+def _walked_from_a_count(torch):
+    return lambda y: _count(torch, y).backward()
+
+
+def hooks_where_nothing_comes(torch, see):
+    called = []
+
+    def seen(name):
+        return lambda *given: called.append((name, [g is None or len(g) for g in given]))
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    y.register_hook(lambda g: called.append(("tensor", g is None)))
+    y.grad_fn.register_prehook(seen("before"))
+    y.grad_fn.register_hook(seen("after"))
+    x.register_hook(lambda g: called.append(("leaf", g is None)))
+    x.register_post_accumulate_grad_hook(lambda leaf: called.append(("added", leaf.grad is None)))
+    _count(torch, y).backward()
+    see(called=called, left=x.grad)
+
+
+def hooks_make_nothing_of_nothing(torch, see):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def hooked(hang):
+        y = x.exp()
+        hang(y)
+        _count(torch, y).backward()
+
+    ones = torch.ones(2)
+    see.error(
+        a_tensors=lambda: hooked(lambda y: y.register_hook(lambda g: ones)),
+        before=lambda: hooked(lambda y: y.grad_fn.register_prehook(lambda gs: (ones,))),
+        after=lambda: hooked(lambda y: y.grad_fn.register_hook(lambda gs, _: (ones,))),
+        negated=lambda: hooked(lambda y: y.register_hook(lambda g: -g)),
+    )
+
+
+def a_function_below_one_that_gives_nothing(torch, see):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 + 1
+
+    class Silent(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    ends = Doubled.apply(x)
+    ends.backward(torch.ones(2), inputs=[ends])
+    see(its_own=ends.grad)
+    Silent.apply(Doubled.apply(x)).sum().backward()
+    see(zeros_came=x.grad)
+    y = x.exp()
+    Silent.apply(y * 3).sum().backward()
+    see.error(freed=lambda: y.sum().backward())
+    found = torch.autograd.grad(Silent.apply(Doubled.apply(x)).sum(), x)
+    see(
+        asked_for=found,
+        recorded=torch.autograd.grad(
+            Silent.apply(Doubled.apply(x * 2)).sum(), x, create_graph=True
+        ),
+    )
