@@ -149,3 +149,71 @@ def test_the_last_of_faults_with_one_text_is_meant() -> None:
     del first, last
     gc.collect()
     assert meant(told) is told
+
+
+def test_what_a_hook_looks_at_is_there_though_the_walk_fails_later(session: Session) -> None:
+    x, w, seen = _leaf(), _leaf(), []
+    y = _refused(x * 1) * w
+
+    def hook(g: Any) -> None:
+        seen.append(g.sum().item())
+        raise KeyError("after a look")
+
+    y.register_hook(hook)
+    with pytest.raises(RuntimeError if session.transport.url != "embedded" else KeyError) as told:
+        y.sum().backward()
+    if session.transport.url == "embedded":
+        assert seen == [4.0]
+    else:  # there it would be called after the walk
+        assert "qr" in str(told.value)
+    assert w.grad is None
+
+
+def test_a_walk_within_a_hook_that_fails_changes_nothing(session: Session, counted: Any) -> None:
+    x, other = _leaf(), _leaf()
+    refused = _refused(other * 1).sum()
+    handle = x.register_hook(lambda g: refused.backward(retain_graph=True))
+    y = (x * 2).sum()
+    with pytest.raises(GradwireError, match="qr"):
+        y.backward()
+    assert counted.copies == 1
+    assert x.grad is None
+    assert other.grad is None
+    handle.remove()
+    y.backward()
+    assert x.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_a_step_within_a_leafs_hook_is_not_tried_before(session: Session, counted: Any) -> None:
+    x = _leaf()
+    optimizer = torch.optim.SGD([x], lr=1.0)
+    x.register_post_accumulate_grad_hook(lambda p: (optimizer.step(), optimizer.zero_grad())[0])
+    (x * 2).sum().backward()
+    assert counted.copies == 0
+    assert x.tolist() == [[0.0, -1.0], [-1.0, 1.0]]
+
+
+def test_a_hook_that_walks_from_what_it_made_does_so_after_the_walk(session: Session) -> None:
+    x, w = _leaf(), _leaf()
+
+    def hook(g: Any) -> None:
+        with torch.enable_grad():
+            (g * w).sum().backward()
+
+    x.register_hook(hook)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == w.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_gradients_within_a_hook_come_to_no_hooks_that_do_something(session: Session) -> None:
+    x, w, seen = _leaf(), _leaf(), []
+    loss = (w * 3).sum()
+    w.register_hook(lambda g: seen.append(g.shape))
+    x.register_hook(lambda g: g + torch.autograd.grad(loss, w, retain_graph=True)[0])
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [[5.0, 5.0], [5.0, 5.0]]
+    assert seen == [torch.Size([2, 2])]
+    w.register_hook(lambda g: g * 2)
+    with pytest.raises(GradwireError, match="gives a gradient back; it can't be") as refused:
+        (x * 2).sum().backward()
+    assert refused.value.code == "untraceable"

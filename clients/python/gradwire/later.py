@@ -25,12 +25,14 @@ class Later:
         self.names: set[str] = set()  # given in it
         self.around = Pending()  # what was recorded before, and is sent first
         self.looked = False
+        self.may_fail = False  # a walk or an op of it, by elements
         self._nested = session._later is not None
         self._session, self._called, self._before = session, called, before
 
     def look(self, names: Sequence[str]) -> Values:
         """Tensors as they will be; nothing is sent where none is asked for."""
         if not names:
+            self.may_fail = True  # what can't is not sent at once
             return {}
         if self._nested:
             raise looks_at_values(self._called)

@@ -122,6 +122,11 @@ class Recorder:
                 self.flush()
 
     @property
+    def puts_off(self) -> bool:
+        """Whether what is recorded now is kept aside."""
+        return self._later is not None
+
+    @property
     def waiting(self) -> int:
         """How many steps are recorded and not sent yet."""
         return len(self._pending.steps)
@@ -254,7 +259,7 @@ class Recorder:
                 raise
             raise looks_at_values(called) from problem
 
-    def foreseen(self, steps: Sequence[Step]) -> GradwireError | None:
+    def foreseen(self, steps: Sequence[Step], arrays: Arrays) -> GradwireError | None:
         """What further steps raise, tried on a copy; None also where no copy can be made."""
         with self._lock:
             if self._later is not None:
@@ -262,7 +267,7 @@ class Recorder:
             self.flush()
             self._tell_anomaly()
             try:
-                self.transport.imagine(self.id, steps, {}, ())
+                self.transport.imagine(self.id, steps, arrays, ())
             except GradwireError as problem:
                 origins.tell(problem)
                 return None if problem.step is None else problem

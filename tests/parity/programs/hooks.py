@@ -692,3 +692,28 @@ def a_nodes_hook_is_no_list_that_another_form_would_take_along(torch, see):
             (found,) = torch.autograd.grad([y], [y], [torch.ones_like(y)], retain_graph=True)
             y.sum().backward()
             see(**{f"{name}_{listed}": found, f"{name}_{listed}_leaf": x.grad})
+
+
+def walks_within_hooks(torch, see):
+    x, w, order = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True), []
+    loss, both = (w**2).sum(), (w * x).sum()
+    handle = w.register_hook(lambda g: order.append("w") or g * 3)
+    h = x * 2
+    h.register_hook(lambda g: loss.backward(retain_graph=True))
+    y = h.sin()
+    y.grad_fn.register_hook(lambda gs, of: order.append("node") or both.backward(retain_graph=True))
+    y.sum().backward(retain_graph=True)
+    see(x=x, w=w, order=order)
+    h.register_hook(lambda g: g + torch.autograd.grad(both, w, retain_graph=True)[0])
+    handle.remove()
+    y.sum().backward()
+    see(x=x, w=w, order=order)
+
+
+def walks_within_leaves_hooks(torch, see):
+    x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    loss = (w**2).sum()
+    x.register_post_accumulate_grad_hook(lambda p: loss.backward(retain_graph=True))
+    for _ in range(2):
+        (x * 2).sum().backward()
+        see(x=x, w=w)

@@ -312,3 +312,123 @@ def a_hook_among_others(torch, see):
     leaf.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None))
     leaf.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2))
     see.error(no_grad=lambda: (leaf * 2).sum().backward())
+
+
+def a_hook_that_looks_before_what_fails(torch, see):
+    for place in (0, 2):
+        parts, looked = _parts(torch), []
+        parts[4].register_hook(lambda g, looked=looked: looked.append(g.sum().item()))
+        parts[place].register_hook(_raises)
+        see.error(**{f"at_{place}": parts[-1].backward})
+        x = _square(torch)
+        e = x.exp()
+        y = e * 2
+        y.register_hook(lambda g, looked=looked: looked.append(g.sum().item()))
+        (x, y)[place // 2].register_hook(_raises)
+        loss = y.sum()
+        e.mul_(2)
+        see.error(**{f"written_{place}": loss.backward})
+
+
+def _functions(torch):
+    """Functions whose backward raises, or gives too little."""
+
+    class Several(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, of):
+            ctx.set_materialize_grads(False)
+            counts = x.argmax()
+            ctx.mark_non_differentiable(counts)
+            return counts, x * 2, x * of
+
+        @staticmethod
+        def backward(ctx, *gs):
+            raise IndexError("a backward")
+
+    class Once(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, g):
+            raise IndexError("a backward")
+
+    class Dirty(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            raise IndexError("a backward")
+
+    class Unwritten(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    class Few(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    return {
+        "several": lambda x: Several.apply(x, 3)[2],
+        "once": Once.apply,
+        "dirty": lambda x: Dirty.apply(x * 1),
+        "unwritten": Unwritten.apply,
+        "few": lambda x: Few.apply(x, x),
+    }
+
+
+def functions_of_all_kinds(torch, see):
+    for before in (True, False):
+        for name, function in _functions(torch).items():
+            x = _square(torch)
+            h = x * 2
+            y = function(h)
+            z = y.sin()
+            (z if before else h).register_hook(_divides)
+            see.error(
+                **{
+                    name: lambda z=z: z.sum().backward(retain_graph=True),
+                    f"{name}_recorded": lambda z=z: z.sum().backward(create_graph=True),
+                    f"{name}_by_grad": lambda z=z, x=x: torch.autograd.grad(z.sum(), x),
+                    f"{name}_refused": lambda y=y: _refused(torch, y).sum().backward(),
+                }
+            )
+            see(x=x.grad)
+
+
+def hooks_of_modules(torch, see):
+    for place in range(2):
+        for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+            layers = [torch.nn.Linear(2, 2, dtype=torch.float64) for _ in range(2)]
+            getattr(layers[place], register)(_raises)
+            x = _square(torch)
+            y = _refused(torch, layers[0](x))
+            see.error(**{f"{register}_{place}": layers[1](y).sum().backward})
+            see(x=x.grad)
+
+
+def within_hooks(torch, see):
+    x, other = _square(torch), _square(torch)
+    refused, fine = _refused(torch, other * 1).sum(), (other * 2).sum()
+    h = x * 2
+    handle = h.register_hook(lambda g: refused.backward(retain_graph=True))
+    see.error(refused=lambda: h.sum().backward(retain_graph=True))
+    handle.remove()
+    handle = h.register_hook(lambda g: g @ torch.ones(3))
+    see.error(misfit=lambda: h.sum().backward(retain_graph=True))
+    handle.remove()
+    other.register_hook(_divides)
+    h.register_hook(lambda g: fine.backward())
+    see.error(other=lambda: h.sum().backward(retain_graph=True))
+    see(x=x.grad, other=other.grad)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
-class _Inside(Trace):
-    """A hook under way: its tensors have the mirrors that they will have in the session."""
+class Inside(Trace):
+    """A hook under way: its tensors have the mirrors that they will have in the session.
 
-    def __init__(self, session: Session, called: str, look: Look) -> None:
+    after: a block in which what is recorded is done after the walk.
+    """
+
+    def __init__(self, session: Session, called: str, look: Look, after: After) -> None:
         super().__init__(session, called)
         self.journal = session.journal
         self.made: list[ref[Tensor]] = []
-        self._look = look
+        self._look, self.after = look, after
 
     def given(self, meta: Any) -> Tensor:
         """A gradient that came."""
@@ -82,6 +86,7 @@ class _Inside(Trace):
 
 Look = Callable[[Sequence[str]], "Values"]
 """How a hook under way sees the values of its tensors."""
+After = Callable[[], AbstractContextManager[None]]
 
 
 class Run:
@@ -95,7 +100,7 @@ class Run:
         self.hook, self.session = hook, walk.session
         self.id = f"w{next(_numbers)}"
         look = lambda names: walk.look(self, names)  # noqa: E731
-        self.trace = _Inside(walk.session, f"the hook {hook.id}", look)
+        self.trace = Inside(walk.session, f"the hook {hook.id}", look, lambda: walk.after(hook))
         self.placeholders: list[Any] = [
             None if value is None else self.trace.given(value) for value in values
         ]
@@ -205,4 +210,4 @@ class Run:
         }
 
 
-__all__ = ["Run"]
+__all__ = ["Inside", "Run"]

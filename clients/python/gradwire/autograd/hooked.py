@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
+from gradwire.autograd.hook_errors import differs, looks, part_of_no_function, raised, replaces
 from gradwire.autograd.hook_run import Run
 from gradwire.autograd.registered import Registered, under_way
+from gradwire.autograd.seen import Seen
 from gradwire.faults import meant, tells
 from gradwire.later import Later, at_hand
 from gradwire.pending import Pending
 from gradwire.trace import Trace
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import using
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Walk:
                 with run.trace.here():
                     found = run.replaced(hook.call(run.placeholders))
             except Exception as problem:  # whatever the user's Python raises
-                if self._batched or not _looks(problem):
+                if self._batched or not looks(problem):
                     run.fail(problem)
                     self._runs.append(run)
                     raise
@@ -64,7 +66,7 @@ class Walk:
                 if run.looked and not at_hand(self.session):
                     self._far_readers.append(hook)
                     if run.outputs is not None:
-                        refusal = _replaces(hook)
+                        refusal = replaces(hook)
                         run.fail(refusal)
                         raise refusal
                 return found
@@ -81,7 +83,7 @@ class Walk:
             found = hook.call(given)
             parts = found if isinstance(found, tuple | list) else (found,)
             if any(p is not None and all(p is not g for g in given) for p in parts):
-                raise _replaces(hook)
+                raise replaces(hook)
 
         self._after.append(look)
 
@@ -101,15 +103,13 @@ class Walk:
 
     def _call_of_leaf(self, hook: Registered, leaf: Any) -> None:
         """Call it now; if it can't be shown what it looks at, it is to be called after the walk."""
-        self._adopt()
-        later = Later(self.session, f"the hook {hook.id}", self._before)
-        self._later.append(later)
+        later = self._put_off(hook)
         mark = len(self.session.journal.entries)
         try:
             with self.session.putting_off(later), using(grad=self._create_graph):
                 hook.call([leaf])
         except Exception as problem:
-            if not _looks(problem):
+            if not looks(problem):
                 run = Run(hook, self, [leaf._meta, None])
                 run.fail(problem)
                 self._runs.append(run)
@@ -119,11 +119,24 @@ class Walk:
             hook.reads = True
         self._far_readers += [hook] * (later.looked and not at_hand(self.session))
 
+    def _put_off(self, hook: Registered) -> Later:
+        """What is done after the walk, of this hook."""
+        self._adopt()
+        later = Later(self.session, f"the hook {hook.id}", self._before)
+        self._later.append(later)
+        return later
+
+    @contextmanager
+    def after(self, hook: Registered) -> Iterator[None]:
+        """A block of a hook in which what is recorded is done after the walk, not in it."""
+        with self.session.putting_off(self._put_off(hook)), self.session.here():
+            yield
+
     def _adopt(self) -> None:
         """What hooks before kept is of the session from now on; of rows nothing is kept."""
         for run in self._runs:
             if self._batched:
-                run.let_go(_differs(run.trace.called))
+                run.let_go(differs(run.trace.called))
             self._kept[run.id] = self._kept.get(run.id, {}) | run.adopt()
 
     def _before(self) -> Pending:
@@ -142,15 +155,29 @@ class Walk:
     def look(self, run: Run, names: Sequence[str]) -> Values:
         """Values that a hook under way looks at: seen in a walk of a copy of the session."""
         if self._batched:
-            raise _differs(run.trace.called)
+            raise differs(run.trace.called)
         self._adopt()
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
-        *before, walk = [run.step(self._kept.get(run.id, {})) for run in self._runs] + [self.step]
+        before = [other.step(self._kept.get(other.id, {})) for other in self._runs]
         outputs, run.outputs, run.looked = run.outputs, None, True
-        steps = [*filter(None, [*before, run.step(keep), walk])]
+        steps = [*filter(None, [*before, run.step(keep)])]
         run.outputs = outputs
+        if at_hand(self.session):
+            return self._seen(run, keep, steps)
+        steps.append(self.step)
         found = self.session.imagined(steps, {}, list(keep.values()), run.trace.called)
         return {name: found[keep[name]] for name in names}
+
+    def _seen(self, run: Run, keep: dict[str, str], steps: Sequence[Step]) -> Values:
+        """The values, of a walk that ends where they are looked at."""
+        seen = Seen(run, keep)
+        self.session.transport.admit(seen)  # type: ignore[attr-defined]
+        try:
+            self.session.imagined([*steps, seen.step(), self.step], {}, (), run.trace.called)
+        except GradwireError:
+            if not seen.found:
+                raise
+        return seen.found
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
@@ -165,6 +192,16 @@ class Walk:
             if first is problem:
                 raise
             raise first from None
+        if any(later.may_fail for later in self._later):
+            self._try_what_follows()
+
+    def _try_what_follows(self) -> None:
+        """Raise what fails of what is done after the walk, as long as nothing is done."""
+        self._adopt()
+        done = self._before()
+        found = self.session.foreseen(done.steps, done.arrays)
+        if found is not None:
+            raise meant(found)
 
     def _first(self, problem: Exception) -> Exception:
         """What a walk raises that was seen to raise this; tried on a copy of the session."""
@@ -174,7 +211,7 @@ class Walk:
             return problem
         self._adopt()
         steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
-        found = session.foreseen([*filter(None, steps), self.step])
+        found = session.foreseen([*filter(None, steps), self.step], {})
         if found is None or tells(found, problem) or any(r.tells(found) for r in self._runs):
             return problem
         same = getattr(problem, "code", "") == found.code in _SEEN
@@ -192,6 +229,10 @@ class Walk:
 
     def register(self, mark: int) -> None:
         """Record the steps that go before the walk's own."""
+        session: Any = self.session
+        if isinstance(session, Trace):
+            self._refuse_hooks()
+            return
         self._adopt()
         for run in self._runs:
             step = run.step(self._kept[run.id])
@@ -199,6 +240,14 @@ class Walk:
                 self._ids.append(run.id)
                 self.session.record(step, run.kept(), mark=mark)
                 self.session.asked_for(self._kept.pop(run.id).values())
+
+    def _refuse_hooks(self) -> None:
+        """A walk that is only written down has no hooks: those that do something are refused."""
+        for run in self._runs:
+            problem = part_of_no_function(run.trace.called, self.session.id)
+            run.let_go(problem)
+            if run.step({}) is not None:
+                raise problem
 
     def unregister(self, mark: int) -> None:
         """Record the steps that go after it."""
@@ -209,7 +258,7 @@ class Walk:
 
     def failed(self, problem: BaseException) -> None:
         """What wasn't recorded yet is given up; what the request left registered is taken away."""
-        self._give_up(problem if isinstance(problem, GradwireError) else _raised(problem))
+        self._give_up(problem if isinstance(problem, GradwireError) else raised(problem))
         for key in self._ids:
             with suppress(GradwireError):
                 self.session.record({"unhook": key})
@@ -236,31 +285,6 @@ class Walk:
 
 _SEEN = ("graph_freed", "modified_in_place")
 """Errors of a walk that mirrors meet as the host does."""
-
-
-def _looks(problem: Exception) -> TypeGuard[GradwireError]:
-    return isinstance(problem, GradwireError) and problem.code == "untraceable"
-
-
-def _replaces(hook: Registered) -> GradwireError:
-    return error(
-        "untraceable",
-        f"hook {hook.id!r} looks at values and gives a gradient back; the host is elsewhere, and "
-        "such a hook can't replace anything there",
-        "write it in ops alone (torch.where, clamp, …), or return nothing",
-    )
-
-
-def _differs(called: str) -> GradwireError:
-    return error(
-        "untraceable",
-        f"{called} sees gradients of a batched walk; their values differ from row to row",
-        "look at them in a walk for each row, or write the hook in ops",
-    )
-
-
-def _raised(problem: BaseException) -> GradwireError:
-    return error("untraceable", f"a hook raised {type(problem).__name__}", "mend the hook")
 
 
 __all__ = ["Walk"]

@@ -9,13 +9,14 @@ from typing import Any
 
 from gradwire import current
 from gradwire.autograd.graph import GradientEdge
+from gradwire.autograd.hook_run import Inside
 from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor
-from gradwire.trace import innermost
+from gradwire.trace import Trace, innermost
 from gradwire.transport import Step
-from gradwire.wire import mirrored
+from gradwire.wire import mirrored, tensors_in
 from gradwire_engine import backward as engine
 from gradwire_engine.errors import error
 from gradwire_engine.hooks import get_gradient_edge
@@ -40,8 +41,14 @@ def backward(
     Sent at once. The value of a single element that is walked from comes back with the reply.
     grad_variables: what grad_tensors was called once; it is warned about.
     """
+    grad_tensors = _renamed(grad_tensors, grad_variables)
+    inside = innermost()
+    if isinstance(inside, Inside):
+        _refuse_own(inside, (tensors, grad_tensors, inputs))
+        with inside.after():
+            return backward(tensors, grad_tensors, retain_graph, create_graph, inputs=inputs)
     roots = _listed(tensors)
-    given = _cotangents(_renamed(grad_tensors, grad_variables), roots)
+    given = _cotangents(grad_tensors, roots)
     wanted = None if inputs is None else _listed(_values(inputs))
     fields = _fields(
         tensors=_names(roots),
@@ -124,6 +131,18 @@ def grad(
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 
+def _refuse_own(inside: Inside, given: tuple[Any, ...]) -> None:
+    """Refuse to walk from, with or into what a hook under way made: that isn't there yet."""
+    own: Any = inside
+    if isinstance(own.outer, Trace) or any(t.session is own for t in tensors_in(given)):
+        raise error(
+            "untraceable",
+            f"{inside.called} calls backward on what it was given or made; it is only written "
+            "down here",
+            "use torch.autograd.grad, or call backward after the walk",
+        )
+
+
 def _values(inputs: Inputs) -> Tensors:
     """The tensors of a dict of them, which is what named parameters come as; a generator, read."""
     if type(inputs) is dict:
@@ -173,7 +192,7 @@ def _walking(session: Session, create_graph: bool, step: Step) -> Iterator[Walk]
 def _send(session: Session, roots: list[Tensor], walk: Walk, mark: int) -> None:
     """Send what is recorded, and keep the value of a loss, which is mostly looked at next."""
     walk.unregister(mark)
-    scalars = [] if innermost() else [t for t in roots if t.numel() == 1]
+    scalars = [] if innermost() or session.puts_off else [t for t in roots if t.numel() == 1]
     found = session.flush([t._name for t in scalars])
     for t in scalars:
         t._keep(found[t._name])
