@@ -76,6 +76,7 @@ def grad(
     rows = _rows(outputs, grad_outputs) if is_grads_batched else None
     wanted = [_input_edge("grad", i, x, names) for i, x in enumerate(inputs)]
     keep = create_graph if retain_graph is None else retain_graph
+    cast = _cast(outputs, grad_outputs)
     state = local.state
     before = state.level, state.grad
     state.level += 1  # a transform in progress: see levels.py
@@ -83,7 +84,7 @@ def grad(
     try:
         reading = _reading(outputs, create_graph, rows, state.level)
         called = [numbered("output", i, output_names) for i in range(len(outputs))]
-        roots = _roots("grad", outputs, grad_outputs, reading, called, batched=is_grads_batched)
+        roots = _roots("grad", outputs, cast, reading, called, batched=is_grads_batched)
         found = walk(roots, reading, keep, wanted=wanted, into_grad=False)
         results: list[Tensor | None] = []
         for index, (x, edge) in enumerate(zip(inputs, wanted, strict=True)):
@@ -94,7 +95,11 @@ def grad(
                 first = None if rows is not None else _first_form(x, edge)
                 if first is not None and hasattr(value, "shape"):  # a dry walk knows none
                     value = in_form(first.shape, value)
-                results.append(_handed_out(value, x, edge, reading, roots, grad_outputs))
+                itself = _cotangent_of(value, edge, roots, cast)
+                if itself is not None and not any(itself is g for g in grad_outputs or ()):
+                    results.append(itself)  # with its history: it is cast before the walk begins
+                else:
+                    results.append(_handed_out(value, x, edge, reading, itself))
             else:
                 results.append(_nothing(x, create_graph) if materialize_grads else None)
         return results
@@ -102,8 +107,31 @@ def grad(
         state.level, state.grad = before
 
 
+def _cast(outputs: Sequence[Place], cotangents: Cotangents) -> Cotangents:
+    """Cotangents that require grad in the dtypes of their outputs."""
+    if cotangents is None or not local.state.grad:
+        return cotangents
+    return [
+        to_dtype(g, y.spec.dtype) if g is not None and _differs(g, y.spec) else g
+        for g, y in zip(cotangents, outputs, strict=False)
+    ] + list(cotangents[len(outputs) :])
+
+
+def _differs(g: Tensor, spec: Spec) -> bool:
+    known = g.dtype.is_complex is spec.dtype.is_complex  # else it is refused
+    return g.dtype is not spec.dtype and known and g.requires_grad
+
+
+def _cotangent_of(value: Any, edge: Edge, roots: Any, cotangents: Cotangents) -> Tensor | None:
+    """The cotangent that a gradient is: that of an output which is asked for itself."""
+    for (root, g), given in zip(roots, cotangents or (), strict=False):
+        if g is value and given is not None and edge_key(root) == edge_key(edge):
+            return given
+    return None
+
+
 def _handed_out(
-    value: Any, x: Place, edge: Edge, reading: Reading, roots: Any, cotangents: Cotangents
+    value: Any, x: Place, edge: Edge, reading: Reading, itself: Tensor | None
 ) -> Tensor:
     """A gradient as a tensor: it lies as its input does, or as the cotangent that it is.
 
@@ -112,11 +140,7 @@ def _handed_out(
     made = reading.tensor(value, _form(x, edge))
     if local.state.grad or type(x) is not Tensor or type(made) is not Tensor:
         return made
-    model = x
-    for (root, g), given in zip(roots, cotangents or (), strict=False):
-        if g is value and given is not None and edge_key(root) == edge_key(edge):
-            model = given
-    return lying_like(made, model)
+    return lying_like(made, x if itself is None else itself)
 
 
 def _form(x: Place, edge: Edge) -> Spec:

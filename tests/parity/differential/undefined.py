@@ -95,7 +95,9 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
     takes any tensor. view_as_complex of what has no elements, and of its gradient for that of
     view_as_real: by the strides of nothing. What is made of an inference tensor alone that was
     detached and got a history by a write, but for copies: which ops record, fail by an assertion or
-    do neither follows from how their kernels are written, even from how large the tensor is.
+    do neither follows from how their kernels are written, even from how large the tensor is. A
+    convolution of bfloat16 that isn't finite: sums that are without what isn't have it times 0,
+    and are NaN, which they are in no other dtype.
     """
     tensors = [variables.get(name) for name in references(step)]
     target, *others = [x for x in tensors if isinstance(x, torch.Tensor)] or [torch.empty(0)]
@@ -104,6 +106,8 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
     if step.name.endswith("gelu") and target.dtype != torch.float64 and target.isposinf().any():
         return True
     if _of_numbers(target, others, step):
+        return True
+    if step.name.endswith("conv1d") and _halves_not_finite((target, *others)):
         return True
     if step.name == "kron" and not all(map(_in_rows, (target, *others))):
         return True
@@ -128,6 +132,10 @@ def arbitrary(variables: Mapping[str, Any], step: Step) -> bool:  # noqa: C901 (
         return False
     written = _written(target, variables, step)
     return any(_one_place(target, x) or _same_but_strides(written, x) for x in others)
+
+
+def _halves_not_finite(tensors: tuple[torch.Tensor, ...]) -> bool:
+    return any(x.dtype == torch.bfloat16 and not bool(x.isfinite().all()) for x in tensors)
 
 
 MAKE_NEW = (

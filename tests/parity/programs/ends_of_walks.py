@@ -134,3 +134,19 @@ def a_function_below_one_that_gives_nothing(torch, see):
             Silent.apply(Doubled.apply(x * 2)).sum(), x, create_graph=True
         ),
     )
+
+
+def a_cotangent_that_is_the_gradient_keeps_its_history(torch, see):
+    wide = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    x = torch.tensor([1.0, 3.0], requires_grad=True)
+    y = x * 2
+    for name, root in {"leaf": x, "result": y}.items():
+        (found,) = torch.autograd.grad(root, root, wide, retain_graph=True)
+        see(**{name: found, f"{name}_again": torch.autograd.grad(found.sum(), wide)})
+        rows = torch.stack([wide, wide * 3])
+        (several,) = torch.autograd.grad(root, root, rows, is_grads_batched=True, retain_graph=True)
+        see(**{f"{name}_rows": several.requires_grad})
+    (further,) = torch.autograd.grad(y, x, wide)
+    with torch.no_grad():
+        (silent,) = torch.autograd.grad(x, x, wide)
+    see(further=further, silent=silent)
