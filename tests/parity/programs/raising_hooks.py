@@ -432,3 +432,43 @@ def within_hooks(torch, see):
     h.register_hook(lambda g: fine.backward())
     see.error(other=lambda: h.sum().backward(retain_graph=True))
     see(x=x.grad, other=other.grad)
+
+
+def where_nothing_comes(torch, see):
+    class Silent(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    for kind in ("register_hook", "register_prehook"):
+        x = _square(torch)
+        refused = _refused(torch, x * 1)
+        h = x * 2
+        getattr(h.grad_fn, kind)(_raises)
+        roots = [Silent.apply(h).sum(), refused.sum()]
+        see.error(
+            **{
+                f"{kind}_first": lambda roots=roots: torch.autograd.backward(roots),
+                f"{kind}_alone": roots[0].backward,
+            }
+        )
+        x = _square(torch)
+        h = x * 2
+        getattr(h.grad_fn, kind)(_raises)
+        roots = [_refused(torch, x * 3).sum(), Silent.apply(h).sum()]
+        see.error(**{f"{kind}_last": lambda roots=roots: torch.autograd.backward(roots)})
+
+
+def of_a_result_that_nothing_came_to(torch, see):
+    x, other = _square(torch), _square(torch)
+    first, second = (x * 1).unbind(0)
+    second.register_hook(lambda g: g.unsqueeze(0))
+    see.error(
+        unused=lambda: torch.autograd.grad(first.sum(), other, retain_graph=True),
+        alone=lambda: torch.autograd.grad(first, other, torch.ones(2), retain_graph=True),
+        used=lambda: torch.autograd.grad(first.sum(), x),
+    )

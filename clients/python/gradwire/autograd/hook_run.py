@@ -144,11 +144,24 @@ class Run:
 
     def fail(self, problem: Exception) -> None:
         """It raised this: so does its program, after what was written down until then."""
-        given = next((n for n, p in zip(self.names, self._came, strict=True) if p), None)
-        if given is not None and self.fails is None:
-            self.fails = Fault(self.trace.called, problem).text
-            self.trace.steps.append(ending(self.fails, given, self.trace.new_name()))
-            self.outputs = None
+        if self.fails is not None:
+            return
+        self.fails, self.outputs = Fault(self.trace.called, problem).text, None
+        given = next((n for n, came in zip(self.names, self._came, strict=True) if came), None)
+        if given is None:  # what it ends with needs an operand, and nothing came
+            given = self.trace.new_name()
+            self.trace.steps.append({"op": "zeros", "args": [1], "out": given})
+        self.trace.steps.append(ending(self.fails, given, self.trace.new_name()))
+
+    @property
+    def _of_leaf(self) -> bool:
+        """Such a hook is sent only if it raised: it ends the walk where the gradient arrives."""
+        return self.hook.kind == "post_accumulate"
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether the host does not ask it: a tensor's hook, though no gradient came."""
+        return self.hook.kind == "tensor" and not self._came[0]
 
     def tells(self, found: GradwireError) -> bool:
         """Whether an error of the host is of what this hook raised, or gave."""
@@ -201,7 +214,7 @@ class Run:
         }
         return {
             "hook": self.hook.place,
-            "kind": self.hook.kind,
+            "kind": "tensor" if self._of_leaf else self.hook.kind,
             "program": self.session.program(body),
             "args": [tensor._name for _, tensor in captured],
             "observes": self.outputs is None,

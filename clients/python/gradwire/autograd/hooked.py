@@ -110,7 +110,7 @@ class Walk:
                 hook.call([leaf])
         except Exception as problem:
             if not looks(problem):
-                run = Run(hook, self, [leaf._meta, None])
+                run = Run(hook, self, [leaf._meta])
                 run.fail(problem)
                 self._runs.append(run)
                 raise
@@ -207,7 +207,8 @@ class Walk:
         """What a walk raises that was seen to raise this; tried on a copy of the session."""
         session: Any = self.session
         before = isinstance(problem, GradwireError) and not problem.walked
-        if before or isinstance(session, Trace):
+        passed_over = any(run.fails and run.is_passed_over for run in self._runs)
+        if before or passed_over or isinstance(session, Trace):
             return problem
         self._adopt()
         steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
