@@ -150,3 +150,21 @@ def a_cotangent_that_is_the_gradient_keeps_its_history(torch, see):
     with torch.no_grad():
         (silent,) = torch.autograd.grad(x, x, wide)
     see(further=further, silent=silent)
+
+
+def hooks_that_raise_where_nothing_comes(torch, see):
+    x, unused = torch.ones(2, 2, requires_grad=True), torch.ones(1, requires_grad=True) * 2
+    first, second = (x * 1).unbind(0)
+    second.register_hook(lambda g: -g)
+    ones = torch.ones(2)
+    see.error(
+        before_an_input_is_missed=lambda: torch.autograd.grad(first, [x, unused], ones),
+        in_rows=lambda: torch.autograd.grad(first, [x, unused], ones[None], is_grads_batched=True),
+    )
+    y = x * 3
+    frozen = torch.ones(2, requires_grad=True)
+    frozen.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.sum() and None)
+    z = frozen * 2
+    frozen.requires_grad_(False)
+    see.error(of_a_frozen_leaf=lambda: z.sum().backward())
+    see(left=torch.autograd.grad(y.sum(), x))

@@ -216,7 +216,8 @@ class Walk:
         if found is None or tells(found, problem) or any(r.tells(found) for r in self._runs):
             return problem
         same = getattr(problem, "code", "") == found.code in _SEEN
-        return problem if same else meant(found)
+        frozen = found.code == "requires_no_grad"  # a leaf: no hook is hung there any more
+        return problem if same or frozen else meant(found)
 
     @contextmanager
     def here(self) -> Iterator[Walk]:
