@@ -5,8 +5,8 @@ does. Who needs them again keeps them.
 
 trace: running a function on symbols writes it down. graph: what was written down, as ops. passes:
 each makes a graph smaller. lower, record, probe: kernels taken apart into steps of the array
-library. code: those steps, as data. algebra: fewer of them. legality: what may be done with each
-kind. regions, space: which steps run together over the same elements. sweep, bound, scratch: a
+library. code: those steps, as data. algebra, sums: fewer of them. legality: what may be done with
+each kind. regions, space: which steps run together over the same elements. sweep, bound, scratch: a
 region block by block. run_numpy: all of it in order. figures: what a graph takes, before it runs.
 planned, explain: the front door.
 

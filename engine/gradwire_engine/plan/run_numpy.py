@@ -21,6 +21,7 @@ from gradwire_engine.plan.lower import lowered
 from gradwire_engine.plan.order import put_off
 from gradwire_engine.plan.regions import Group, grouped
 from gradwire_engine.plan.space import plain_view
+from gradwire_engine.plan.sums import fewer
 from gradwire_engine.plan.sweep import Sweep, axes_of
 
 Action = tuple[
@@ -40,7 +41,7 @@ class Plan:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.code = put_off(plainer(lowered(graph)))
+        self.code = put_off(fewer(plainer(lowered(graph))))
         made = _Making(self.code, grouped(self.code))
         self.units = made.units
         self._actions, self._template = made.actions, made.template()
