@@ -43,6 +43,11 @@ class _Op(NamedTuple):
     name: str
     many: bool = False
     fills_in: bool = True
+
+    def takes_itself(self, operands: Sequence[Any], place: int) -> bool:
+        """What a custom function keeps is what it was given."""
+        return True
+
     refused: bool = False
 
 

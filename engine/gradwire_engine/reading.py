@@ -180,10 +180,15 @@ def saved_values(node: Node) -> list[Any]:
 
 
 def _refuse_detached(node: Node, saved: Tensor) -> None:
-    """Refuse a saved operand that had a history then, and lost it in place since."""
+    """Refuse a saved operand that had a history then, and lost it in place since.
+
+    Where torch saves a view of it, that has its history still.
+    """
+    call = node.recipe.call
     for place, tensor in zip(node.recipe.saved, node.saved, strict=True):
         had = node.edges[place] if tensor is saved and place >= 0 else None
-        if had is not None and type(had) is not AccumulateGrad and saved.edge is not had:
+        lost = had is not None and type(had) is not AccumulateGrad and saved.edge is not had
+        if lost and call.op.takes_itself(call.inputs, place):
             raise error(
                 "modified_in_place",
                 f"backward: operand {place}, saved by {node.describe()}, was detached in place",

@@ -560,3 +560,22 @@ def variables_made_inside(torch, see):
         return (slope * x).sum()
 
     see(gradient=torch.autograd.functional.jacobian(by_a_constant, x.detach()))
+
+
+def recorded_after_what_it_keeps_stopped(torch, see):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * x * 2
+
+    x, w = draw(torch, 3, requires_grad=True), draw(torch, 3, seed=1, requires_grad=True)
+    y = Square.apply(x) * w
+    x.requires_grad_(False)
+    y.sum().backward(create_graph=True)
+    see(x=x.grad, w=w)

@@ -399,3 +399,16 @@ def another_form_given_in_no_grad_is_nothing_to_the_node(torch, see):
                 else:
                     see.error(**{label: loss.backward})
                     see(**{label + "_left": x.grad})
+
+
+def detached_in_place_after_an_op_took_a_view_of_it(torch, see):
+    for recorded in (False, True):
+        x = draw(torch, 3, requires_grad=True)
+        a, b = x * 2, torch.diagflat(x)
+        y = a @ b
+        a.detach_()
+        see(y=torch.autograd.grad(y.sum(), x, create_graph=recorded))
+        a = x * 2
+        y = b @ a
+        a.detach_()
+        see.error(itself=lambda y=y, x=x: torch.autograd.grad(y.sum(), x, create_graph=True))
