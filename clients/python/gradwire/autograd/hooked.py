@@ -212,12 +212,16 @@ class Walk:
             return problem
         self._adopt()
         steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
-        found = session.foreseen([*filter(None, steps), self.step], {})
-        if found is None or tells(found, problem) or any(r.tells(found) for r in self._runs):
+        hooks = [*filter(None, steps)]
+        found = session.foreseen([*hooks, self.step], {})
+        if found is None or found.step != len(
+            hooks
+        ):  # at a frozen leaf no hook can hang
+            return problem
+        if tells(found, problem) or any(run.tells(found) for run in self._runs):
             return problem
         same = getattr(problem, "code", "") == found.code in _SEEN
-        frozen = found.code == "requires_no_grad"  # a leaf: no hook is hung there any more
-        return problem if same or frozen else meant(found)
+        return problem if same else meant(found)
 
     @contextmanager
     def here(self) -> Iterator[Walk]:
