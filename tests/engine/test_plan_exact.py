@@ -111,6 +111,10 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
     "compared": lambda x: (x * 3 > 0.1) * (x / 3 <= 1),
     "chosen": lambda x: resolve("where")(x > 0.1, x * 0.1, 3) + 0.7,
     "clamped": lambda x: resolve("clamp")(x * 0.7, -0.1, 3) * 0.1,
+    "rectified": lambda x: (
+        resolve("nn.functional.relu")(x * 3) * 0.1 + resolve("nn.functional.relu6")(-x)
+    ),
+    "clamped twice": lambda x: resolve("clamp")(resolve("clamp")(-x, -1, 2), 0, 1),
     "wrapped around": lambda x: (x + 3) * 7 - x,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ PIECE = 1 << 8
 """Elements that are added up without pairing at a time, which takes a third of the time."""
 SHORT = 1 << 10
 """Elements of rows up to which all of a row is added up so."""
+EXTREMES = (np.maximum, np.minimum)
 
 
 class Part(NamedTuple):
@@ -42,11 +43,16 @@ class Part(NamedTuple):
         return array.reshape(self.shape)
 
 
-def bound(step: Step, before: Part, after: Part, dims: Sequence[int]) -> Callable[..., Any]:
-    """What runs for a step whose first array is `before`, and whose result is `after`."""
+def bound(
+    step: Step, before: Part, after: Part, dims: Sequence[int], arrays: Container[int]
+) -> Callable[..., Any]:
+    """What runs for a step whose first array is `before`, and whose result is `after`.
+
+    arrays: the values that are arrays, and not numbers.
+    """
     if step.kind not in (FOLD, CONTRACT):
-        if step.run in (np.maximum, np.minimum):  # take no array to write into by place
-            return partial(_written, step.run)
+        if step.run in EXTREMES:  # take no array to write into by place
+            return partial(_spread if with_number(step, arrays) else _written, step.run)
         whole: Callable[..., Any] = step.run
         return whole
     gone = tuple(
@@ -62,6 +68,15 @@ def bound(step: Step, before: Part, after: Part, dims: Sequence[int]) -> Callabl
     if step.kind == CONTRACT:
         return partial(_contract, *_subscripts(len(dims), gone, len(step.operands)))
     return partial(_fold, step.run.reduce, gone)
+
+
+def with_number(step: Step, arrays: Container[int]) -> bool:
+    """Whether a step is the larger or smaller of an array and a number, not written over it.
+
+    NumPy compares two arrays many elements at a time, and an array with a number one by one: the
+    result is filled with the number first.
+    """
+    return step.run in EXTREMES and any(n not in arrays for n in step.operands)
 
 
 def number_taken(code: Code, step: Step, number: int) -> np.ndarray | None:
@@ -83,6 +98,15 @@ def number_taken(code: Code, step: Step, number: int) -> np.ndarray | None:
 
 def _written(ufunc: Any, a: Any, b: Any, out: Any) -> None:
     ufunc(a, b, out=out)
+
+
+def _spread(ufunc: Any, a: Any, b: Any, out: Any) -> None:
+    if type(a) is np.ndarray and a.ndim:
+        out.fill(b)
+        ufunc(a, out, out=out)
+    else:
+        out.fill(a)
+        ufunc(out, b, out=out)
 
 
 def _fold(reduce: Callable[..., Any], axes: tuple[int, ...], x: Any, out: Any) -> None:

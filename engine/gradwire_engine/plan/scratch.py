@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.plan.bound import with_number
 from gradwire_engine.plan.code import MAP, Code, Step
 from gradwire_engine.plan.functions import select
 
@@ -88,7 +89,7 @@ class Layout:
 
     def _in_place(self, step: Step, ending: list[int], code: Code) -> int | None:
         """The operand that a step may write its result over."""
-        if step.kind != MAP:
+        if step.kind != MAP or with_number(step, code.phantoms):
             return None
         allowed = (
             ending

@@ -31,6 +31,10 @@ of these at a time, so the second level needn't hold them all."""
 SHARED = 1 << 18
 """Elements of a region from which on its rows are shared out among threads."""
 
+NARROW, BUFFERED = 1 << 7, 1 << 13
+"""Elements of a row up to which a call for each row takes longer than copying rows that meet a
+column into a buffer, and bytes of a buffer that holds many of them."""
+
 
 class Sweep:
     """One region. reads: values that it takes; makes: values that it gives, as arrays.
@@ -82,6 +86,7 @@ class Sweep:
         self._scratch = [self._slot(number) for number in self.buffers.places]
         self.calls = [self._call(step) for step in steps]
         self.height = self._height()
+        self._buffer = self._buffered()
         self.parts = self._shares()
         self.nbytes = self.buffers.nbytes(self.height) * len(self.parts)
         at = {n: i for i, n in enumerate(self.makes)}
@@ -101,6 +106,13 @@ class Sweep:
         fitting = max(1, CACHED // max(1, sum(self.buffers.rows)))
         return min(most, fitting)
 
+    def _buffered(self) -> int:
+        """Elements in NumPy's buffers meanwhile."""
+        if self.dims[-1] > NARROW:
+            return BUFFER
+        largest: int = max(self.code.phantoms[n].dtype.itemsize for n in self.region.axes)
+        return BUFFERED // largest
+
     def _shares(self) -> list[tuple[int, int]]:
         """The rows of each thread."""
         count = threads() if self.region.size >= SHARED else 1
@@ -112,7 +124,7 @@ class Sweep:
         places = [*map(partial(self._given, step), step.operands), self.slots[step.results[0]]]
         array = next(n for n in step.operands if n in self.code.phantoms)
         before, after = self._part(array), self._part(step.results[0])
-        return bound(step, before, after, self.dims), itemgetter(*places)
+        return bound(step, before, after, self.dims, self.code.phantoms), itemgetter(*places)
 
     def _given(self, step: Step, number: int) -> int:
         """The place of an operand; a number may have several, one for each dtype."""
@@ -148,7 +160,7 @@ class Sweep:
         """All blocks of some rows; what the late folds came to."""
         if len(self.dims) == 1:
             return self._blocks(full, start, stop)
-        before = np.setbufsize(BUFFER)
+        before = np.setbufsize(self._buffer)
         try:
             return self._blocks(full, start, stop)
         finally:
