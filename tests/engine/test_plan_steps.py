@@ -96,6 +96,23 @@ ALGEBRA: dict[str, tuple[Function, list[str]]] = {
     "less -0, which does too": (lambda x: [x - -0.0], ["subtract"]),
     "times minus one": (lambda x: [x * -1], ["multiply"]),
     "a shape that changes": (lambda x: [x * resolve("ones")((2, 6))], ["multiply"]),
+    "a sum with a negative's product": (
+        lambda x: [x + -x * 3], ["multiply", "subtract"],
+    ),
+    "a difference from one": (lambda x: [x - 2 * -x], ["multiply", "add"]),
+    "a negative twice, taken off": (lambda x: [x * 3 - (-x + -x)], ["multiply", "add", "add"]),
+    "a negative of such a product": (lambda x: [-(x * -x)], ["multiply"]),
+    "a product that is read elsewhere, too": (
+        lambda x: [(y := -x * 3) + x * y], ["negative", "multiply", "multiply", "add"],
+    ),
+    "a product less something": (
+        lambda x: [-x * 3 - x], ["negative", "multiply", "subtract"],
+    ),
+    "a product and itself": (lambda x: [(y := -x * 3) + y], ["negative", "multiply", "add"]),
+    "sums that cancel": (
+        lambda x: [x * 2 - (-x + -(1 - x))],
+        ["multiply", "negative", "subtract", "subtract", "subtract"],
+    ),
     "what is the same then": (
         lambda x: [resolve("exp")(x * 1.0) * resolve("exp")(x)], ["exp", "multiply"],
     ),

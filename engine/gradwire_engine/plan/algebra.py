@@ -1,11 +1,13 @@
 """Cheap algebra on steps, only where the result is the same to the last bit.
 
 x·1, x/1, x-0 (but of complex numbers), -(-x), and a cast to a wider dtype and back, are x; x+(-y)
-is x-y, and x-(-y) x+y.
+is x-y, and x-(-y) x+y. What only sums read, of floats: (-x)·y is -(x·y), and -x-x is -(x+x), so
+that the sums take the minus.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,19 @@ def plainer(code: Code) -> Code:
     made: dict[int, Step] = {}
     seen: dict[Any, Step] = {}
     kept: list[Step] = []
-    for step in code.steps:
+    taken = _taken_by_sums(code)
+    code = code._replace(phantoms=dict(code.phantoms))
+    pending = list(reversed(code.steps))
+    while pending:
+        step = pending.pop()
         step = step._replace(operands=tuple(names.get(n, n) for n in step.operands))
         step = _without_minus(step, made)
+        if step.results[0] in taken:
+            taken.discard(step.results[0])
+            turned = _minus_outside(code, step, made)
+            if turned is not None:
+                pending += reversed(turned)
+                continue
         same = _same(code, step, made)
         if same is not None:
             names[step.results[0]] = same
@@ -49,6 +61,50 @@ def without_dead(code: Code) -> Code:
     return code._replace(constants=constants, steps=tuple(reversed(kept)))
 
 
+def _taken_by_sums(code: Code) -> set[int]:
+    """Real floats that only sums read, differences from something else, and negatives."""
+    other = set(code.outputs)
+    read: set[int] = set()
+    for step in code.steps:
+        if step.kind == MAP and step.run in _OTHER and step.operands[0] != step.operands[1]:
+            read.add(step.operands[1])
+            (read if step.run is np.add else other).add(step.operands[0])
+        elif step.run is np.negative:
+            read.update(step.operands)
+        else:
+            other.update(step.operands)
+    return {n for n in read - other if n in code.phantoms and code.phantoms[n].dtype.kind == "f"}
+
+
+def _minus_outside(code: Code, step: Step, made: Mapping[int, Step]) -> Sequence[Step] | None:
+    """A product with what was negated before it, or -x-x, as the negative of a new value."""
+    found = _positive(step, made) if step.kind == MAP else None
+    if found is None:
+        return None
+    run, operands = found
+    number = max(max(code.phantoms), max(code.constants, default=0), *step.results) + 1
+    code.phantoms[number] = code.phantoms[step.results[0]]
+    return (
+        step._replace(run=run, key=run, operands=operands, results=(number,)),
+        step._replace(run=np.negative, key=np.negative, operands=(number,)),
+    )
+
+
+def _positive(step: Step, made: Mapping[int, Step]) -> tuple[Any, tuple[int, int]] | None:
+    """The function and operands of which a step gives the negative."""
+    if step.run is np.subtract:
+        first, second = step.operands
+        return (np.add, (second, second)) if _negated(first, made) == second else None
+    if step.run is np.multiply:
+        first, second = step.operands
+        one, two = _negated(first, made), _negated(second, made)
+        if one is not None:
+            return step.run, (one, second)
+        if two is not None:
+            return step.run, (first, two)
+    return None
+
+
 def _without_minus(step: Step, made: dict[int, Step]) -> Step:
     """A sum or difference with what was negated before it, as the other of the two."""
     other = _OTHER.get(step.run) if step.kind == MAP else None
@@ -66,7 +122,7 @@ def _without_minus(step: Step, made: dict[int, Step]) -> Step:
 _OTHER: dict[Any, Any] = {np.add: np.subtract, np.subtract: np.add}
 
 
-def _negated(number: int, made: dict[int, Step]) -> int | None:
+def _negated(number: int, made: Mapping[int, Step]) -> int | None:
     """What a value is the negative of."""
     step = made.get(number)
     return step.operands[0] if step is not None and step.run is np.negative else None
