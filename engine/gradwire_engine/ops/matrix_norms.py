@@ -10,7 +10,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, reduced_shape
 from gradwire_engine.ops.arithmetic import div, mul
-from gradwire_engine.ops.axes import movedim, unsqueeze
+from gradwire_engine.ops.axes import movedim, squeeze, unsqueeze
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import isnan
@@ -175,8 +175,8 @@ def cond(A: Array, p: Data = None) -> Array:
     if p is None or p in (2, -2):
         values = svdvals(A)
         last = (values.ndim - 1,)
-        largest, smallest = amax(values, last), amin(values, last)
-        return div(smallest, largest) if p == -2 else div(largest, smallest)
+        largest, smallest = amax(values, last, True), amin(values, last, True)
+        return squeeze(div(smallest, largest) if p == -2 else div(largest, smallest), last[0])
     dims = (A.ndim - 2, A.ndim - 1)
     own = _matrix_norm("linalg.cond", A, p, dims, False, None)
     inverse, info = inv_ex(A)

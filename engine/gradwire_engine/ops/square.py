@@ -18,6 +18,7 @@ from gradwire_engine.op import APPLY, Inferred
 from gradwire_engine.ops.arithmetic import neg
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT, squeeze, unsqueeze
+from gradwire_engine.ops.expand import called
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
@@ -265,6 +266,5 @@ class Solved(NamedTuple):
 @composite(name="linalg.solve_ex")
 def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Solved:
     """The X of each system A X = B, and an info that is not 0 where A is singular."""
-    if check_errors:
-        return Solved(solved(A, B, left), inv_ex(A, check_errors=True)[1])
-    return Solved(solved(A, B, left, system_anyway), inv_ex(A)[1])
+    found = solved(A, B, left) if check_errors else solved(A, B, left, system_anyway)
+    return Solved(called("LinalgSolveExBackward0", found), inv_ex(A, check_errors=check_errors)[1])

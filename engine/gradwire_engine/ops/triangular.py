@@ -21,7 +21,7 @@ from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.arrange import tril, triu
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.axes import mT
-from gradwire_engine.ops.expand import expand
+from gradwire_engine.ops.expand import called, expand
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.square import each_matrix, need_matrices
 from gradwire_engine.order import Order
@@ -235,7 +235,8 @@ def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) ->
     found, info = factor_or_not(A, upper)
     if check_errors:
         return Factored(linalg_cholesky(A, upper=upper), info)
-    return Factored(adjoint(found) if upper else found, info)
+    turned = called("LinalgCholeskyExBackward0", adjoint(found)) if upper else found
+    return Factored(turned, info)
 
 
 def _factored_spec(input: Spec, L: Spec) -> Inferred:

@@ -59,13 +59,10 @@ MORE_KEPT_HERE = [
 
 FREED_UNLIKE = [
     "gradient",
-    "linalg.cholesky_ex",
-    "linalg.cond",
-    "linalg.solve_ex",
     "lu_unpack",
     "nn.functional.pad.circular",
 ]
 """Second walks that one side refuses, of ops whose writes are refused alike: torch frees nothing of
 masks and numbers that belong to an op, and asks copies into parts of a new tensor whether they
-were walked. A node among several results has not the name of the whole here.
+were walked.
 """
