@@ -115,6 +115,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
         resolve("nn.functional.relu")(x * 3) * 0.1 + resolve("nn.functional.relu6")(-x)
     ),
     "clamped twice": lambda x: resolve("clamp")(resolve("clamp")(-x, -1, 2), 0, 1),
+    "negated": lambda x: x * 0.5 + -x * 0.7 - (-x - x) * 0.1,
     "wrapped around": lambda x: (x + 3) * 7 - x,
 }
 

@@ -82,6 +82,9 @@ def _minus_outside(code: Code, step: Step, made: Mapping[int, Step]) -> Sequence
     if found is None:
         return None
     run, operands = found
+    given = [code.phantoms[n].dtype.kind for n in operands if n in code.phantoms]
+    if {*given} != {"f"}:  # an integer's negative may wrap around
+        return None
     number = max(max(code.phantoms), max(code.constants, default=0), *step.results) + 1
     code.phantoms[number] = code.phantoms[step.results[0]]
     return (
