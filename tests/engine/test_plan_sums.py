@@ -14,6 +14,7 @@ from gradwire_engine.catalogue import resolve
 from gradwire_engine.plan import lowered, plan_of, regions, simplified, trace
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.sums import fewer
+from gradwire_engine.plan.sweep import Sweep
 from gradwire_engine.spec import DType, Spec, float32, float64
 from gradwire_engine.tensor import Tensor
 
@@ -128,3 +129,48 @@ def test_sums_over_more_axes_are_of_sums_over_fewer(first: Callable[[Any], Any])
     code = fewer(plainer(lowered(graph)))
     read = [code.phantoms[s.operands[0]].shape for s in code.steps if s.name == "add.fold"]
     assert sorted(read) == [(6, 1), (6, 1), SQUARE]
+
+
+def products(x: Any, y: Any) -> list[Any]:
+    return [total(x * y, 1)]
+
+
+def products_that_are_wanted(x: Any, y: Any) -> list[Any]:
+    product = x * y
+    return [product, total(product, 1, keepdim=True)]
+
+
+def products_of_columns(x: Any, y: Any) -> list[Any]:
+    return [total(x * y, 0)]
+
+
+def products_with_rows(x: Any, y: Any) -> list[Any]:
+    return [total(x * resolve("select")(y, 0, 0), 1)]
+
+
+@pytest.mark.parametrize("width", [128, 200, 8192])
+@pytest.mark.parametrize("dtype", [float32, float64], ids=["float32", "float64"])
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (products, 1),
+        (products_that_are_wanted, 2),
+        (products_of_columns, 2),
+        (products_with_rows, 2),
+    ],
+)
+def test_products_are_part_of_sums_along_rows(
+    function: Callable[..., list[Any]], calls: int, dtype: DType, width: int
+) -> None:
+    """Where nobody else reads them."""
+    spec = Spec((64, width), dtype, "cpu")
+    plan = plan_of(function, [spec, spec])
+    assert [len(unit.calls) for unit in plan.units if isinstance(unit, Sweep)] == [calls]
+    random = np.random.default_rng(5)
+    x, y = (random.standard_normal(spec.shape).astype(dtype.numpy) for _ in "xy")
+    tolerance = 1e-12 if dtype is float64 else 1e-4
+    for found, again, eager in zip(
+        plan.run([x, y]), plan.run([x, y]), function(Tensor.of(x), Tensor.of(y)), strict=True
+    ):
+        np.testing.assert_array_equal(found, again)
+        np.testing.assert_allclose(found, eager.array, rtol=tolerance, atol=tolerance)

@@ -15,6 +15,8 @@ PIECE = 1 << 8
 """Elements that are added up without pairing at a time, which takes a third of the time."""
 SHORT = 1 << 10
 """Elements of rows up to which all of a row is added up so."""
+LONG = 1 << 13
+"""Elements of rows up to which BLAS sums up products on one thread."""
 EXTREMES = (np.maximum, np.minimum)
 
 
@@ -66,8 +68,16 @@ def bound(
         if gone == (len(dims) - 1,) and dims[-1] <= SHORT:
             return partial(_contract, *_subscripts(len(dims), gone, 1))
     if step.kind == CONTRACT:
+        if len(step.operands) == 2 and gone == (len(dims) - 1,) and dotted(before, dims):
+            return _dot
         return partial(_contract, *_subscripts(len(dims), gone, len(step.operands)))
     return partial(_fold, step.run.reduce, gone)
+
+
+def dotted(part: Part, dims: Sequence[int]) -> bool:
+    """Whether rows of products with a value of its kind are summed up by BLAS, each at once."""
+    fitting = part.shape == tuple(dims) and part.dtype in (np.float32, np.float64)
+    return fitting and len(dims) > 1 and PIECE // 2 <= dims[-1] <= LONG
 
 
 def with_number(step: Step, arrays: Container[int]) -> bool:
@@ -107,6 +117,10 @@ def _spread(ufunc: Any, a: Any, b: Any, out: Any) -> None:
     else:
         out.fill(a)
         ufunc(out, b, out=out)
+
+
+def _dot(a: Any, b: Any, out: Any) -> None:
+    np.vecdot(a, b, out=out[..., 0])
 
 
 def _fold(reduce: Callable[..., Any], axes: tuple[int, ...], x: Any, out: Any) -> None:

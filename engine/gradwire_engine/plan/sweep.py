@@ -6,6 +6,7 @@ used again for the next block. Blocks are shared out among threads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from math import prod
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
-from gradwire_engine.plan.bound import Part, bound, number_taken
-from gradwire_engine.plan.code import VIEW, Code, Step
+from gradwire_engine.plan.bound import Part, bound, dotted, number_taken
+from gradwire_engine.plan.code import CONTRACT, FOLD, VIEW, Code, Step
 from gradwire_engine.plan.functions import contracted
 from gradwire_engine.plan.regions import Region
 from gradwire_engine.plan.scratch import Layout, scratch
@@ -80,7 +81,7 @@ class Sweep:
         for part in (*self.reads, *self.outputs):
             self._slot(part.number)
         late = {n: self._slot(n) for n in self.late}
-        steps = _without_views(region)
+        steps = self._contracting(_without_views(region))
         layout = Layout(self._part, {p.number for p in self.outputs}, set(late))
         self.buffers = layout.assigned(steps, code)
         self._scratch = [self._slot(number) for number in self.buffers.places]
@@ -95,6 +96,33 @@ class Sweep:
         ]
         self._from = [(self.slots[p.number], p) for p in self.reads]
         self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
+
+    def _contracting(self, steps: list[Step]) -> list[Step]:
+        """The steps with products that only a sum along rows reads as part of that sum."""
+        read = Counter(n for step in steps for n in step.operands)
+        read.update(self.makes)
+        products = {
+            s.results[0]: s
+            for s in steps
+            if s.run is np.multiply and read[s.results[0]] == 1
+            and all(n in self.code.phantoms and self._dotted(n) for n in (*s.operands, *s.results))
+        }  # fmt: skip
+        found = {step.results[0]: step for step in steps}
+        for step in steps:
+            product = products.get(step.operands[0])
+            if product is not None and self._sums_rows(step):
+                del found[product.results[0]]
+                found[step.results[0]] = step._replace(
+                    kind=CONTRACT, run=contracted, operands=product.operands
+                )
+        return list(found.values())
+
+    def _sums_rows(self, step: Step) -> bool:
+        rows = self._part(step.results[0]).shape == (*self.dims[:-1], 1)
+        return step.kind == FOLD and step.run is np.add and rows
+
+    def _dotted(self, number: int) -> bool:
+        return dotted(self._part(number), self.dims)
 
     def _slot(self, key: Hashable) -> int:
         return self.slots.setdefault(key, len(self.slots))
