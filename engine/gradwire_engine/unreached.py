@@ -22,11 +22,11 @@ from gradwire_engine.reading import (
 from gradwire_engine.tape import ACCUMULATED, AFTER, BEFORE, TENSOR, AccumulateGrad, Node
 
 
-def nothing_came(node: Node | AccumulateGrad, reading: Reading) -> None:
-    """The hooks of a tensor that is to have a gradient, and of a leaf, with None."""
+def nothing_came(node: Node | AccumulateGrad, reading: Reading, into_grad: bool) -> None:
+    """The hooks of a tensor that is to have a gradient, and of a leaf's node, with None."""
     for program in _programs(node, TENSOR, reading):
         refuse_replaced(program, (None,), 1)
-    leaf = node.leaf() if type(node) is AccumulateGrad else None
+    leaf = node.leaf() if into_grad and type(node) is AccumulateGrad else None
     if leaf is None:
         return
     for program in _programs(node, BEFORE, reading):

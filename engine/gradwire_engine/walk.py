@@ -133,6 +133,7 @@ def _walk(
             _passed_by(node, only, g, reading, retained)
             continue
         if g is None:
+            nothing_came(node, reading, into_grad)
             goes_on = partial(_goes_on, node, captured, useful, into_grad, walked)
             _unreached(node, goes_on, reading, pending, useful, walked)
             continue
@@ -181,8 +182,7 @@ def _unreached(
     useful: Useful,
     walked: list[Node],
 ) -> None:
-    """A node to which nothing came: its hooks see that, and it runs where else it would."""
-    nothing_came(node, reading)
+    """A node to which nothing came runs where else it would."""
     if type(node) is Node and goes_on():
         nothing_goes_on(node, reading, pending, useful)
         walked.append(node)

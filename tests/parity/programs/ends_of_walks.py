@@ -168,3 +168,12 @@ def hooks_that_raise_where_nothing_comes(torch, see):
     frozen.requires_grad_(False)
     see.error(of_a_frozen_leaf=lambda: z.sum().backward())
     see(left=torch.autograd.grad(y.sum(), x))
+
+
+def a_leafs_node_does_not_run_where_it_is_asked_for(torch, see):
+    x, called = torch.tensor([1.0, 2.0], requires_grad=True), []
+    x.register_hook(lambda g: called.append(("tensor", g is None)))
+    x.register_post_accumulate_grad_hook(lambda leaf: called.append(("added", leaf.grad)))
+    see(found=torch.autograd.grad(_count(torch, x), x, allow_unused=True), called=called)
+    _count(torch, x).backward(inputs=[x])
+    see(then=called)
