@@ -111,7 +111,8 @@ def test_the_sessions_dtype_is_the_plans() -> None:
     known, fresh, key = both(SOURCES["a constant of the session's dtype"], dtype="float64")
     step = ASKED["value and grad"] | {"call": key}
     for number in range(6):
-        sent = message(step, [number / 3, 1.0, 2.0], ["g", "y"])
+        value = [number + 2**-40, 1.0, 2.0]  # not in float32; all sums are exact in float64
+        sent = message(step, value, ["g", "y"])
         assert known.post(sent) == fresh.post(sent)
         assert told(known.post(sent))[0]["y"]["dtype"] == "float64"
     assert known.host.once.plans.answered
@@ -164,6 +165,31 @@ def test_a_plans_results_are_nobody_elses() -> None:
         written = {"steps": [{"op": "fill_", "args": ["g", 7.0]}, {"op": "zero_", "args": ["y"]}]}
         known.post(orjson.dumps(written))
     assert known.host.once.plans.answered
+
+
+def test_a_program_that_walks_has_no_plan() -> None:
+    """Looked at without a graph it fails, where it went well."""
+    known, fresh = Place(posted), Place(new)
+    ops = [
+        {"op": "mul", "args": ["x", "x"], "out": "h"}, {"op": "sum", "args": ["h"], "out": "s"},
+        {"grad": {"outputs": ["s"], "inputs": ["x"], "create_graph": True}, "out": ["d"]},
+        {"op": "sum", "args": ["d"], "out": "y"},
+    ]  # fmt: skip
+    for made in (known, fresh):
+        made.session = made.host.create(SessionCreate(seed=5))
+        model = read(Program, {"inputs": ["x"], "ops": ops, "outputs": ["y"]})
+        key = made.host.programs.put(model, {})[0].program.id
+    for number in range(5):
+        sent = message(ASKED["value and grad"] | {"call": key}, [number, 1.0], ["g", "y"])
+        assert told(known.post(sent))[1][1] == 2 * number + 2
+        assert known.post(sent) == fresh.post(sent)
+
+
+def test_a_large_program_is_not_held() -> None:
+    known, fresh, key = both("\n".join(["y = x * x"] * 1800 + ["y = y.sum()"]))
+    for number in range(5):
+        alike(known, fresh, message(ASKED["vjp"] | {"call": key}, [number], ["g", "y"]))
+    assert not known.host.once.plans.slow
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,22 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.control.known import known
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local, using
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.derivatives import Ask, Wanted, derive
 from gradwire_service.host.elements import Array
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.once.plans import Planned, Plans, planned, run, specs_of
+from gradwire_service.host.once.plans import (
+    Planned,
+    Plans,
+    planned,
+    run,
+    small,
+    specs_of,
+    traced_long,
+)
 from gradwire_service.host.protocol.calls import TransformStep
 from gradwire_service.host.reply import Template
 from gradwire_service.host.run import modes
@@ -28,9 +37,6 @@ from gradwire_service.host.sessions import Session
 
 _SMALL = 2**14
 """Bytes of arguments, and of results, up to which a step is answered by a plan."""
-_FEW = 16
-"""Steps of a program whose walk back is traced on the event loop: a few ms."""
-_SHORT = ("value_and_grad", "vjp")
 Tensors = Sequence[Tensor]
 
 
@@ -70,7 +76,7 @@ class Again:
     ) -> None:
         """The step went well the long way, with these results; often enough, it gets a plan."""
         key, arrays = _key(session, program, step), _arrays(values)
-        if key is None or arrays is None or not _plain(results, values):
+        if key is None or arrays is None or not small(program) or not _plain(results, values):
             return
         specs = tuple(x.spec for x in results if x is not None)
 
@@ -86,10 +92,12 @@ class Again:
                 trial.close()
 
         def make() -> Planned | None:
-            long = step.transform not in _SHORT or program.size > _FEW
-            if long and session.meter.allowance is not None:
+            if traced_long(step.transform, program) and session.meter.allowance is not None:
                 raise TooMuchHere
-            body = known(Inside(program), values)
+            try:
+                body = known(Inside(program), values)
+            except GradwireError:  # it is looked at without a graph, in which some programs walk
+                return None
             if body.outputs is None or body.draws or body.writes:
                 return None
             return planned(function, arrays, Template(specs))

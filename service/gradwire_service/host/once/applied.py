@@ -20,6 +20,7 @@ from gradwire_service.host.forecast import forecast
 from gradwire_service.host.literals import placed
 from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.once.asked import PLANNED, Done
+from gradwire_service.host.once.plans import small, traced_long
 from gradwire_service.host.once.references import FIELDS, Fetch, reference
 from gradwire_service.host.programs import Program
 from gradwire_service.host.reply import Reply
@@ -31,12 +32,6 @@ CHECKS = ("gradcheck", "gradgradcheck")
 
 PARTS = {"value_and_grad": "grads"}
 """What the derivative is called in the reply, where not as the transform."""
-
-_LONGEST = 2**14
-"""Bytes of a program, and of its text, that may be kept."""
-_FEW = 16
-"""Steps of a program whose evaluation, or one walk back, is traced on the event loop: a few ms."""
-_SHORT = ("evaluate", "value_and_grad", "vjp")
 
 
 class Given(NamedTuple):
@@ -97,10 +92,9 @@ class Applied:
         Its function raises TooMuchHere on the event loop where the trace may be long.
         """
         program = self.program
-        if transform not in PLANNED or max(program.nbytes, len(program.source or "")) > _LONGEST:
+        if transform not in PLANNED or not small(program):
             return None
-        long = transform not in _SHORT or program.size > _FEW
-        refused = long and self.session.meter.allowance is not None
+        refused = traced_long(transform, program) and self.session.meter.allowance is not None
 
         def function(*tensors: Tensor) -> Sequence[Tensor]:
             if refused:

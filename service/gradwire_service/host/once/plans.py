@@ -19,6 +19,7 @@ from gradwire_engine.spec import DType, Spec, dtype_of
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.memory import Meter
+from gradwire_service.host.programs import Program
 from gradwire_service.host.reply import Filled, Template
 
 _MOST, _SHAPES = 256, 32
@@ -33,6 +34,11 @@ _CONSTANTS = 2**16
 """Bytes of constants that a plan may keep."""
 _ALL = 2**26
 """Bytes that all plans of a tenant may take."""
+_LONGEST = 2**14
+"""Bytes of a program, and of its text, that may be held beside its plans: nobody counts them."""
+_FEW = 16
+"""Steps of a program whose evaluation, or one walk back, is traced on the event loop: a few ms."""
+_SHORT = ("evaluate", "value_and_grad", "vjp")
 _PLAN, _STEP = 2**12, 2**10
 """Bytes that a plan takes, and each of its steps, as measured, rounded up."""
 _LONG = 2**17
@@ -200,6 +206,16 @@ class Plans:
                 self._forget(self._known.popitem(last=False)[1])
             known = self._known[key] = Known(owner)
         return known
+
+
+def small(program: Program) -> bool:
+    """Whether a program may be held as long as what is known of it."""
+    return max(program.nbytes, len(program.source or "")) <= _LONGEST
+
+
+def traced_long(transform: str, program: Program) -> bool:
+    """Whether to trace this takes longer than the event loop may be held."""
+    return transform not in _SHORT or program.size > _FEW
 
 
 def specs_of(arrays: Sequence[Array]) -> Specs:
