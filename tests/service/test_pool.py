@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Event
 
 from gradwire_service.host.pool import Pool, Share
 
@@ -28,10 +27,11 @@ def test_who_asks_how_long_it_takes_hears_of_what_runs_now() -> None:
     async def main() -> None:
         pool = Pool(1)
         await pool.submit(pool.share(), lambda: None, lambda _: None)
-        before = pool.patience(10)
-        running = pool.submit(pool.share(), lambda: time.sleep(0.6), lambda _: None)
+        before, looked = pool.patience(10), Event()
+        running = pool.submit(pool.share(), lambda: looked.wait(30), lambda _: None)
         await asyncio.sleep(0.2)
         assert pool.patience(10) >= max(0.9, before)
+        looked.set()
         await running
         pool.close()
 

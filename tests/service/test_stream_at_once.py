@@ -30,7 +30,9 @@ def replies(raw: Raw, count: int) -> list[dict[str, object]]:
     """The next ones, which are short."""
     received, found = b"", []
     while len(found) < count:
-        received += raw.socket.recv(65536)
+        came = raw.socket.recv(65536)
+        assert came, "the server has closed"
+        received += came
         while len(received) > 4:
             size, start = received[1], 2
             if size == 126:
