@@ -214,9 +214,8 @@ class Walk:
         steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
         hooks = [*filter(None, steps)]
         found = session.foreseen([*hooks, self.step], {})
-        if found is None or found.step != len(
-            hooks
-        ):  # at a frozen leaf no hook can hang
+        at_a_hook = found is not None and found.step != len(hooks)  # none can hang at a frozen leaf
+        if found is None or at_a_hook:
             return problem
         if tells(found, problem) or any(run.tells(found) for run in self._runs):
             return problem

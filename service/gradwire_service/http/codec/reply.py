@@ -75,7 +75,7 @@ def _gaping(tensor: TensorReply) -> dict[str, Any]:
 def _fields(tensor: object) -> dict[str, Any]:
     """What a reply says of a tensor, but for its elements."""
     if type(tensor) is not TensorReply:
-        raise TypeError(f"a reply holds {type(tensor).__name__}")
+        raise _stranger(tensor)
     return {
         "name": tensor.name,
         "dtype": tensor.dtype.name,
@@ -88,9 +88,13 @@ def _fields(tensor: object) -> dict[str, Any]:
     }
 
 
-def _nested(tensor: TensorReply) -> orjson.Fragment:
+def _stranger(found: object) -> TypeError:
+    return TypeError(f"a reply holds {type(found).__name__}")
+
+
+def _nested(tensor: object) -> orjson.Fragment:
     if type(tensor) is not TensorReply:
-        _fields(tensor)
+        raise _stranger(tensor)
     head = _head(*tensor[:-1])
     array = tensor.array
     return orjson.Fragment(
