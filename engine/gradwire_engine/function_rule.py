@@ -7,7 +7,6 @@ is the program, with what is known of the function that it belongs to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gradwire_engine.call import Call, Recipe, Span, Step
@@ -85,7 +84,8 @@ class FunctionRecipe(Recipe):
         self.call, self.needs, self.saved = call, rule.needs, saved
         outputs, targets = range(len(call.outputs)), range(len(call.inputs))
         arguments = tuple(range(len(saved)))
-        self.steps = (Step(rule, tuple(outputs), arguments, tuple(targets), True, None),)
+        function: Any = rule  # that a named tuple can be called is unknown to mypy
+        self.steps = (Step(function, tuple(outputs), arguments, tuple(targets), True, None),)
         self.gradient_bytes = sum(
             spec.nbytes for spec, need in zip(call.inputs, rule.needs, strict=True) if need
         )
@@ -93,8 +93,7 @@ class FunctionRecipe(Recipe):
         self.half = self.plain = self.simple = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The backward program as a node's rule.
 
     needs: which of the tensor arguments want a gradient. arguments, outputs: which are tensors.
