@@ -50,11 +50,20 @@ def _refuse_unusable(op: Primitive, args: tuple[Any, ...], state: State) -> None
 
 def _refuse_unsaved(op: Primitive, args: tuple[Any, ...]) -> None:
     """And that an operand can't be saved, which comes before a look at what they are."""
-    if not any(type(a) is Tensor and a.requires_grad and not a.is_inference for a in args):
+    if not any(map(_recorded, args)):
         return
-    for parameter, arg in zip(op.signature.parameters, args, strict=False):
-        if parameter.name in op.saves and type(arg) is Tensor and arg.is_inference:
+    given = dict(zip(op.signature.by_name, args, strict=False))
+    run = [r for r in op.rules.all() if r is op.rules.joint or _recorded(given.get(r.operand))]
+    for name in {*op.rules.common, *[name for rule in run for name in rule.saved]}:
+        if type(arg := given.get(name)) is Tensor and arg.is_inference:
             raise unsaved(op.name)
+
+
+def _recorded(operand: Any) -> bool:
+    """Whether it is, or in a list one of them, what a gradient goes back to."""
+    if type(operand) in (tuple, list):
+        return any(map(_recorded, operand))
+    return type(operand) is Tensor and operand.requires_grad and not operand.is_inference
 
 
 def unsaved(asked: str) -> GradwireError:

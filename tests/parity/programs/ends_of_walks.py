@@ -177,3 +177,12 @@ def a_leafs_node_does_not_run_where_it_is_asked_for(torch, see):
     see(found=torch.autograd.grad(_count(torch, x), x, allow_unused=True), called=called)
     _count(torch, x).backward(inputs=[x])
     see(then=called)
+
+
+def what_is_not_kept_may_be_of_inference_mode(torch, see):
+    x, place = torch.ones(1, requires_grad=True) * 2, torch.tensor([0])
+    with torch.inference_mode():
+        wide, flat = torch.ones(1, 2), torch.ones(1)
+    see(found=x.index_copy(0, place, flat))
+    see.error(of_its_shape=lambda: x.index_copy(0, place, wide))
+    see.error(kept=lambda: torch.mul(x, torch.ones(3)) * wide, product=lambda: x @ wide)
