@@ -42,12 +42,11 @@ class _Op(NamedTuple):
     name: str
     many: bool = False
     fills_in: bool = True
+    refused: bool = False
 
     def takes_itself(self, operands: Sequence[Any], place: int) -> bool:
         """What a custom function keeps is what it was given."""
         return True
-
-    refused: bool = False
 
 
 class Application(Call):
