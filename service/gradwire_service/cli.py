@@ -37,6 +37,9 @@ def about(
 Server = Annotated[
     str | None, typer.Option("--server", help="The URL of a server; without it the file runs here.")
 ]
+Key = Annotated[
+    str | None, typer.Option(envvar="GRADWIRE_KEY", help="The key to send to the server.")
+]
 
 
 @app.command()
@@ -86,11 +89,12 @@ def ops(name: Annotated[str | None, typer.Argument(help="One op, in full.")] = N
 def run(
     file: Annotated[Path, typer.Argument(help="Steps as JSON (.json), or source text.")],
     server: Server = None,
+    key: Key = None,
 ) -> None:
     """Run a file of steps and print what it returns, or every name that its source text gives."""
     from gradwire_service.commands.run import run as run_file
 
-    _settled(lambda: run_file(file, server))
+    _settled(lambda: run_file(file, server, key))
 
 
 @app.command()
@@ -100,11 +104,12 @@ def graph(
         Path | None, typer.Option("--out", "-o", help="A .svg, .dot, .mmd, .md or .json file.")
     ] = None,
     server: Server = None,
+    key: Key = None,
 ) -> None:
     """Run a file of steps and draw the graph that it leaves."""
     from gradwire_service.commands.run import draw
 
-    _settled(lambda: draw(file, out, server))
+    _settled(lambda: draw(file, out, server, key))
 
 
 @app.command()
@@ -114,7 +119,10 @@ def top(
     ] = "http://127.0.0.1:8000",
     key: Annotated[
         str | None,
-        typer.Option(envvar="GRADWIRE_KEY", help="The key to send; operator's sees all."),
+        typer.Option(
+            envvar="GRADWIRE_KEY",
+            help="The key to send: its tenant's sessions are listed; operator's counts all.",
+        ),
     ] = None,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Look once, and list all sessions.")] = False,

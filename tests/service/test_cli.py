@@ -292,6 +292,22 @@ def test_an_op_in_place_is_found_by_its_name() -> None:
     assert run("ops", "relu_").stdout.startswith("nn.functional.relu(")
 
 
+@pytest.mark.parametrize("command", ["run", "graph"])
+def test_a_server_with_keys_is_sent_one(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "steps.json"
+    file.write_text(json.dumps(STEPS))
+    secret = "a-key-that-is-long-enough"
+    with serving("--port", 0, GRADWIRE_KEYS=f"alice:{secret}") as (_, url):
+        refused = run(command, file, "--server", url)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("unauthorized")
+        assert "GRADWIRE_KEY" in refused.stderr
+        given = run(command, file, "--server", url, "--key", secret)
+        found = run(command, file, "--server", url, GRADWIRE_KEY=secret)
+        assert (given.returncode, found.returncode) == (0, 0), given.stderr + found.stderr
+        assert given.stdout == found.stdout != ""
+
+
 def test_a_server_without_a_scheme_is_told_how_to_write_it(tmp_path: Path) -> None:
     file = tmp_path / "steps.json"
     file.write_text(json.dumps(STEPS))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.service.crash.campaign import dump
 from tests.service.crash.postgres import Postgres
 from tests.service.crash.process import GRADWIRE, served
@@ -53,6 +55,28 @@ def test_urls_that_keep_nothing_or_half_are_refused(tmp_path: Path) -> None:
     assert f"pass --data {tmp_path}" in refused(f"sqlite:///{tmp_path}/gradwire.db")
     for url in ("sqlite://", "sqlite:///:memory:", f"sqlite:///file:{tmp_path}/x.db?uri=true"):
         assert "names no file" in refused(url)
+
+
+@pytest.mark.parametrize("url", ["mysql://me:secret@here/x", "mssql://here/x", "nothing://here/x"])
+def test_other_databases_are_refused_with_or_without_their_drivers(url: str) -> None:
+    said = refused(url)
+    assert f"sessions can't be kept in {url.partition(':')[0]}" in said
+    assert "postgresql+psycopg://" in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("form", ["{}", "sqlite:///{}/some.db"], ids=["folder", "file"])
+def test_only_the_owner_reads_what_is_kept_in_a_folder_that_others_may_enter(
+    tmp_path: Path, form: str
+) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o755)
+    with served(form.format(folder)) as server:
+        do(server.client, made(server.client), *STEPS)
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+        assert any(name.endswith("-wal") for name in modes)
+        assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
 
 
 def test_a_server_that_was_overtaken_writes_no_more(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ class Here:
 class There:
     """A server."""
 
-    def __init__(self, url: str) -> None:
-        self.client = httpx.Client(base_url=server_url(url), timeout=300)
+    def __init__(self, url: str, key: str | None) -> None:
+        self.client = client_of(url, key, timeout=300)
         self.session = f"/v1/sessions/{self._send('POST', '/v1/sessions', json={}).json()['id']}"
 
     def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -77,6 +77,12 @@ class There:
 
     def _send(self, method: str, path: str, **fields: Any) -> httpx.Response:
         return answered(self.client, method, path, **fields)
+
+
+def client_of(url: str, key: str | None, timeout: float) -> httpx.Client:
+    """A connection to what --server names, which sends the key. timeout: seconds."""
+    headers = {} if key is None else {"authorization": f"Bearer {key}"}
+    return httpx.Client(base_url=server_url(url), headers=headers, timeout=timeout)
 
 
 def answered(client: httpx.Client, method: str, path: str, **fields: Any) -> httpx.Response:

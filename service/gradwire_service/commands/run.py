@@ -21,33 +21,33 @@ _LONGEST = 200
 
 
 @contextmanager
-def opened(url: str | None) -> Iterator[Door]:
-    """A host: a server's, or one of our own."""
+def opened(url: str | None, key: str | None) -> Iterator[Door]:
+    """A host: a server's, which is sent the key, or one of our own."""
     if url is None:
         yield Here()
         return
-    server = There(url)
+    server = There(url, key)
     try:
         yield server
     finally:
         server.close()
 
 
-def run(path: Path, url: str | None) -> None:
+def run(path: Path, url: str | None, key: str | None) -> None:
     """Run a file and print what it returns."""
     asked = read(path)
-    with opened(url) as door:
+    with opened(url, key) as door:
         reply = door.run(asked.call, asked.body)
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(_table(_rows(reply)))
 
 
-def draw(path: Path, out: Path | None, url: str | None) -> None:
+def draw(path: Path, out: Path | None, url: str | None, key: str | None) -> None:
     """Run a file and write the graph that it leaves; the suffix of `out` says in which format."""
     form = "svg" if out is None else FORMATS.get(out.suffix.lower())
     if form is None:
         raise error("invalid_argument", f"{out}: the suffix is one of {', '.join(FORMATS)}")
-    with opened(url) as door:
+    with opened(url, key) as door:
         for asked in _in_session(read(path)):
             door.run(asked.call, asked.body)
         text = door.graph(form)

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gradwire_service.commands.doors import answered, server_url
+from gradwire_service.commands.doors import answered, client_of
 
 _PAGE = 1000
 _AROUND = 6
@@ -34,9 +34,8 @@ class Look(NamedTuple):
 
 def top(url: str, key: str | None, every: float, once: bool) -> None:
     """Look and show it, every so many seconds until Ctrl-C, or once."""
-    headers = {} if key is None else {"authorization": f"Bearer {key}"}
     console = Console()
-    with httpx.Client(base_url=server_url(url), headers=headers, timeout=30) as client:
+    with client_of(url, key, timeout=30) as client:
         before, now = None, look(client)
         if once:
             console.print(shown(before, now, len(now.sessions)))

@@ -236,7 +236,8 @@ class Service:
             raise error(
                 "unauthorized",
                 "the request has no key that this server knows",
-                "send the header Authorization: Bearer KEY",
+                "send the header Authorization: Bearer KEY; the SDK and the command line send the "
+                "one in GRADWIRE_KEY",
             )
         return self.tenants[name]
 

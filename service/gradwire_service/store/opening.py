@@ -18,6 +18,7 @@ from gradwire_service.store.heads import Heads
 from gradwire_service.store.schema import FORMAT, about, create_all
 
 _DATABASE, _ARRAYS = "gradwire.db", "arrays"
+_OWNER_ONLY = 0o600
 _LOCK = 0x6772616477697265
 """The number of PostgreSQL's advisory lock: "gradwire"."""
 _PRAGMAS = (
@@ -56,8 +57,8 @@ def opened(data: str, version: str) -> tuple[Opened, Fence]:
 def _folder(path: Path) -> Opened:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = path / _DATABASE
-    unlock = _locked(database)
     engine = _sqlite(database)
+    unlock = _locked(database)
     return Opened(engine, Folder(path / _ARRAYS), Heads(path / "heads"), unlock, str(path))
 
 
@@ -68,7 +69,6 @@ def _database(asked: str) -> Opened:
         return _postgresql(url, where)
     if kind == "sqlite":
         return _file(url, where)
-    create_engine(url).dispose()  # whose driver isn't there, hears of that first
     raise error(
         "invalid_argument", f"--data: {where}: sessions can't be kept in {kind}",
         "name a folder, or a URL of postgresql+psycopg:// or sqlite:///",
@@ -89,8 +89,8 @@ def _file(url: URL, where: str) -> Opened:
             "invalid_argument", f"--data: {where} is only a part of what is kept in {path.parent}",
             f"pass --data {path.parent}",
         )  # fmt: skip
-    unlock = _locked(path)
     engine = _sqlite(path)
+    unlock = _locked(path)
     return Opened(engine, Pieces(engine), Heads(_beside(path, "-heads")), unlock, where)
 
 
@@ -101,7 +101,7 @@ def _beside(path: Path, ending: str) -> Path:
 def _locked(database: Path) -> Callable[[], None]:
     """Hold a database's file against other servers, until what is given is called."""
     real = database.resolve()
-    lock = os.open(_beside(real, "-lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(_beside(real, "-lock"), os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -111,6 +111,8 @@ def _locked(database: Path) -> Callable[[], None]:
 
 
 def _sqlite(path: Path) -> Engine:
+    """A database's file; a new one, and what SQLite writes beside it, only its owner may read."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
     engine = create_engine(URL.create("sqlite", database=str(path)))
     event.listen(engine, "connect", _set_pragmas)
     return engine
