@@ -11,7 +11,7 @@ from gradwire_engine.families import primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import in_range
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.ops.choose import where
+from gradwire_engine.ops.choose import where, zero_of
 from gradwire_engine.ops.creation import fits, full
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.gather import (
@@ -199,7 +199,7 @@ def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
     vjp(
         "input: g with zeros at the indexed slices; value: the sum of g there",
         input=lambda g, index, dim: index_fill(g, dim, index, 0),
-        value=lambda g, index, dim: sum(g - index_fill(g, dim, index, 0)),
+        value=lambda g, index, dim: sum(where(index_fill(zero_of(g), dim, index, 1) == 0, 0, g)),
     ),
     spec=_fill_spec,
     inplace=True,

@@ -94,3 +94,9 @@ def a_single_sample_gets_an_axis_for_the_time(torch, see):
     line = functions.dropout1d(torch.ones(2, 3, requires_grad=True), 0.0)
     see(line=line)
     see.error(too_many=lambda: functions.dropout1d(torch.ones(2, 3, 2, 2)))
+
+
+def what_is_not_filled_gives_nothing_to_the_value(torch, see):
+    value, g = torch.tensor(2.0, requires_grad=True), torch.tensor([float("nan"), 1.0, 3.0])
+    filled = torch.ones(3).index_fill(0, torch.tensor([2, 1, 2]), value)
+    see(grad=torch.autograd.grad(filled, value, g))
