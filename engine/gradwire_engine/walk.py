@@ -134,7 +134,7 @@ def _walk(
             continue
         if g is None:
             nothing_came(node, reading, into_grad)
-            goes_on = partial(_goes_on, node, captured, useful, into_grad, walked)
+            goes_on = _goes_on(node, captured, useful, into_grad, walked)
             _unreached(node, goes_on, reading, pending, useful, walked)
             continue
         if node in captured and _leads_on(node, useful or set()):
@@ -175,25 +175,25 @@ def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retaine
 
 
 def _unreached(
-    node: Node | AccumulateGrad,
-    goes_on: Callable[[], bool],
+    node: Any,
+    goes_on: bool,
     reading: Reading,
     pending: Pending,
     useful: Useful,
     walked: list[Node],
 ) -> None:
     """A node to which nothing came runs where else it would."""
-    if type(node) is Node and goes_on():
+    if goes_on:
         nothing_goes_on(node, reading, pending, useful)
         walked.append(node)
 
 
 def _goes_on(
-    node: Node, captured: set[Node], useful: Useful, into_grad: bool, walked: list[Node]
+    node: Any, captured: set[Node], useful: Useful, into_grad: bool, walked: list[Node]
 ) -> bool:
-    """Whether the rules of a node run, be it one that is asked for."""
-    if node not in captured:
-        return True
+    """Whether it is a node whose rules run, be it one that is asked for."""
+    if type(node) is not Node or node not in captured:
+        return type(node) is Node
     return (into_grad or _leads_on(node, useful or set())) and _runs(node, useful, walked)
 
 

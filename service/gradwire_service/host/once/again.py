@@ -16,6 +16,7 @@ import numpy as np
 from gradwire_engine.control.known import known
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local, using
+from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.derivatives import Ask, Wanted, derive
 from gradwire_service.host.elements import Array
@@ -78,18 +79,8 @@ class Again:
         key, arrays = _key(session, program, step), _arrays(values)
         if key is None or arrays is None or not small(program) or not _plain(results, values):
             return
+        function = self._function(session.dtype, program, step)
         specs = tuple(x.spec for x in results if x is not None)
-
-        def function(*inputs: Tensor) -> Tensors:
-            trial = self._tracing()
-            trial.dtype = session.dtype
-            try:
-                with using(journal=None), modes(trial):
-                    found = derive(step.transform, Ask(program, inputs, Wanted.of(step), _unread))
-                    outputs = () if step.values is None else found.outputs
-                    return [x for x in (*found.flat(), *outputs) if x is not None]
-            finally:
-                trial.close()
 
         def make() -> Planned | None:
             if traced_long(step.transform, program) and session.meter.allowance is not None:
@@ -103,6 +94,22 @@ class Again:
             return planned(function, arrays, Template(specs))
 
         self._plans.learn(key, program, arrays, (), {}, make)
+
+    def _function(self, dtype: DType, program: Any, step: TransformStep) -> Callable[..., Tensors]:
+        """The step as a function of its arguments, which is traced in a session of its own."""
+
+        def function(*inputs: Tensor) -> Tensors:
+            trial = self._tracing()
+            trial.dtype = dtype
+            try:
+                with using(journal=None), modes(trial):
+                    found = derive(step.transform, Ask(program, inputs, Wanted.of(step), _unread))
+                    outputs = () if step.values is None else found.outputs
+                    return [x for x in (*found.flat(), *outputs) if x is not None]
+            finally:
+                trial.close()
+
+        return function
 
 
 def _key(session: Session, program: Any, step: TransformStep) -> Hashable:
