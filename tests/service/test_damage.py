@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 from collections.abc import Callable, Iterator
@@ -130,6 +131,24 @@ def filled(data: Path) -> dict[str, Any]:
         found = {key: dump(server.client, key) for key in (rests, works, fresh)}
         server.kill()
     return found
+
+
+def test_damage_that_shows_when_a_session_is_read_is_in_the_log_once(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        session = made(server.client)
+        assert do(server.client, session, BIG).status_code == 200
+        assert server.stop() == 0
+    (file,) = (tmp_path / "arrays").iterdir()
+    held = bytearray(file.read_bytes())
+    held[len(held) // 2] ^= 1
+    file.write_bytes(held)
+    with served(tmp_path) as server:
+        assert server.said() == ""
+        replies = [server.client.get(f"/v1/sessions/{session}") for _ in range(2)]
+        assert [reply.json()["code"] for reply in replies] == ["session_damaged"] * 2
+        (line,) = map(json.loads, server.said().splitlines())
+        assert (line["event"], line["code"]) == ("complaint", "session_damaged")
+        assert line["detail"] == replies[0].json()["detail"]
 
 
 def looked_at(data: Path, expected: dict[str, Any]) -> set[str]:

@@ -30,7 +30,13 @@ class Parking:
     def recover(self, tenant: Tenant, session: Session) -> None:
         """Read a session back, in a thread; at once into a snapshot what another machine made."""
         recovery = Recovery(tenant.host, self._around.decode, self._machines.get)
-        recovery.recover(session, session.durable)
+        known = session.durable.damaged is not None
+        try:
+            recovery.recover(session, session.durable)
+        except GradwireError as problem:
+            if problem.code == "session_damaged" and not known:
+                self._around.complain(problem)  # once: the next look needn't read it to know
+            raise
         if session.durable.foreign and not session.durable.snapping:
             self._keeper.on_loop(partial(self.soon, tenant, session))
 
