@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradwire_engine.function_rule import FunctionRecipe
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.view_scatter import copy_slices
 from gradwire_engine.tape import Node, target
@@ -17,7 +18,9 @@ def keeps_nothing(node: Node) -> bool:
 
     What the others keep is asked for only where a walk comes to them. A view here is what it says.
     """
-    return not getattr(node.recipe.call.op, "view", False) and node.name().startswith(_LAST)
+    users = type(node.recipe) is FunctionRecipe  # may have any name
+    view = getattr(node.recipe.call.op, "view", False)
+    return not (users or view) and node.name().startswith(_LAST)
 
 
 _LAST = ("DivBackward1", "MulBackward1", "Squeeze", "UnsafeView", "ViewBackward")

@@ -26,6 +26,26 @@ def walks_that_end_where_they_begin(torch, see):
     )
 
 
+def functions_that_are_called_as_torchs_nodes(torch, see):
+    """A walk that ends there runs them, whatever their name begins with."""
+
+    def twice(name):
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+        own = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        function = type(name, (torch.autograd.Function,), own)
+        y = function.apply(torch.tensor([1.0, 2.0], requires_grad=True))
+        for _ in range(2):
+            y.backward(torch.ones(2), inputs=[y])
+
+    see.error(**{name: lambda name=name: twice(name) for name in ("SqueezeExcite", "View", "Own")})
+
+
 def one_node_asks_for_all_that_it_keeps(torch, see):
     whole, row = torch.ones(2, 2, requires_grad=True), torch.ones(2, requires_grad=True)
     found = torch.addr(whole, row, row).sum()
