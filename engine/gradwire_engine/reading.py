@@ -198,7 +198,11 @@ def _refuse_detached(node: Node, saved: Tensor) -> None:
 
 def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
     if recipe.simple:
-        _simple_step(node, recipe.steps[0], g, pending)
+        step = recipe.steps[0]
+        if useful is None or wanted_here(node.edges[step.target], useful):
+            _simple_step(node, step, g, pending)
+        elif recipe.saved:  # asked for itself: it runs, and goes no further
+            saved_values(node)
         return
     values = saved_values(node) if recipe.saved else ()
     if not recipe.plain:

@@ -147,10 +147,9 @@ def _by_i1(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
     return g * _beside_zero(input, input_spec, lambda x: i0(x) - out / x)
 
 
-def _by_i1e(g: Any, input: Any, input_spec: Spec) -> Any:
+def _by_i1e(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
     refuse("special.i1e, backward", (HALVES,), input_spec)
-    bessel = i1e(input)  # anew, as the result may have been rounded to a half, and much cancels
-    return g * _beside_zero(input, input_spec, lambda x: i0e(x) - bessel * (sgn(x) + 1 / x))
+    return g * _beside_zero(input, input_spec, lambda x: i0e(x) - out * (sgn(x) + 1 / x))
 
 
 @in_real_floats(
@@ -166,7 +165,6 @@ def i1(xp: Any, input: Array) -> Array:
 @in_real_floats(
     vjp("g (i0e(input) - out (sgn(input) + 1 / input))", input=_by_i1e),
     name="special.i1e",
-    keeps=("out",),
 )
 def i1e(xp: Any, input: Array) -> Array:
     """i1 times exp(-|x|), which doesn't overflow."""

@@ -117,19 +117,25 @@ def ndtri(xp: Any, input: Array) -> Array:
 
 
 @in_real_floats(
-    vjp(input=lambda g, input, out: -g * out * (input + out)),
+    vjp(
+        input=lambda g, input, out: -g * out * input,
+        logarithm=lambda g, out: -g * out,
+    ),
     public=False,
-    formula="-g out (input + out)",
+    formula="input: -g out input; logarithm: -g out",
 )
-def hazard(xp: Any, input: Array) -> Array:
-    """The normal density over its distribution function: the slope of that one's logarithm."""
+def hazard(xp: Any, input: Array, logarithm: Array) -> Array:
+    """The normal density over its distribution function: the slope of that one's logarithm.
+
+    By that logarithm the gradient of this goes, as torch's does, which makes this of it; but input
+    alone gives it where both are far below 1.
+    """
     out = xp.divide(sqrt(2 / pi), xp.special.erfcx(xp.multiply(input, -sqrt(0.5))))
     return xp.where(xp.isinf(out), xp.nan, out)  # as torch's at -inf
 
 
 @in_real_floats(
-    vjp("g √(2/π) / erfcx(-input / √2)", input=lambda g, input: g * hazard(input)),
-    keeps=("out",),
+    vjp("g √(2/π) / erfcx(-input / √2)", input=lambda g, input, out: g * hazard(input, out)),
     space=SPECIAL,
     check=refusing("special.log_ndtr", HALVES),
 )

@@ -206,3 +206,25 @@ def what_is_not_kept_may_be_of_inference_mode(torch, see):
     see(found=x.index_copy(0, place, flat))
     see.error(of_its_shape=lambda: x.index_copy(0, place, wide))
     see.error(kept=lambda: torch.mul(x, torch.ones(3)) * wide, product=lambda: x @ wide)
+
+
+def a_rule_that_leads_nowhere_wanted_is_not_worked_out(torch, see):
+    bools, whole = torch.tensor([True, True]), torch.tensor([2, 1])
+    for name, divisor in (("bools", bools), ("whole", whole)):
+        x = torch.tensor([1.0, 2.0])
+        y = x.addcdiv(torch.ones(2, requires_grad=True) * 3, divisor)
+        y.sum().backward(inputs=[y], retain_graph=True)
+        see(**{name: y.grad})
+        see.error(**{f"{name}_further": lambda y=y: y.sum().backward()})
+    y = torch.ones(2, requires_grad=True).exp()
+    y.sum().backward(inputs=[y])
+    see.error(freed_all_the_same=lambda: y.sum().backward())
+
+
+def a_hook_sees_what_comes_to_a_node_by_its_result_again(torch, see):
+    for name in ("log_ndtr", "i1e", "i0e", "expit", "ndtri"):
+        x, seen = torch.tensor([0.3, 0.6], dtype=torch.float64, requires_grad=True), []
+        y = getattr(torch.special, name)(x)
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        y.grad_fn.register_prehook(lambda gs, seen=seen: seen.append(gs[0].clone()))
+        see(**{name: torch.autograd.grad(g.sum(), x), f"{name}_seen": seen})
