@@ -77,8 +77,9 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
             "it takes at least 2 axes, p > 0 and maxnorm >= 0",
         )
     others = tuple(i for i in range(input.ndim) if i != place)
-    norm = vector_norm(input, p, others, True)
-    return mul(input, where(norm > maxnorm, maxnorm / (norm + 1e-7), 1))
+    larger = vector_norm(input, p, others, True) > maxnorm
+    norm = vector_norm(where(larger, input, 1), p, others, True)  # which has a slope elsewhere too
+    return mul(input, where(larger, maxnorm / (norm + 1e-7), 1))
 
 
 def _lengths(away: Any, p: float) -> Any:

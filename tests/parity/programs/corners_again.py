@@ -100,3 +100,11 @@ def what_is_not_filled_gives_nothing_to_the_value(torch, see):
     value, g = torch.tensor(2.0, requires_grad=True), torch.tensor([float("nan"), 1.0, 3.0])
     filled = torch.ones(3).index_fill(0, torch.tensor([2, 1, 2]), value)
     see(grad=torch.autograd.grad(filled, value, g))
+
+
+def renorm_leaves_slices_whose_norm_is_not_a_number_as_they_are(torch, see):
+    for p in (1.0, 2.0, 3.0):
+        x = torch.tensor([[float("nan"), 3.0], [3.0, 4.0], [0.0, 0.0], [0.1, 0.2]])
+        x.requires_grad_()
+        y = x.renorm(p, 0, 2.0)
+        see(**{f"by_{p:.0f}": torch.autograd.grad(y, x, torch.ones(4, 2))}, value=y)
