@@ -110,6 +110,7 @@ def test_what_comes_alone_is_read_past_the_parser() -> None:
         b"\x81\xff" + (300).to_bytes(2, "big") + bytes(6 + 4) + b"a" * 300, sent(b"a" * 40_000),
         sent(b"a") + sent(b"a"),
     ],
+    ids=lambda data: f"{len(data)} bytes",  # masks are drawn anew in each process
 )  # fmt: skip
 def test_what_is_no_short_message_alone_is_the_parsers(data: bytes) -> None:
     assert opened().alone(data) is None
