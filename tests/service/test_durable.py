@@ -267,7 +267,7 @@ def test_data_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "gradwire.db").write_bytes(b"no database" * 1000)
     assert "can't be used" in _refused(tmp_path / "file")
     assert "restore a backup" in _refused(tmp_path)
-    assert "driver" in _refused("nothing://there")
+    assert "can't be kept in nothing" in _refused("nothing://there")
     assert "secret" not in _refused("postgresql+psycopg://me:secret@127.0.0.1:1/x")
 
 

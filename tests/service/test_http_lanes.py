@@ -21,12 +21,13 @@ SLOW = [{"op": "rand", "args": [[1_000_000]], "out": "r"}] * 80
 """About half a second of work that lets other threads run."""
 
 
-def begin(server: Running, session: Client, *steps: object) -> socket.socket:
-    """Send a request that runs steps, without waiting for its reply."""
-    body = json.dumps({"steps": list(steps)}).encode()
+def begin(server: Running, session: Client, *steps: object, key: str = "") -> socket.socket:
+    """Send a request that runs steps, without waiting for its reply. key: its Idempotency-Key."""
+    body = json.dumps({"steps": list(steps)}, separators=(",", ":")).encode()  # as httpx does
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    head = f"POST {session.path}/steps HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
-    connection.sendall(head.encode() + body)
+    more = f"Idempotency-Key: {key}\r\nContent-Type: application/json\r\n" if key else ""
+    head = f"POST {session.path}/steps HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    connection.sendall(f"{head}{more}\r\n".encode() + body)
     return connection
 
 
