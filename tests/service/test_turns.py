@@ -21,6 +21,11 @@ def tenant(most: int) -> Any:
     return SimpleNamespace(queue=Queue(), host=SimpleNamespace(limits=Limits(requests=most)))
 
 
+def never() -> bool:
+    """Nobody computes."""
+    return False
+
+
 async def taken(turns: Turns, asking: Any) -> None:
     """A request that comes when there are many."""
     turns.now(asking, time.monotonic())
@@ -29,7 +34,7 @@ async def taken(turns: Turns, asking: Any) -> None:
 
 def test_those_that_wait_go_in_their_order_and_others_in_between() -> None:
     async def work() -> list[int]:
-        turns, asking, order = Turns(shared=False), tenant(1000), list[int]()
+        turns, asking, order = Turns(shared=False, behind=never), tenant(1000), list[int]()
         rounds = 0
 
         async def one(number: int) -> None:
@@ -46,9 +51,32 @@ def test_those_that_wait_go_in_their_order_and_others_in_between() -> None:
     assert asyncio.run(work()) == list(range(300))
 
 
+def test_those_that_wait_let_threads_get_on_but_not_for_ever() -> None:
+    """And who has nothing waiting goes on at once, where others are to rest."""
+
+    async def work() -> None:
+        computing = True
+        turns, order = Turns(shared=True, behind=lambda: computing), list[str]()
+        flood, other = tenant(1000), tenant(1000)
+
+        async def one() -> None:
+            await taken(turns, flood)
+            order.append("flood")
+
+        tasks = [asyncio.ensure_future(one()) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not order
+        assert turns.now(other, time.monotonic())
+        await tasks[0]  # the threads don't get on: the processor is somebody else's
+        computing = False
+        await asyncio.gather(*tasks)
+
+    asyncio.run(work())
+
+
 def test_among_tenants_each_has_one_in_a_round() -> None:
     async def work() -> list[str]:
-        turns, order = Turns(shared=True), list[str]()
+        turns, order = Turns(shared=True, behind=never), list[str]()
         asking = {name: tenant(1000) for name in ("flood", "other")}
 
         async def one(name: str) -> None:
@@ -66,7 +94,7 @@ def test_among_tenants_each_has_one_in_a_round() -> None:
 
 def test_a_queue_has_an_end() -> None:
     async def work() -> int:
-        turns, asking = Turns(shared=False), tenant(10)
+        turns, asking = Turns(shared=False, behind=never), tenant(10)
         tasks = [asyncio.ensure_future(taken(turns, asking)) for _ in range(25)]
         found = await asyncio.gather(*tasks, return_exceptions=True)
         refused = [raised for raised in found if raised is not None]
@@ -79,7 +107,7 @@ def test_a_queue_has_an_end() -> None:
 
 def test_who_goes_away_while_waiting_leaves_no_trace() -> None:
     async def work() -> None:
-        turns, asking = Turns(shared=False), tenant(10)
+        turns, asking = Turns(shared=False, behind=never), tenant(10)
         tasks = [asyncio.ensure_future(taken(turns, asking)) for _ in range(3)]
         await asyncio.sleep(0)
         tasks[1].cancel()

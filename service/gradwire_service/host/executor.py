@@ -78,6 +78,10 @@ class Executor:
         """Requests that wait for a thread."""
         return len(self._share.waiting)
 
+    def behind(self) -> bool:
+        """Whether the threads, whosever work they do, are to get on before the event loop does."""
+        return self._pool.behind()
+
     async def run(
         self,
         session: Session,

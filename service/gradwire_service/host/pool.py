@@ -2,6 +2,9 @@
 
 One share alone may have all threads. Where more have ever had work, one thread is never given to
 a share that has others already: who comes next finds it free, or gets the first that falls free.
+Work that is short runs one to a core, and leaves one to the event loop: threads that take the
+interpreter from each other get less done than one after the other. What turns out long has others
+beside it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,20 @@ _SMOOTH = 16
 """Tasks over which the usual duration is taken, about."""
 _BACK = 5
 """How much nicer the threads are than the event loop."""
+_SHORT = 50e-3
+"""Seconds after which work that runs isn't short any more."""
+_PART = 0.5
+"""What the threads are to have of the processor while work waits for them: of what the event loop's
+thread takes."""
+_OWED = 5e-3
+"""Seconds of their part, missing or had too early, that are remembered at most."""
+
+
+def _cores() -> int:
+    """On which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Task(NamedTuple):
@@ -49,9 +66,14 @@ class Share:
 
 
 def _step_back() -> None:
-    """Where they share a core, the event loop goes first: it only hands on what others wait for."""
+    """Where they share a core, the event loop goes first: it only hands on what others wait for.
+
+    A thread of batch work doesn't take the core when it is woken, which the event loop does each
+    time that it lets go of the interpreter for a system call.
+    """
     if sys.platform == "linux":  # elsewhere threads have no priority of their own
         thread = threading.get_native_id()
+        os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _BACK)
 
 
@@ -78,12 +100,30 @@ class Pool:
         self.waiting = 0
         self._usual = 0.0
         self._since: dict[asyncio.Future[Any], float] = {}  # when what runs was begun
+        self._at_once = max(1, _cores() - 1)  # of short work: one core is the event loop's
+        self._looks_again: asyncio.TimerHandle | None = None
+        self._here = self._there = self._owed = 0.0  # seconds of the processor
 
     def share(self) -> Share:
         """A share for another tenant."""
         made = Share()
         self._shares.append(made)
         return made
+
+    def behind(self) -> bool:
+        """Whether work waits for the threads, and they had less than their part of the processor.
+
+        For the event loop's thread, which may then rest, so that they get on.
+        """
+        here = time.thread_time()
+        there = time.process_time() - here
+        if any(share.waiting for share in self._shares):
+            self._owed += _PART * (here - self._here) - (there - self._there)
+            self._owed = min(max(self._owed, -_OWED), _OWED)
+        else:
+            self._owed = 0.0
+        self._here, self._there = here, there
+        return self._owed > 0
 
     def patience(self, waiting: int) -> float:
         """Seconds after which so many that wait now will be done, as far as can be known.
@@ -127,8 +167,23 @@ class Pool:
             self._threads.submit(self._do, share, task, asyncio.get_running_loop())
 
     def _may_start(self, share: Share) -> bool:
-        alone = self._users == 1
-        return alone or not share.running or self._running < self.workers - 1
+        if not share.running:
+            return True
+        short = time.monotonic() - _SHORT
+        if sum(began > short for began in self._since.values()) >= self._at_once:
+            self._look_again()
+            return False
+        return self._users == 1 or self._running < self.workers - 1
+
+    def _look_again(self) -> None:
+        """Start what may start when what runs now isn't short any more."""
+
+        def start() -> None:
+            self._looks_again = None
+            self._start()
+
+        if self._looks_again is None:
+            self._looks_again = asyncio.get_running_loop().call_later(_SHORT, start)
 
     def _do(self, share: Share, task: Task, loop: asyncio.AbstractEventLoop) -> None:
         """In a thread."""
@@ -166,4 +221,6 @@ class Pool:
 
     def close(self) -> None:
         """Wait for what runs, and end the threads."""
+        if self._looks_again is not None:
+            self._looks_again.cancel()
         self._threads.shutdown()

@@ -77,7 +77,7 @@ class Service:
         self.locked = bool(ring)
         self.everybody = tenants[EVERYBODY]
         self.patience = Patience()
-        self._turns = Turns(shared=self.locked)
+        self._turns = Turns(self.locked, self.executor.behind)
         self.crowd = Crowd(self.everybody, self._turns)
         posted = [r for r in api.router.routes if isinstance(r, Route) and r.method == "POST"]
         self._fixed = {route.path: route for route in posted if "{" not in route.path}

@@ -3,6 +3,9 @@
 Requests that are cheap run where they are read, one behind the other. A tenant with a hundred
 connections would have a hundred of them run before anybody else's is looked at; so what comes in a
 round after its first has to wait for the next, unless the round has been short so far.
+
+Between two rounds the event loop rests where the threads that compute have work and don't get their
+part of the processor: it would have them starve for requests that are cheap.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gradwire_engine.errors import GradwireError, error
@@ -19,9 +23,13 @@ if TYPE_CHECKING:
 
 SHORT = 0.5e-3
 """Seconds that a round may last before the second request of a tenant waits."""
-_ROUND = 1e-3
+_ROUND = 0.5e-3
 """Seconds of a round where all are one tenant: whoever asks for the server's health waits as long.
 """
+_REST = 5e-3
+"""Seconds that the event loop rests between two rounds, at most."""
+_LOOK = 1e-3
+"""Seconds after which it looks whether it may go on."""
 _SHORTEST = 1e-5
 """Seconds that a request takes at least, where clocks are coarse."""
 _SMOOTH = 16
@@ -35,10 +43,14 @@ class Queue(deque[asyncio.Future[None]]):
 
 
 class Turns:
-    """The rounds of one event loop. shared: by tenants, each of whom has one request in a round."""
+    """The rounds of one event loop. shared: by tenants, each of whom has one request in a round.
 
-    def __init__(self, shared: bool) -> None:
-        self._shared = shared
+    behind: whether the threads that compute are to get on first.
+    """
+
+    def __init__(self, shared: bool, behind: Callable[[], bool]) -> None:
+        self._shared, self._behind = shared, behind
+        self._rests_until = 0.0
         self._round = 0
         self._began = 0.0
         self._waiting: deque[Queue] = deque()
@@ -91,6 +103,10 @@ class Turns:
         self._spent = spent
         self._round += 1
         self._began, self._given = 0.0, 0
+        if self._rests(now):
+            self._began = now
+            asyncio.get_running_loop().call_later(_LOOK, self._next)
+            return
         few = (
             len(self._waiting)
             if self._shared
@@ -102,6 +118,16 @@ class Turns:
         if self._waiting or self._given:
             self._began = now
             asyncio.get_running_loop().call_soon(self._next)
+
+    def _rests(self, now: float) -> bool:
+        """Whether those who wait do so a little longer, for the sake of the threads."""
+        if not (self._waiting and self._behind()):
+            self._rests_until = 0.0
+        elif not self._rests_until:
+            self._rests_until = now + _REST
+        elif now >= self._rests_until:  # the processor is somebody else's
+            self._rests_until = 0.0
+        return self._rests_until > 0
 
     def _let_go(self) -> None:
         """The first one of the queue whose turn it is goes on."""
