@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,6 +59,15 @@ class Found:
             self.refused[reply.status] += 1
         else:
             self.odd.append(f"{reply.status} to {question.kind}: {reply.body[:200]!r}")
+
+
+def together(parts: Iterable[Found]) -> Found:
+    """What came of all of them."""
+    whole = Found()
+    for part in parts:
+        for one in fields(Found):
+            setattr(whole, one.name, getattr(whole, one.name) + getattr(part, one.name))
+    return whole
 
 
 class Clients:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from statistics import median, quantiles
+from typing import NamedTuple
 
 from tests.service.load import clients, health
-from tests.service.load.clients import Burst, Found
+from tests.service.load.clients import Burst, Found, together
 from tests.service.load.lines import Line, least, most, none
 from tests.service.load.questions import JSON, begun, counted
 from tests.service.load.server import Server, served, settle
@@ -20,32 +21,53 @@ Tick = Callable[[str, float], object]
 """Told what goes on, and how many seconds of it are over since it was told last."""
 CLIENTS = 64
 _LOOK = 0.25
-_NICE = 5
-"""The clients let whoever looks at the server's health go first: only the server is measured."""
+_PIECE = 15
+"""Seconds of the load at a stretch, about. Each piece has its own idle time and half load before
+it: a machine that others use as well is now slower and now faster, by as much as is measured here.
+"""
 _BURST = 1.25
 """Requests at one moment, of those that a tenant may have wait."""
 
 
-def _settle(nice: int) -> None:
+def _settle(back: bool) -> None:
     settle(1)
-    os.nice(nice)
+    if back and hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 @contextmanager
-def _process(nice: int = 0) -> Iterator[ProcessPoolExecutor]:
-    """A process on the clients' core."""
+def _process(*, back: bool) -> Iterator[ProcessPoolExecutor]:
+    """A process on the clients' core. back: others on it go first."""
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, spawn, _settle, (nice,)) as found:
+    with ProcessPoolExecutor(1, spawn, _settle, (back,)) as found:
         yield found
 
 
 def flood(seconds: float, seed: int, tick: Tick, **settings: object) -> list[Line]:
     """All of it: idle, all it can, as much as that at any time, half the load, the load, a burst.
 
-    What it serves of as much at any time is half the load: so twice that is offered.
+    What it serves of as much at any time is half the load: so twice that is offered. Who asks steps
+    back for who looks at the server's health: it is the server that is measured.
     """
-    with _process(_NICE) as asking, _process() as looking, served(**settings) as server:
+    with (
+        _process(back=True) as asking,
+        _process(back=False) as looking,
+        served(**settings) as server,
+    ):
         return Flood(server, asking, looking, seconds, seed, tick).lines()
+
+
+class Piece(NamedTuple):
+    """A piece of a run: seconds that health took, and what came of the questions.
+
+    before: of those that were only to find out what half the load is.
+    """
+
+    idle: list[float]
+    before: Found
+    half: Found
+    found: Found
+    busy: list[float]
 
 
 class Flood:
@@ -89,29 +111,43 @@ class Flood:
 
     def lines(self) -> list[Line]:
         """Run it; what it has to show."""
-        before, port = self.seconds / 4, self.server.port
+        count = max(1, round(self.seconds / _PIECE))
+        pieces = [self._piece(self.seconds / count) for _ in range(count)]
+        before, half, found = (
+            together(getattr(piece, name) for piece in pieces)
+            for name in ("before", "half", "found")
+        )
+        idle, busy = (
+            [seconds for piece in pieces for seconds in getattr(piece, name)]
+            for name in ("idle", "busy")
+        )
+        limits = self.server.client.get("/v1/info").json()["limits"]
+        many = int(_BURST * limits["tenant_requests"])
+        burst = self.asking.submit(clients.burst, self.server.port, many).result()
+        self.tick("a burst", 0)
+        return [
+            *_answers([before, half, found, burst.first, burst.later]),
+            *self._accumulated([before, half, found]),
+            none("failures in the server's log", self.server.failures()),
+            *_refusals(found, burst),
+            *_figures(half, found, idle, busy, self.resident),
+        ]
+
+    def _piece(self, seconds: float) -> Piece:
+        """A piece of the load, and a quarter of its time for each that goes before."""
+        before, port = seconds / 4, self.server.port
         idle = self.looking.submit(health.watch, port, before).result()
         self.tick("idle", before)
+        resident = len(self.resident)
         most_of_it = self._wait(
             "all it can", self.asking.submit(clients.again, port, self.sessions, before, self.seed)
         )
         enough = self._paced("as much at any time", most_of_it.rate, before)
         half = self._paced("half the load", enough.rate, before)
-        self.resident.clear()
-        looked = self.looking.submit(health.watch, port, self.seconds)
-        found = self._paced("the load", 2 * enough.rate, self.seconds)
-        busy, held = looked.result(), list(self.resident)
-        limits = self.server.client.get("/v1/info").json()["limits"]
-        many = int(_BURST * limits["tenant_requests"])
-        burst = self.asking.submit(clients.burst, port, many).result()
-        self.tick("a burst", 0)
-        return [
-            *_answers([most_of_it, enough, half, found, burst.first, burst.later]),
-            *self._accumulated([most_of_it, enough, half, found]),
-            none("failures in the server's log", self.server.failures()),
-            *_refusals(found, burst),
-            *_figures(half, found, idle, busy, held),
-        ]
+        del self.resident[resident:]
+        looked = self.looking.submit(health.watch, port, seconds)
+        found = self._paced("the load", 2 * enough.rate, seconds)
+        return Piece(idle, together([most_of_it, enough]), half, found, looked.result())
 
     def _accumulated(self, all_found: list[Found]) -> Iterator[Line]:
         """Each session's gradient has grown once for each answer, and not for any refusal."""
