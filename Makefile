@@ -65,7 +65,7 @@ serve: $(STAMPS)/dev ## run the server on http://127.0.0.1:8000 (ARGS="--port 90
 	$(BIN)/gradwire serve $(ARGS)
 
 test: $(STAMPS)/fuzz ## run the tests, but for those against torch (ARGS="-k name" to pick)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/parity $(ARGS)
+	$(BIN)/python -m tests.twice --numprocesses $(WORKERS) --dist worksteal --ignore tests/parity $(ARGS)
 
 check: $(STAMPS)/dev ## lint, formatting, types, weaknesses, licences
 	$(BIN)/ruff check
@@ -84,7 +84,7 @@ load: $(STAMPS)/dev ## ask a server for twice what it can, then for 10,000 sessi
 	$(BIN)/python -m tests.service.load $(ARGS)
 
 parity: $(STAMPS)/torch ## the same small programs on torch, gradwire embedded, gradwire over HTTP
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
+	$(BIN)/python -m tests.twice --numprocesses $(WORKERS) --dist worksteal tests/parity $(ARGS)
 
 parity-full: $(STAMPS)/torch ## random programs and torch's table of ops, all samples (ARGS="--seed 7" to repeat)
 	@failed=0; \
