@@ -26,7 +26,10 @@ class Settings(BaseSettings, Limits, Upkeep):
     log: Literal["auto", "json", "text", "none"] = Field(
         "auto", description="How requests are logged; auto is text on a terminal, else json."
     )
-    workers: int = Field(4, gt=0, le=256, description="Threads that compute.")
+    workers: int = Field(
+        4, gt=0, le=256,
+        description="Threads that compute; work that takes less than 50 ms runs one to a core.",
+    )  # fmt: skip
     keys: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Keys that clients must have, separated by commas; TENANT:KEY says whose.",
