@@ -23,6 +23,26 @@ for _ in range(20):
     del arrays
 print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
+HEAPS = """
+import ctypes, sys
+from threading import Barrier, Thread
+from gradwire_engine.kernels.heap import keep_freed_memory
+{keep} and keep_freed_memory()
+libc, everybody = ctypes.CDLL(None), Barrier({threads})
+libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
+def work():
+    everybody.wait()
+    libc.malloc(100_000)
+    everybody.wait()
+threads = [Thread(target=work) for _ in range({threads})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+out = ctypes.c_void_p(libc.fdopen(1, b"w"))
+libc.malloc_info(0, out)
+libc.fflush(out)
+"""
 ON_GLIBC = pytest.mark.skipif(not heap._glibc(), reason="only glibc's heap can be told")
 
 
@@ -48,11 +68,21 @@ def test_a_step_touches_the_pages_of_the_last() -> None:
 
 @ON_GLIBC
 @pytest.mark.parametrize(
-    "name", ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"]
+    "name",
+    ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES"],
 )
 def test_the_environment_has_the_last_word(name: str) -> None:
     value = "glibc.malloc.trim_threshold=131072" if name == "GLIBC_TUNABLES" else "131072"
     assert not run(keep=True, **{name: value})[0]
+
+
+@ON_GLIBC
+@pytest.mark.parametrize("keep", [True, False])
+def test_threads_share_as_many_heaps_as_there_are_cores(keep: bool) -> None:
+    program = HEAPS.format(keep=keep, threads=heap.arenas() + 4)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    heaps = found.stdout.count(b"<heap nr=")
+    assert heaps <= heap.arenas() if keep else heaps > heap.arenas()
 
 
 def test_other_c_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

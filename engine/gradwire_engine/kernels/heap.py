@@ -16,8 +16,8 @@ LARGEST = 32 << 20
 KEPT = 64 << 20
 """Freed bytes at the end of a heap that are kept for the next step; more is given back."""
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # M_… of malloc.h
-_SET_BY_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # M_… of malloc.h
+_SET_BY_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
 
 
 @cache
@@ -34,7 +34,14 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    return bool(mallopt(_MMAP_THRESHOLD, LARGEST) and mallopt(_TRIM_THRESHOLD, KEPT))
+    settings = {_MMAP_THRESHOLD: LARGEST, _TRIM_THRESHOLD: KEPT, _ARENA_MAX: arenas()}
+    return all(mallopt(name, value) for name, value in settings.items())
+
+
+def arenas() -> int:
+    """Heaps that threads share: one to a core, since each keeps freed memory; two at least."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(2, cores or 1)
 
 
 def _glibc() -> bool:
