@@ -43,6 +43,19 @@ out = ctypes.c_void_p(libc.fdopen(1, b"w"))
 libc.malloc_info(0, out)
 libc.fflush(out)
 """
+GIVEN_BACK = """
+import os
+import numpy as np
+from gradwire_engine.kernels.heap import give_back, keep_freed_memory
+def resident():
+    with open("/proc/self/statm") as fields:
+        return int(fields.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+keep_freed_memory()
+arrays = [np.ones(1 << 17) for _ in range(100)]
+del arrays[:-1]
+before = resident()
+print(give_back(), before, resident())
+"""
 ON_GLIBC = pytest.mark.skipif(not heap._glibc(), reason="only glibc's heap can be told")
 
 
@@ -77,6 +90,15 @@ def test_the_environment_has_the_last_word(name: str) -> None:
 
 
 @ON_GLIBC
+def test_what_lies_free_between_arrays_is_given_back() -> None:
+    program = [sys.executable, "-c", GIVEN_BACK]
+    found = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    given, before, after = found.split()
+    assert given == "True"
+    assert int(before) - int(after) > 60 << 20
+
+
+@ON_GLIBC
 @pytest.mark.parametrize("keep", [True, False])
 def test_threads_share_as_many_heaps_as_there_are_cores(keep: bool) -> None:
     program = HEAPS.format(keep=keep, threads=heap.arenas() + 4)
@@ -87,4 +109,5 @@ def test_threads_share_as_many_heaps_as_there_are_cores(keep: bool) -> None:
 
 def test_other_c_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "confstr", raising=False)
+    assert not heap.give_back()
     assert heap.keep_freed_memory.__wrapped__() is False

@@ -38,6 +38,20 @@ def keep_freed_memory() -> bool:
     return all(mallopt(name, value) for name, value in settings.items())
 
 
+def give_back() -> bool:
+    """Give the pages that are free now back to the system, wherever they lie; whether any were.
+
+    What is kept for the next step is as much as the largest crowd of them took: for a process that
+    runs for days, to be called every now and then. Only glibc's heap can; others do by themselves.
+    """
+    if not _glibc():
+        return False
+    try:
+        return bool(ctypes.CDLL(None).malloc_trim(0))
+    except (OSError, AttributeError):
+        return False
+
+
 def arenas() -> int:
     """Heaps that threads share: one to a core, since each keeps freed memory; two at least."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
+from gradwire_engine.kernels.heap import give_back
 from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.pool import Pool
@@ -31,6 +32,8 @@ ABOUT = """Autograd as a service: sessions, graphs and exact gradients, with PyT
 Not in this document, which has no words for it: WS /v1/sessions/{id}/stream, a WebSocket whose
 messages are requests of POST /v1/sessions/{id}/steps with an id each.
 """
+_BREATH = 10.0
+"""Seconds for which freed memory is kept at hand: each time costs a model's step its pages anew."""
 _SWEEP = 5.0
 """Seconds between looks for sessions whose time is over."""
 
@@ -89,10 +92,13 @@ def _keeper(data: str, tenants: Tenants, log: Log, upkeep: Upkeep) -> Keeper:
 
 @asynccontextmanager
 async def lifespan(service: Service) -> AsyncIterator[None]:
-    """While the service runs, sessions that nobody uses expire; at its end, its threads end."""
+    """While the service runs, sessions that nobody uses expire, and freed memory is given back; at
+    its end, its threads end.
+    """
     if service.keeper is not None:
         await service.keeper.start()
-    watchers = [asyncio.create_task(_sweep(service)), asyncio.create_task(service.patience.look())]
+    watching = (_sweep(service), service.patience.look(), _give_back())
+    watchers = [asyncio.create_task(work) for work in watching]
     try:
         yield
     finally:
@@ -103,6 +109,13 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
         service.tenants.close()
         if service.spans is not None:
             await asyncio.to_thread(service.spans.close)
+
+
+async def _give_back() -> None:
+    """What a crowd took for a moment doesn't stay with the process."""
+    while True:
+        await asyncio.sleep(_BREATH)
+        await asyncio.to_thread(give_back)
 
 
 async def _sweep(service: Service) -> None:
