@@ -46,8 +46,8 @@ def _part(name: str, asked: argparse.Namespace, progress: Progress) -> list[Line
     began = time.monotonic()
     lines = _WHAT[name](asked, progress)
     if not progress.console.is_terminal:  # where no bar can be drawn
-        failed = sum(not line.good for line in lines)
-        progress.console.print(f"{name}: {time.monotonic() - began:.0f} s, {failed} lines fail")
+        failed = [f"; FAILS: {line.what}, {line.found}" for line in lines if not line.good]
+        progress.console.print(f"{name}: {time.monotonic() - began:.0f} s{''.join(failed)}")
     return lines
 
 
