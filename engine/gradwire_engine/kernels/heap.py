@@ -10,6 +10,8 @@ import ctypes
 import os
 from functools import cache
 
+from gradwire_engine.kernels.cores import cores
+
 LARGEST = 32 << 20
 """Bytes of an array from which on it is mapped by itself, and given back when it is freed."""
 
@@ -54,8 +56,7 @@ def give_back() -> bool:
 
 def arenas() -> int:
     """Heaps that threads share: one to a core, since each keeps freed memory; two at least."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(2, cores or 1)
+    return max(2, cores())
 
 
 def _glibc() -> bool:

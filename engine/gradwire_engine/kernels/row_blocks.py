@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.cores import cores
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -37,9 +38,9 @@ into a buffer first, which takes twice as long as the arithmetic."""
 @cache
 def threads() -> int:
     """At most 4, the cores of this process, and what limits the thread pools of libraries."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    found = cores()
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(4, cores, int(limit) if limit.isdecimal() else cores))
+    return max(1, min(4, found, int(limit) if limit.isdecimal() else found))
 
 
 @cache

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.kernels.cores import cores
 from gradwire_service.host.frames import let_go
 
 _SMOOTH = 16
@@ -33,13 +34,6 @@ _PART = 0.5
 thread takes."""
 _OWED = 5e-3
 """Seconds of their part, missing or had too early, that are remembered at most."""
-
-
-def _cores() -> int:
-    """On which this process may run."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Task(NamedTuple):
@@ -100,7 +94,7 @@ class Pool:
         self.waiting = 0
         self._usual = 0.0
         self._since: dict[asyncio.Future[Any], float] = {}  # when what runs was begun
-        self._at_once = max(1, _cores() - 1)  # of short work: one core is the event loop's
+        self._at_once = max(1, cores() - 1)  # of short work: one core is the event loop's
         self._looks_again: asyncio.TimerHandle | None = None
         self._here = self._there = self._owed = 0.0  # seconds of the processor
 
