@@ -5,13 +5,17 @@ from __future__ import annotations
 import sqlite3
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 from tests.service.crash.campaign import dump
 from tests.service.crash.postgres import Postgres
-from tests.service.crash.process import GRADWIRE, served
+from tests.service.crash.process import GRADWIRE, Process, served
 from tests.service.test_durable import STEPS, do, made
+
+from gradwire_service.store import opening
 
 
 def refused(data: object) -> str:
@@ -115,3 +119,39 @@ def test_a_lock_that_postgresql_lost_lets_nobody_write_beside(cluster: Postgres)
         old.kill()
     with served(data) as last:
         assert dump(last.client, session) == before
+
+
+def test_a_start_waits_for_the_lock_of_a_server_that_postgresql_still_thinks_alive(
+    cluster: Postgres,
+) -> None:
+    data = cluster.database()
+    engine = create_engine(data)
+    with engine.connect() as connection, ThreadPoolExecutor(1) as pool:
+        assert connection.execute(text(_TAKE)).scalar()
+        connection.commit()
+        started = pool.submit(Process, data)
+        while not connection.execute(text(_ASKERS)).scalar():
+            connection.commit()  # else the same picture of activity is shown again
+            assert not started.done(), started.exception()
+        assert connection.execute(text(_FREE)).scalar()
+        connection.commit()
+        server = started.result()
+    engine.dispose()
+    try:
+        assert do(server.client, made(server.client), *STEPS).status_code == 200
+    finally:
+        server.stop()
+
+
+_TAKE = f"SELECT pg_try_advisory_lock({opening.LOCK})"
+_FREE = f"SELECT pg_advisory_unlock({opening.LOCK})"
+_ASKERS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND query LIKE '%pg_try_advisory_lock%'"
+)
+
+
+def test_a_start_on_postgresql_waits_no_longer_than_it_says(cluster: Postgres) -> None:
+    data = cluster.database()
+    with served(data):
+        assert "another server uses postgresql+psycopg://" in refused(data)

@@ -28,7 +28,12 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "description": "New for each request: one that comes again with it gets the first reply.",
     "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": LONGEST_KEY,
+        "pattern": "^[ -~]*[!-~][ -~]*$",
+    },
     "example": "0d2c4e58-6c1c-4f0e-9b7f-1f7f3f0f9a52",
 }
 SECURITY = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +20,10 @@ from gradwire_service.store.schema import FORMAT, about, create_all
 
 _DATABASE, _ARRAYS = "gradwire.db", "arrays"
 _OWNER_ONLY = 0o600
-_LOCK = 0x6772616477697265
+LOCK = 0x6772616477697265
 """The number of PostgreSQL's advisory lock: "gradwire"."""
+_LOCK_PATIENCE, _LOCK_PAUSE = 20.0, 0.1
+"""Seconds: a killed server has its lock until PostgreSQL notices that the connection ended."""
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA cell_size_check=ON",
     "PRAGMA busy_timeout=10000",
@@ -128,11 +131,14 @@ def _set_pragmas(connection: Any, _: object) -> None:
 def _postgresql(url: URL, where: str) -> Opened:
     engine = create_engine(url, pool_pre_ping=True)
     held = engine.connect()
-    free = held.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _LOCK}).scalar()
+    until = time.monotonic() + _LOCK_PATIENCE
+    while not held.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": LOCK}).scalar():
+        held.commit()
+        if time.monotonic() > until:
+            held.close()
+            raise _taken(where)
+        time.sleep(_LOCK_PAUSE)
     held.commit()
-    if not free:
-        held.close()
-        raise _taken(where)
     return Opened(engine, Pieces(engine), None, held.close, where)
 
 

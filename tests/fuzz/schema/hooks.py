@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -45,7 +46,7 @@ def _in_order(case: Any) -> bool:
         unknown |= name not in declared
         if schema.get("type") == "number" and not _fits(value, schema["minimum"]):
             return False
-        if schema.get("type") == "string" and not _long_enough(value, schema):
+        if schema.get("type") == "string" and not _is_of(schema, value):
             return False
     return unknown
 
@@ -65,6 +66,11 @@ def _fits(text: object, minimum: float) -> bool:
         return False
 
 
-def _long_enough(text: object, schema: Mapping[str, Any]) -> bool:
+def _is_of(schema: Mapping[str, Any], text: object) -> bool:
+    """Whether the schema of a string allows it; blanks around it are no part of a header."""
+    if type(text) is not str:
+        return False
+    said = text.strip(" \t")
     longest = schema.get("maxLength", float("inf"))
-    return type(text) is str and schema.get("minLength", 0) <= len(text) <= longest
+    fits = schema.get("minLength", 0) <= len(said) <= longest
+    return fits and re.search(schema.get("pattern", ""), said) is not None
