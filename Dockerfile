@@ -1,4 +1,5 @@
-# The service in an image: `docker build -t gradwire .`, or with GPUs `--build-arg VARIANT=cuda`.
+# The service in an image: `docker build -t gradwire .`; with GPUs `--build-arg VARIANT=cuda`, with
+# plans compiled by LLVM `--build-arg VARIANT=compiled`.
 #
 # BASE needs a python3 (3.11 or newer) with venv, and nothing else. A package mirror goes in as
 # secrets, which no layer keeps: `--secret id=pip.conf,src=…` and, for a certificate of its own,
@@ -6,7 +7,7 @@
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
-# server or cuda: which lock file of requirements/ the image holds
+# server, compiled or cuda: which lock file of requirements/ the image holds
 ARG VARIANT=server
 WORKDIR /src
 COPY requirements/build.txt requirements/${VARIANT}.txt requirements/

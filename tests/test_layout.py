@@ -42,7 +42,7 @@ def base_dependencies() -> set[str]:
 
 
 # What each package (or part of one: the longest prefix decides) may import besides itself.
-ENGINE_LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy"}
+ENGINE_LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy", "llvmlite"}
 ALLOWED = {
     "gradwire_engine": ENGINE_LIBRARIES,
     "gradwire_service.host": {"gradwire_engine", "gradwire_service.version"} | base_dependencies(),

@@ -28,7 +28,11 @@ class Resident:
     """Steps of a workload in a process that has imported what they need, and done nothing."""
 
     def __init__(self, workload: str, library: str) -> None:
-        for name in ("torch", "gradwire_engine.plan"):  # in both, so that neither counts
+        for name in (
+            "torch",
+            "gradwire_engine.plan",
+            "llvmlite.binding",
+        ):  # in both, so that neither counts
             import_module(name)
         self._before = peak_from_here()
         self._step = prepare(workload, library)

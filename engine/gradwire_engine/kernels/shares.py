@@ -38,15 +38,18 @@ def by_samples(work: Callable[..., Any], times: int, *arrays: Array) -> list[Any
         return share_out([partial(work, *[array[s] for array in arrays]) for s in shares])
 
 
-def products(xp: Any, a: Array, b: Array) -> Array:
-    """a @ b, of stacks that are alike."""
+def products(xp: Any, a: Array, b: Array, out: Array | None = None) -> Array:
+    """a @ b, of stacks that are alike, or of a stack and a matrix; into `out` if given."""
+    if type(a) is np.ndarray and a.ndim > 2 == b.ndim and out is None and a.flags.c_contiguous:
+        return np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
     if type(a) is not np.ndarray or a.ndim < 3 or a.shape[:-2] != b.shape[:-2]:
-        found: Array = xp.matmul(a, b)
+        found: Array = xp.matmul(a, b) if out is None else xp.matmul(a, b, out=out)
         return found
     each = a.shape[-2] * a.shape[-1] * b.shape[-1]
     times = a.size * b.shape[-1]
     if times < WORTH or each > LARGEST or a.shape[0] < 2:
-        return np.asarray(np.matmul(a, b))
-    out = np.empty((*a.shape[:-1], b.shape[-1]), np.result_type(a, b))
+        return np.asarray(np.matmul(a, b, out=out))
+    if out is None:
+        out = np.empty((*a.shape[:-1], b.shape[-1]), np.result_type(a, b))
     by_samples(lambda x, y, to: np.matmul(x, y, out=to), times, a, b, out)
     return out

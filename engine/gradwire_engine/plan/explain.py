@@ -15,6 +15,7 @@ def explained(plan: Plan) -> str:
             continue
         axes = " × ".join(map(str, unit.dims))
         threads = f", on {len(unit.parts)} threads" if len(unit.parts) > 1 else ""
-        found.append(f"region {axes}, {unit.height} rows at a time{threads}")
+        how = "compiled" if unit.native is not None else f"{unit.height} rows at a time"
+        found.append(f"region {axes}, {how}{threads}")
         found += [f"  {plan.code.text(step)}" for _, step in unit.region.steps]
     return "\n".join(found)

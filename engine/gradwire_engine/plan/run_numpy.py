@@ -14,9 +14,11 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.shares import products
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
+from gradwire_engine.plan.compiled.straight import Straight, straightened
 from gradwire_engine.plan.figures import flops
 from gradwire_engine.plan.functions import copied
 from gradwire_engine.plan.graph import Graph
+from gradwire_engine.plan.laid_products import laid_out
 from gradwire_engine.plan.lower import lowered
 from gradwire_engine.plan.order import put_off
 from gradwire_engine.plan.regions import Group, grouped
@@ -41,7 +43,7 @@ class Plan:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.code = put_off(fewer(plainer(lowered(graph))))
+        self.code = laid_out(put_off(fewer(plainer(lowered(graph)))))
         made = _Making(self.code, grouped(self.code))
         self.units = made.units
         self._actions, self._template = made.actions, made.template()
@@ -103,7 +105,8 @@ class _Making:
         for place, step in enumerate(code.steps):
             for number in step.operands:
                 self._readers.setdefault(number, set()).add(place)
-        self.units = [unit for group in groups for unit in self._of_group(group)]
+        units = [unit for group in groups for unit in self._of_group(group)]
+        self.units: list[Step | Sweep] = straightened(code, units, _reads)
         self._owner: dict[int, int] = {}
         last = self._last_uses()
         self._ending: dict[int, list[int]] = {}
@@ -234,19 +237,20 @@ def _in_rows(run: Callable[..., Any], *operands: Any) -> Any:
 
 def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
     """What does a step by itself."""
-    laid_out = [code.phantoms[n] for n in unit.results]
+    phantoms = [code.phantoms[n] for n in unit.results]
     if unit.kind == FOLD:
         return partial(unit.run.reduce, **dict(unit.options))
     if unit.kind in (CONTRACT, JOIN):
         return partial(unit.run, **dict(unit.options))
     if unit.kind == CALL:
         scalars = [n in code.phantoms and not code.phantoms[n].ndim for n in unit.operands]
-        return partial(_on_arrays, unit.run) if any(scalars) else unit.run
+        given = any(scalars) and not isinstance(unit.run, Straight)
+        return partial(_on_arrays, unit.run) if given else unit.run
     if unit.run is copied:
-        return partial(_copy, laid_out[0].dtype)
-    if unit.kind == VIEW and len(laid_out) == 1:
-        return plain_view(code.phantoms.get(unit.operands[0]), laid_out[0]) or unit.run
-    if unit.kind == PRODUCT and len(laid_out[0].shape) > 2:
+        return partial(_copy, phantoms[0].dtype)
+    if unit.kind == VIEW and len(phantoms) == 1:
+        return plain_view(code.phantoms.get(unit.operands[0]), phantoms[0]) or unit.run
+    if unit.kind == PRODUCT and unit.run is np.matmul and len(phantoms[0].shape) > 2:
         return partial(products, np)
     if unit.kind in (VIEW, PRODUCT):
         whole: Callable[..., Any] = unit.run

@@ -18,6 +18,7 @@ import numpy as np
 from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
 from gradwire_engine.plan.bound import Part, bound, dotted, number_taken
 from gradwire_engine.plan.code import CONTRACT, FOLD, VIEW, Code, Step
+from gradwire_engine.plan.compiled import Native, native
 from gradwire_engine.plan.functions import contracted
 from gradwire_engine.plan.regions import Region
 from gradwire_engine.plan.scratch import Layout, scratch
@@ -55,6 +56,9 @@ class Sweep:
         self.late = tuple(n for n in wanted if n in region.late)
         self.outputs = tuple(self._part(n) for n in wanted if n not in region.late)
         self._assign()
+        self.native = self._compiled()
+        if self.native is not None:
+            self.nbytes = self.native.nbytes * len(self.parts)
 
     def _part(self, number: int) -> Part:
         shape, axes = self.code.phantoms[number].shape, self.region.axes[number]
@@ -96,6 +100,11 @@ class Sweep:
         ]
         self._from = [(self.slots[p.number], p) for p in self.reads]
         self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
+
+    def _compiled(self) -> Native | None:
+        values = tuple(p.number for p in self.reads), tuple(p.number for p in self.outputs)
+        steps = _without_views(self.region)
+        return native(self.code, steps, self.dims, self._part, (*values, self.late))
 
     def _contracting(self, steps: list[Step]) -> list[Step]:
         """The steps with products that only a sum along rows reads as part of that sum."""
@@ -186,6 +195,11 @@ class Sweep:
 
     def _share(self, full: list[tuple[int, Any, bool]], start: int, stop: int) -> list[Any]:
         """All blocks of some rows; what the late folds came to."""
+        if self.native is not None:
+            arrays = [array for _, array, _ in full]
+            totals = [np.empty(part.shape, part.dtype) for _, _, part, _ in self.folds]
+            self.native.run(arrays, totals, start, stop)
+            return totals
         if len(self.dims) == 1:
             return self._blocks(full, start, stop)
         before = np.setbufsize(self._buffer)

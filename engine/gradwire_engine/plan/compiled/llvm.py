@@ -1,0 +1,99 @@
+"""Compiling: text of LLVM's language in, a function out. Only here is llvmlite needed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from typing import Any
+
+NAME = "region"
+"""Of the function in each text."""
+MOST = 256
+"""Functions that are kept for a region with the same text; one of a few hundred instructions takes
+a tenth of a MiB. Also how many are linked by one linker, which keeps some kB of each that is gone.
+"""
+_SPEED = 2
+
+
+class Compiled:
+    """A function, and what keeps its code in memory."""
+
+    def __init__(self, library: Any, linker: Any) -> None:
+        self._library, self._linker = library, linker  # in this order they are let go
+        kind = ctypes.CFUNCTYPE(
+            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+        )
+        self.call: Callable[..., None] = kind(library[NAME])
+
+
+class _Compiler:
+    """A compiler for this processor, and what it made last."""
+
+    def __init__(self, binding: Any) -> None:
+        self._binding = binding
+        self._lock, self._count = Lock(), 0
+        self._known: OrderedDict[str, Compiled] = OrderedDict()
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        self._machine = self._target_machine()
+        options = binding.create_pipeline_tuning_options()
+        self._builder = binding.create_pass_builder(self._machine, options)
+        self._linker: Any = None
+
+    def _target_machine(self) -> Any:
+        binding = self._binding
+        return binding.Target.from_default_triple().create_target_machine(
+            cpu=binding.get_host_cpu_name(),
+            features=binding.get_host_cpu_features().flatten(),
+            opt=_SPEED,
+            jit=True,
+        )
+
+    def function(self, text: str) -> Compiled:
+        """That of a text."""
+        with self._lock:
+            found = self._known.get(text)
+            if found is None:
+                found = self._known[text] = self._made(text)
+                if len(self._known) > MOST:
+                    self._known.popitem(last=False)
+            else:
+                self._known.move_to_end(text)
+        return found
+
+    def _made(self, text: str) -> Compiled:
+        binding = self._binding
+        if self._count % MOST == 0:
+            self._linker = binding.create_lljit_compiler(self._target_machine())
+        self._count += 1
+        module = binding.parse_assembly(text)
+        passes = binding.create_new_function_pass_manager()
+        passes.add_sroa_pass()  # slots become registers; the rest is written as it should be
+        passes.run(module.get_function(NAME), self._builder)
+        library = binding.JITLibraryBuilder().add_object_img(self._machine.emit_object(module))
+        linked = library.export_symbol(NAME).link(self._linker, f"{NAME} {self._count}")
+        return Compiled(linked, self._linker)
+
+
+@cache
+def _compiler() -> _Compiler | None:
+    try:
+        from llvmlite import binding
+    except ImportError:
+        return None
+    return _Compiler(binding)
+
+
+def available() -> bool:
+    """Whether llvmlite is installed."""
+    return _compiler() is not None
+
+
+def compiled(text: str) -> Compiled:
+    """The function `region` of a text, for this processor; the same text is compiled once."""
+    compiler = _compiler()
+    assert compiler is not None, "ask whether it is available"
+    return compiler.function(text)
