@@ -143,9 +143,9 @@ def _alone(
 ) -> np.ndarray:
     """What one ufunc gives, compiled as the only step of a region."""
     from gradwire_engine.plan.code import Code
-    from gradwire_engine.plan.compiled.emit import Given
     from gradwire_engine.plan.compiled.native import Native
     from gradwire_engine.plan.compiled.schedule import Lies
+    from gradwire_engine.plan.compiled.writer import Given
 
     out = np.empty(arrays[0].shape, result)
     number = len(operands)

@@ -12,10 +12,11 @@ from math import prod
 
 from gradwire_engine.plan.bound import Part, number_taken
 from gradwire_engine.plan.code import Code, Step
-from gradwire_engine.plan.compiled.emit import Given, checked
-from gradwire_engine.plan.compiled.llvm import available
+from gradwire_engine.plan.compiled.emit import checked
+from gradwire_engine.plan.compiled.llvm import Unsupported, available
 from gradwire_engine.plan.compiled.native import Native
-from gradwire_engine.plan.compiled.schedule import Lies, Unsupported
+from gradwire_engine.plan.compiled.schedule import Lies
+from gradwire_engine.plan.compiled.writer import Given
 
 __all__ = ["Native", "native"]
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from gradwire_engine.plan.code import CONTRACT, MAP, Code, Step
+from gradwire_engine.plan.code import CONTRACT, MAP, Step
 from gradwire_engine.plan.compiled import lanes
-from gradwire_engine.plan.compiled.lanes import BOOL, cast, constant, native, spread, suffix
-from gradwire_engine.plan.compiled.llvm import NAME
-from gradwire_engine.plan.compiled.loops import Loop as OfNumpy
-from gradwire_engine.plan.compiled.loops import loop as of_numpy
+from gradwire_engine.plan.compiled.lanes import BOOL, cast, spread, suffix
+from gradwire_engine.plan.compiled.llvm import NAME, Unsupported
 from gradwire_engine.plan.compiled.schedule import (
     Lies,
     Loop,
     Phase,
     Schedule,
-    Unsupported,
     in_lanes,
-    kind_of,
-    operand_kind,
 )
-from gradwire_engine.plan.compiled.text import Text, number, vector
+from gradwire_engine.plan.compiled.text import number, vector
+from gradwire_engine.plan.compiled.writer import SIZES, Given, Writer
 from gradwire_engine.plan.functions import copied, select
 
 LANES = {"float": 32, "double": 16, BOOL: 64}
@@ -31,27 +27,12 @@ LANES = {"float": 32, "double": 16, BOOL: 64}
 _PIECE, _LONGEST = 1 << 9, 1 << 12
 """Elements of a row that are gone over at a time: between loops of NumPy's, so that what lies
 between them stays in the first cache; and without, so that sums are as exact as NumPy's."""
-_SIZES = {"float": 4, "double": 8, BOOL: 1}
-_LETTERS = {"float": "f", "double": "d", BOOL: "?"}
 _START = {np.add: -0.0, np.maximum: -np.inf, np.minimum: np.inf}
 LINE = 64
 """Bytes of a line of the processor's cache: buffers begin at one."""
 
 
-class Given(NamedTuple):
-    """What a region is about: values by number, and how each lies in the space."""
-
-    code: Code
-    steps: Sequence[Step]
-    dims: tuple[int, ...]
-    lies: Mapping[int, Lies]
-    reads: tuple[int, ...]
-    outputs: tuple[int, ...]
-    late: tuple[int, ...]
-    taken: Callable[[Step, int], Any]
-
-
-class Emitter:
+class Emitter(Writer):
     """Writes the function down. text: it; scratch: bytes that it needs.
 
     Its pointers are reads, outputs, late results, and scratch; its strides are bytes from row to
@@ -59,23 +40,18 @@ class Emitter:
     """
 
     def __init__(self, given: Given) -> None:
-        self.given, self.out = given, Text()
-        self._phantoms = given.code.phantoms
+        super().__init__(given)
         self._flat = len(given.dims) == 1
         steps = given.steps
         self._made = {n for step in steps for n in step.results}
         self._schedule = Schedule(steps, given.lies, self._phantoms, set(given.outputs))
-        kinds = {self._kind(n) for n in (*given.reads, *self._made)}
+        kinds = {self.kind(n) for n in (*given.reads, *self._made)}
         self._width = min(LANES[kind] for kind in kinds)
-        self._places: dict[int, str] = {}  # where a value lies: of this row, or all along
-        self._numbers: dict[int, str] = {}  # what is one number, in this row or at all
+        self.narrow = self._schedule.narrow
         self._piece = _PIECE if self._calls() else _LONGEST
         self._buffers = self._assigned()
         self._rows()
         self.text = self.out.whole(NAME)
-
-    def _kind(self, value: int) -> str:
-        return kind_of(self._phantoms[value].dtype)
 
     def _calls(self) -> bool:
         return any(loop.calls for phase in self._schedule.phases for loop in phase.loops)
@@ -86,7 +62,7 @@ class Emitter:
         for value in sorted(self._schedule.wide | self._schedule.narrow):
             count = self.given.dims[-1] if value in self._schedule.wide else self._piece
             found[value] = self.scratch
-            self.scratch += -(-count * _SIZES[self._kind(value)] // LINE) * LINE
+            self.scratch += -(-count * SIZES[self.kind(value)] // LINE) * LINE
         return found
 
     # rows
@@ -99,27 +75,27 @@ class Emitter:
                    for i, n in enumerate((*given.reads, *given.outputs))}  # fmt: skip
         scratch = self._entry("ptr", "%pointers", len(pointers))
         for value, start in self._buffers.items():
-            self._places[value] = out.moved(scratch, start)
+            self.places[value] = out.moved(scratch, start)
         for value in given.reads:
             if given.lies[value] is Lies.ONE:
-                self._numbers[value] = self._one(value, bases[value])
+                self.numbers[value] = self._one(value, bases[value])
         totals = {n: self._total(n) for n in given.late if given.lies[n] is Lies.ONE}
         self._late = {**bases, **totals}
         if self._flat:
-            self._places |= {n: bases[n] for n in (*given.reads, *given.outputs)}
+            self.places |= {n: bases[n] for n in (*given.reads, *given.outputs)}
             self._row("%start", "%stop")
         else:
             with out.loop("%start", "%stop", 1) as row:
                 for value in (*given.reads, *given.outputs):
-                    self._places[value] = self._at_row(value, bases[value], strides[value], row)
+                    self.places[value] = self._at_row(value, bases[value], strides[value], row)
                 for value in given.reads:
                     if given.lies[value] is Lies.ROW:
-                        self._numbers[value] = self._one(value, self._places[value])
+                        self.numbers[value] = self._one(value, self.places[value])
                 self._row("0", str(given.dims[1]))
         for value, slot in totals.items():
-            kind = self._kind(value)
+            kind = self.kind(value)
             said = cast(out, self._wide(value), kind, 1, out.load(self._wide(value), slot))
-            out.store(kind, said, bases[value], _SIZES[kind])
+            out.store(kind, said, bases[value], SIZES[kind])
 
     def _entry(self, kind: str, table: str, place: int) -> str:
         return self.out.load(kind, self.out.moved(table, place, kind))
@@ -130,14 +106,14 @@ class Emitter:
         return self.out.moved(base, self.out.arithmetic("mul", row, stride))
 
     def _one(self, value: int, pointer: str) -> str:
-        return self._loaded(self._kind(value), pointer, 1)
+        return self.loaded(self.kind(value), pointer, 1)
 
     def _row(self, first: str, stop: str) -> None:
         for phase in self._schedule.phases:
             for step in phase.rows:
                 self._row_step(step)
             for step in phase.totals:
-                self._add_up(step, self._numbers[step.operands[0]])
+                self._add_up(step, self.numbers[step.operands[0]])
             if phase.loops:
                 self._phase(phase, first, stop)
 
@@ -145,17 +121,17 @@ class Emitter:
         """A step on one number of this row."""
         (made,) = step.results
         if in_lanes(step, self._phantoms):
-            found = self._done(step, [self._operand(step, n, 1, {}, "0") for n in step.operands], 1)
+            found = self.done(step, [self.operand(step, n, 1, {}) for n in step.operands], 1)
         else:
-            found = self._called_once(step, made)
-        self._numbers[made] = found
+            found = self.called_once(step, made)
+        self.numbers[made] = found
         if made in self.given.outputs:
-            self._stored(self._kind(made), found, self._places[made], 1)
+            self.stored(self.kind(made), found, self.places[made], 1)
 
     def _add_up(self, step: Step, value: str) -> None:
         """Add a number to a total, or have it be the largest."""
         (made,) = step.results
-        wide = cast(self.out, self._kind(made), self._wide(made), 1, value)
+        wide = cast(self.out, self.kind(made), self._wide(made), 1, value)
         self._accumulate(self._late[made], self._wide(made), step, wide, 1)
 
     # phases
@@ -165,7 +141,7 @@ class Emitter:
         folds = [s for loop in phase.loops for s in loop.folds]
         folds = [s for s in folds if self.given.lies[s.results[0]] is not Lies.COLUMN]
         sums = {s.results[0]: self._sum(s) for s in folds}
-        lanes_of = {s.results[0]: out.slot(vector(self._kind(s.results[0]), self._width))
+        lanes_of = {s.results[0]: out.slot(vector(self.kind(s.results[0]), self._width))
                     for s in folds}  # fmt: skip
         with out.loop(first, stop, self._piece) as start:
             end = self._least(out.arithmetic("add", start, str(self._piece)), stop)
@@ -187,7 +163,7 @@ class Emitter:
     ) -> None:
         out, width = self.out, self._width
         for step in loop.calls:
-            self._call(step, start, end)
+            self.call(step, start, end)
         if not (loop.steps or loop.folds):
             return
         if not self._flat and self.given.dims[1] % width == 0:
@@ -204,36 +180,36 @@ class Emitter:
     def _body(self, loop: Loop, at: str, start: str, width: int, folded: dict[int, str]) -> None:
         """The steps of a loop at one place."""
         known: dict[int, str] = {}
-        self._start, self._at = start, at
+        self.start, self.at = start, at
         needed = {n for s in (*loop.steps, *loop.folds) for n in s.operands}
         made = {n for s in loop.steps for n in s.results}
         for value in sorted(needed - made):  # all is read before anything is written
             if value in self._phantoms and self.given.lies[value] in (Lies.FULL, Lies.COLUMN):
-                known[value] = self._read(value, width)
+                known[value] = self.read(value, width)
         stored = []
         for step in loop.steps:
             (result,) = step.results
-            operands = [self._operand(step, n, width, known, at) for n in step.operands]
-            known[result] = self._done(step, operands, width)
-            if result in self._places:
+            operands = [self.operand(step, n, width, known) for n in step.operands]
+            known[result] = self.done(step, operands, width)
+            if result in self.places:
                 stored.append(result)
         for step in loop.folds:
             self._folded(step, known, width, folded)
         for value in stored:
-            self._stored(self._kind(value), known[value], self._address(value), width)
+            self.stored(self.kind(value), known[value], self.address(value), width)
 
     def _folded(
         self, step: Step, known: dict[int, str], width: int, folded: dict[int, str]
     ) -> None:
         (result,) = step.results
-        kind = self._kind(result)
-        operands = [self._operand(step, n, width, known, self._at) for n in step.operands]
+        kind = self.kind(result)
+        operands = [self.operand(step, n, width, known) for n in step.operands]
         value = operands[0]
         for other in operands[1:]:
             value = lanes.MULTIPLY(self.out, kind, width, [value, other])
         if self.given.lies[result] is Lies.COLUMN:
-            place = self._element(self._late[result], self._at, kind)
-            self._accumulate(place, kind, step, value, width, _SIZES[kind])
+            place = self.element(self._late[result], self.at, kind)
+            self._accumulate(place, kind, step, value, width, SIZES[kind])
         elif width == 1:
             self._accumulate(folded[result], self._wide(result), step,
                              cast(self.out, kind, self._wide(result), 1, value), 1)  # fmt: skip
@@ -244,10 +220,10 @@ class Emitter:
 
     def _wide(self, value: int) -> str:
         """The kind that a fold's parts are put together in: sums as doubles."""
-        return "double" if self._kind(value) == "float" else self._kind(value)
+        return "double" if self.kind(value) == "float" else self.kind(value)
 
     def _begin(self, step: Step, slot: str, width: int) -> None:
-        kind = self._kind(step.results[0]) if width > 1 else self._wide(step.results[0])
+        kind = self.kind(step.results[0]) if width > 1 else self._wide(step.results[0])
         start = spread(self.out, kind, number(start_of(step)), width)
         self.out.store(vector(kind, width), start, slot)
 
@@ -279,7 +255,7 @@ class Emitter:
     def _flush(self, step: Step, slot: str, lanes_slot: str) -> None:
         """What the lanes came to is put to the row's sum."""
         out, (made,) = self.out, step.results
-        kind, whole = self._kind(made), vector(self._kind(made), self._width)
+        kind, whole = self.kind(made), vector(self.kind(made), self._width)
         value = out.load(whole, lanes_slot)
         ending = suffix(kind, self._width)
         if _ufunc(step) is np.add:
@@ -298,141 +274,11 @@ class Emitter:
         (made,) = step.results
         if self.given.lies[made] is not Lies.ROW:
             return
-        wide, kind = self._wide(made), self._kind(made)
+        wide, kind = self._wide(made), self.kind(made)
         found = cast(self.out, wide, kind, 1, self.out.load(wide, slot))
-        self._numbers[made] = found
+        self.numbers[made] = found
         if made in self.given.outputs:
-            self._stored(kind, found, self._places[made], 1)
-
-    # values
-
-    def _operand(self, step: Step, value: int, width: int, known: dict[int, str], at: str) -> str:
-        """An operand of a step as so many elements."""
-        if value not in self._phantoms:
-            return self._literal(step, value, width)
-        if value in known:
-            return known[value]
-        if value in self._numbers:
-            return spread(self.out, self._kind(value), self._numbers[value], width)
-        raise Unsupported(f"an operand of a step at {at}")
-
-    def _literal(self, step: Step, value: int, width: int) -> str:
-        kind, said = self._constant(step, value)
-        return spread(self.out, kind, constant(kind, said), width)
-
-    def _constant(self, step: Step, value: int) -> tuple[str, Any]:
-        """A number among a step's operands: its kind, and what it is in that."""
-        if step.run is select:
-            dtype = self._phantoms[step.results[0]].dtype
-            return kind_of(dtype), np.asarray(self.given.code.constants[value]).astype(dtype)
-        taken = self.given.taken(step, value)
-        if taken is None:
-            raise Unsupported("a number that the ufunc takes in its own way")
-        return kind_of(taken.dtype), taken
-
-    def _read(self, value: int, width: int) -> str:
-        return self._loaded(self._kind(value), self._address(value), width)
-
-    def _loaded(self, kind: str, pointer: str, width: int) -> str:
-        held = "i8" if kind == BOOL else kind
-        found = self.out.load(vector(held, width), pointer, _SIZES[kind])
-        if kind != BOOL:
-            return found
-        return self.out.value(f"trunc {vector('i8', width)} {found} to {vector(BOOL, width)}")
-
-    def _stored(self, kind: str, value: str, pointer: str, width: int) -> None:
-        if kind == BOOL:
-            value = self.out.value(f"zext {vector(BOOL, width)} {value} to {vector('i8', width)}")
-        held = "i8" if kind == BOOL else kind
-        self.out.store(vector(held, width), value, pointer, _SIZES[kind])
-
-    def _address(self, value: int) -> str:
-        """Where a value's element at this place lies."""
-        return self._element(self._places[value], self._offset(value, self._at), self._kind(value))
-
-    def _offset(self, value: int, at: str) -> str:
-        if value in self._schedule.narrow:
-            return self.out.arithmetic("sub", at, self._start)
-        return at
-
-    def _element(self, pointer: str, at: str, kind: str) -> str:
-        return self.out.moved(pointer, at, "i8" if kind == BOOL else kind)
-
-    # steps
-
-    def _done(self, step: Step, operands: list[str], width: int) -> str:
-        """A step by instructions."""
-        (made,) = step.results
-        kind = self._kind(made)
-        if step.run is copied:
-            return cast(self.out, self._kind(step.operands[0]), kind, width, operands[0])
-        if step.run is select:
-            mask, a, b = operands
-            whole = vector(kind, width)
-            return self.out.value(f"select {vector(BOOL, width)} {mask}, {whole} {a}, {whole} {b}")
-        given = operand_kind(step, self._phantoms)
-        run = native(step.run, given)
-        assert run is not None, "asked before"
-        return run(self.out, given, width, operands)
-
-    def _call(self, step: Step, start: str, end: str) -> None:
-        """A loop of NumPy's over a piece of the row."""
-        self._start, self._at = start, start
-        count = self.out.arithmetic("sub", end, start)
-        self._into_numpy(step, count, lambda value: self._address(value))
-
-    def _called_once(self, step: Step, made: int) -> str:
-        """A loop of NumPy's on one number."""
-        kind = self._kind(made)
-        slot = self.out.slot("i8" if kind == BOOL else kind)
-        self._into_numpy(step, "1", lambda _: slot)
-        return self._loaded(kind, slot, 1)
-
-    def _into_numpy(self, step: Step, count: str, place: Callable[[int], str]) -> None:
-        (made,) = step.results
-        loop = self._numpy_loop(step)
-        pointers, strides = [], []
-        for value in step.operands:
-            along = value in self._phantoms and value not in self._numbers
-            pointers.append(place(value) if along else self._beside(step, value))
-            strides.append(_SIZES[self._kind(value)] if along else 0)
-        pointers.append(place(made))
-        strides.append(_SIZES[self._kind(made)])
-        table = self._table("ptr", pointers)
-        lengths, steps = self._table("i64", [count]), self._table("i64", list(map(str, strides)))
-        self.out.do(
-            f"call void inttoptr (i64 {loop.function} to ptr)"
-            f"(ptr {table}, ptr {lengths}, ptr {steps}, ptr inttoptr (i64 {loop.data} to ptr))"
-        )
-
-    def _numpy_loop(self, step: Step) -> OfNumpy:
-        dtypes = [self._operand_letter(step, n) for n in step.operands]
-        letters = "".join(dtypes) + "->" + _LETTERS[self._kind(step.results[0])]
-        found = of_numpy(step.run, letters) if isinstance(step.run, np.ufunc) else None
-        if found is None or step.options:
-            raise Unsupported(f"{step.name} of {letters}")
-        return found
-
-    def _operand_letter(self, step: Step, value: int) -> str:
-        kind = self._kind(value) if value in self._phantoms else self._constant(step, value)[0]
-        return _LETTERS[kind]
-
-    def _beside(self, step: Step, value: int) -> str:
-        """A place in memory for what is one number."""
-        if value in self._phantoms:
-            kind, said = self._kind(value), self._numbers[value]
-        else:
-            kind, known = self._constant(step, value)
-            said = constant(kind, known)
-        slot = self.out.slot("i8" if kind == BOOL else kind)
-        self._stored(kind, said, slot, 1)
-        return slot
-
-    def _table(self, kind: str, values: Sequence[str]) -> str:
-        slot = self.out.slot(f"[{len(values)} x {kind}]")
-        for place, value in enumerate(values):
-            self.out.store(kind, value, self.out.moved(slot, place, kind))
-        return slot
+            self.stored(kind, found, self.places[made], 1)
 
 
 def _ufunc(step: Step) -> Any:

@@ -18,6 +18,10 @@ a tenth of a MiB. Also how many are linked by one linker, which keeps some kB of
 _SPEED = 2
 
 
+class Unsupported(Exception):
+    """What isn't compiled; it runs with NumPy's functions."""
+
+
 class Compiled:
     """A function, and what keeps its code in memory."""
 
@@ -74,7 +78,10 @@ class _Compiler:
         passes.add_sroa_pass()  # slots become registers; the rest is written as it should be
         passes.run(module.get_function(NAME), self._builder)
         library = binding.JITLibraryBuilder().add_object_img(self._machine.emit_object(module))
-        linked = library.export_symbol(NAME).link(self._linker, f"{NAME} {self._count}")
+        try:
+            linked = library.export_symbol(NAME).link(self._linker, f"{NAME} {self._count}")
+        except RuntimeError as problem:  # as where memory may not be executed
+            raise Unsupported(str(problem)) from problem
         return Compiled(linked, self._linker)
 
 
@@ -93,7 +100,10 @@ def available() -> bool:
 
 
 def compiled(text: str) -> Compiled:
-    """The function `region` of a text, for this processor; the same text is compiled once."""
+    """The function `region` of a text, for this processor; the same text is compiled once.
+
+    Raises Unsupported where the system doesn't let it be linked.
+    """
     compiler = _compiler()
     assert compiler is not None, "ask whether it is available"
     return compiler.function(text)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.plan.compiled.emit import LINE, Emitter, Given, start_of
+from gradwire_engine.plan.compiled.emit import LINE, Emitter, start_of
 from gradwire_engine.plan.compiled.llvm import compiled
 from gradwire_engine.plan.compiled.schedule import Lies
+from gradwire_engine.plan.compiled.writer import Given
 
 
 class Native:
@@ -24,7 +25,7 @@ class Native:
         self._sliced = [
             given.lies[n] in (Lies.FULL, Lies.ROW) for n in (*given.reads, *given.outputs)
         ]
-        self._flat = len(given.dims) == 1
+        self._flat, self._reads = len(given.dims) == 1, len(given.reads)
         self._starts = [
             start_of(next(s for s in given.steps if n in s.results)) for n in given.late
         ]
@@ -33,11 +34,11 @@ class Native:
         """Rows from start to stop. arrays: what is read, then what is given, as the divided space
         sees it; totals: where what is given at the end goes.
         """
-        arrays = [self._in_rows(array) for array in arrays]
+        reads = [self._in_rows(array) for array in arrays[: self._reads]]
         for total, first in zip(totals, self._starts, strict=True):
             total.fill(first)
         scratch = np.empty(self.nbytes + LINE, np.uint8)
-        self.ready([*arrays, *totals, scratch], start, stop)()
+        self.ready([*reads, *arrays[self._reads :], *totals, scratch], start, stop)()
 
     def ready(self, arrays: Sequence[Any], start: int, stop: int) -> Callable[[], None]:
         """A call of the function on these arrays, totals and scratch, which have to stay there."""
@@ -53,7 +54,6 @@ class Native:
 
     @staticmethod
     def _in_rows(array: Any) -> Any:
-        """An array whose rows have no gaps."""
-        if array.shape[-1] == 1 or array.strides[-1] == array.itemsize:
-            return array
-        return np.ascontiguousarray(array)
+        """An array whose rows have no gaps, with elements where the processor wants them."""
+        dense = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
+        return array if dense and array.flags.aligned else array.copy()

@@ -14,12 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.plan.code import CONTRACT, FOLD, MAP, Step
-from gradwire_engine.plan.compiled.lanes import KINDS, native
+from gradwire_engine.plan.compiled.lanes import BOOL, KINDS, native
+from gradwire_engine.plan.compiled.llvm import Unsupported
 from gradwire_engine.plan.functions import copied, select
-
-
-class Unsupported(Exception):
-    """A region that is not compiled."""
 
 
 class Lies(Enum):
@@ -97,6 +94,9 @@ class Schedule:
 
     def _fold(self, step: Step, made: int, full: list[int], phase: int, at: int) -> None:
         where = self._lies[made]
+        dtypes = {self._phantoms[n].dtype for n in (*step.operands, made) if n in self._phantoms}
+        if len(dtypes) != 1 or kind_of(dtypes.pop()) == BOOL:
+            raise Unsupported("a fold of other dtypes")
         if full and where in (Lies.ROW, Lies.ONE, Lies.COLUMN):
             self._at[made] = phase + 1, 0
             self._loop(phase, at).folds.append(step)

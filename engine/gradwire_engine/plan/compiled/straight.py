@@ -11,11 +11,12 @@ import numpy as np
 
 from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import CALL, MAP, VIEW, Code, Step
-from gradwire_engine.plan.compiled.emit import LINE, Given, checked
+from gradwire_engine.plan.compiled.emit import LINE, checked
 from gradwire_engine.plan.compiled.lanes import KINDS
-from gradwire_engine.plan.compiled.llvm import available
+from gradwire_engine.plan.compiled.llvm import Unsupported, available
 from gradwire_engine.plan.compiled.native import Native
-from gradwire_engine.plan.compiled.schedule import Lies, Unsupported
+from gradwire_engine.plan.compiled.schedule import Lies
+from gradwire_engine.plan.compiled.writer import Given
 from gradwire_engine.plan.functions import copied
 
 LEAST, MOST = 64, 1 << 12
