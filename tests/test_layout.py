@@ -42,9 +42,10 @@ def base_dependencies() -> set[str]:
 
 
 # What each package (or part of one: the longest prefix decides) may import besides itself.
-ENGINE_LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy", "llvmlite"}
+ENGINE_LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy"}
 ALLOWED = {
     "gradwire_engine": ENGINE_LIBRARIES,
+    "gradwire_engine.plan.compiled.llvm": {"gradwire_engine", "llvmlite"},
     "gradwire_service.host": {"gradwire_engine", "gradwire_service.version"} | base_dependencies(),
     "gradwire_service.host.durable": {
         "gradwire_engine",

@@ -1,6 +1,7 @@
 """Peak memory of whole models, forward and backward: as plans, op by op in torch, as forecast.
 
-Of a process that does only this, less that of one that only imports: the largest resident set. What
+Of a process that does only this, less that of one that only imports, llvmlite too: the largest
+resident set. What
 a plan says beforehand is held against what Python and NumPy allocate while it runs for the first
 time, inputs not counted.
 """
@@ -30,11 +31,7 @@ class Resident:
     """Steps of a workload in a process that has imported what they need, and done nothing."""
 
     def __init__(self, workload: str, library: str) -> None:
-        for name in (
-            "torch",
-            "gradwire_engine.plan",
-            "llvmlite.binding",
-        ):  # in both, so that neither counts
+        for name in IMPORTS:
             import_module(name)
         self._before = peak_from_here()
         self._step = prepare(workload, library)

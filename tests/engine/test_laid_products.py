@@ -99,6 +99,43 @@ def test_a_product_that_others_read_stays_as_it_is() -> None:
         assert copies(agreeing(function, a, b)) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((5, 7), (3, 7, 6)), ((2, 5, 7), (3, 2, 7, 6)), ((1, 2, 5, 7), (3, 2, 7, 6)),
+     ((3, 2, 5, 7), (7, 6)), ((3, 1, 5, 7), (1, 2, 7, 6)), ((5, 7), (7, 6))],
+)  # fmt: skip
+def test_operands_that_are_broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    def function(a: Any, b: Any) -> list[Any]:
+        c = ops("matmul")(a, b)
+        order = (*range(1, c.ndim - 1), 0, c.ndim - 1) if c.ndim > 2 else (1, 0)
+        return [ops("contiguous")(ops("permute")(c, order)) * 2.0]
+
+    one = len(first) > 2 == len(second)  # done as one matrix times another, whose rows are split
+    assert copies(agreeing(function, points(*first), points(*second, seed=1))) == one
+
+
+def test_a_view_that_another_order_has_not_keeps_the_order() -> None:
+    a, b, w = points(6, 20, 8), points(6, 8, 50, seed=1), points(50, 3, seed=2)
+
+    def function(a: Any, b: Any, w: Any) -> list[Any]:
+        c = ops("matmul")(a, b)
+        turned = ops("contiguous")(ops("permute")(c, (0, 2, 1)))
+        flat = ops("matmul")(ops("reshape")(c, (3, 40, 50)), w)
+        return [turned + 1.0, flat]
+
+    agreeing(function, a, b, w)
+
+
+def test_many_products_one_after_the_other() -> None:
+    def function(a: Any) -> list[Any]:
+        for _ in range(600):
+            a = ops("contiguous")(ops("permute")(ops("matmul")(a, a) * 0.1, (0, 2, 1)))
+            a = ops("contiguous")(ops("permute")(ops("matmul")(a, a), (0, 2, 1)))
+        return [a + 1.0]
+
+    agreeing(function, points(2, 4, 4) * 0.3)
+
+
 def test_two_orders_of_one_product() -> None:
     a, b = points(4, 5, 7), points(4, 7, 6, seed=1)
 

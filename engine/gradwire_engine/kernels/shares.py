@@ -39,9 +39,7 @@ def by_samples(work: Callable[..., Any], times: int, *arrays: Array) -> list[Any
 
 
 def products(xp: Any, a: Array, b: Array, out: Array | None = None) -> Array:
-    """a @ b, of stacks that are alike, or of a stack and a matrix; into `out` if given."""
-    if type(a) is np.ndarray and a.ndim > 2 == b.ndim and out is None and a.flags.c_contiguous:
-        return np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+    """a @ b, of stacks that are alike; written into `out`, of the product's shape, if given."""
     if type(a) is not np.ndarray or a.ndim < 3 or a.shape[:-2] != b.shape[:-2]:
         found: Array = xp.matmul(a, b) if out is None else xp.matmul(a, b, out=out)
         return found

@@ -4,121 +4,162 @@ written in that order: BLAS writes each matrix with any distance between its row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwire_engine.arrays import phantom
 from gradwire_engine.kernels.shares import products
 from gradwire_engine.plan.code import PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.functions import copied
 
 Order = tuple[int, ...]
+Readers = Mapping[int, Sequence[Step]]
+
+
+class _Laid(NamedTuple):
+    """A product in another order. lying: its phantom; seen: those of its views; idle: copies that
+    are what they are copies of.
+    """
+
+    order: Order
+    lying: Any
+    seen: dict[int, Any]
+    idle: dict[int, int]
+    run: Callable[..., Any]
 
 
 def laid_out(code: Code) -> Code:
     """The code with such products where their copies were."""
-    for place, step in enumerate(code.steps):
-        if step.kind == PRODUCT and step.run is np.matmul:
-            found = _laid(code, place, step)
-            if found is not None:
-                return laid_out(found)
-    return code
+    readers: dict[int, list[Step]] = {}
+    for step in code.steps:
+        for number in dict.fromkeys(step.operands):
+            readers.setdefault(number, []).append(step)
+    phantoms, names = dict(code.phantoms), dict[int, int]()
+    fresh = 1 + max([*code.phantoms, *code.constants], default=0)
+    steps: list[Step] = []
+    for step in code.steps:
+        if step.results[0] in names:
+            continue
+        step = step._replace(operands=tuple(names.get(n, n) for n in step.operands))
+        laid = _laid(code, step, readers) if step.run is np.matmul else None
+        if laid is None:
+            steps.append(step)
+            continue
+        (made,) = step.results
+        back = _back(laid.order)
+        steps += [
+            Step(PRODUCT, laid.run, step.operands, (fresh,), step.options, (step.key, laid.order)),
+            Step(VIEW, methodcaller("transpose", back), (fresh,), (made,), (), ("transpose", back)),
+        ]
+        phantoms |= {fresh: laid.lying, **laid.seen}
+        names |= laid.idle
+        fresh += 1
+    outputs = tuple(names.get(n, n) for n in code.outputs)
+    return code._replace(phantoms=phantoms, steps=tuple(steps), outputs=outputs)
 
 
-def _laid(code: Code, place: int, step: Step) -> Code | None:
-    """The code with one product laid out as it is copied; None where it isn't, or can't be."""
+def _laid(code: Code, step: Step, readers: Readers) -> _Laid | None:
+    """How one product is laid out as it is copied; None where it isn't, or can't be."""
     (made,) = step.results
     product = code.phantoms[made]
-    views: dict[int, Step] = {}
+    views: list[Step] = []
     copies: list[Step] = []
-    for other in code.steps[place + 1 :]:
-        if made not in other.operands and views.keys().isdisjoint(other.operands):
-            continue
-        if other.kind == VIEW and len(other.results) == 1:
-            views[other.results[0]] = other
-        elif other.run is copied and other.operands[0] in views:
-            copies.append(other)
-        elif other.kind != PRODUCT:
-            return None
-    if not copies or {made, *views} & set(code.outputs):
+    pending, found = [made], {made}
+    while pending:
+        for reader in readers.get(pending.pop(), ()):
+            if reader.kind == VIEW and len(reader.results) == 1:
+                views.append(reader)
+                pending.append(reader.results[0])
+                found.add(reader.results[0])
+            elif reader.run is copied:
+                copies.append(reader)
+            elif reader.kind != PRODUCT:
+                return None
+    if not product.size or not found.isdisjoint(code.outputs):
         return None
-    order = _order(product, code.phantoms[copies[0].operands[0]])
-    if order is None or order == tuple(range(product.ndim)):
+    orders = (_order(product, code.phantoms[c.operands[0]]) for c in copies)
+    order = next((o for o in orders if o is not None and o != tuple(range(product.ndim))), None)
+    run = None if order is None else _product_in(order, product.shape)
+    if order is None or run is None:
         return None
-    return _replaced(code, place, order, list(views.values()), copies)
+    seen = _seen(made, product, order, views)
+    if seen is None:
+        return None
+    idle = {
+        c.results[0]: c.operands[0]
+        for c in copies
+        if seen[c.operands[0]].flags.c_contiguous
+        and product.dtype == code.phantoms[c.results[0]].dtype
+    }
+    lying = seen[made].transpose(order)
+    return _Laid(order, lying, seen, idle, run) if idle else None
 
 
 def _order(product: Any, seen: Any) -> Order | None:
     """The axes of a product in the order in which a view of all of it has them; None if it splits
     or repeats any.
     """
-    axes = {
-        s: i for i, (n, s) in enumerate(zip(product.shape, product.strides, strict=True)) if n > 1
-    }
+    shape, strides = product.shape, product.strides
+    axes = {s: i for i, (n, s) in enumerate(zip(shape, strides, strict=True)) if n > 1}
     found: list[int] = []
     for count, stride in zip(seen.shape, seen.strides, strict=True):
         inner: list[int] = []
         while count > 1:
             axis = axes.pop(stride, None)
-            if axis is None or count % product.shape[axis]:
+            if axis is None or count % shape[axis]:
                 return None
             inner.append(axis)
-            count //= product.shape[axis]
-            stride *= product.shape[axis]
+            count //= shape[axis]
+            stride *= shape[axis]
         found += reversed(inner)
-    rest = [i for i, n in enumerate(product.shape) if n == 1]
+    rest = [i for i, n in enumerate(shape) if n == 1]
     return None if axes else (*rest, *found)
 
 
-def _replaced(
-    code: Code, place: int, order: Order, views: Sequence[Step], copies: Sequence[Step]
-) -> Code | None:
-    """The code with a product whose axes lie in an order, and without copies that it makes idle."""
-    step = code.steps[place]
-    (made,) = step.results
-    run = _product_in(order)
-    back = tuple(int(i) for i in np.argsort(order))
-    phantoms = dict(code.phantoms)
-    number = 1 + max(*phantoms, *code.constants, made)
-    laid = phantoms[number] = phantom(
-        tuple(phantoms[made].shape[i] for i in order), phantoms[made].dtype
-    )
-    if run is None or laid.size == 0:
-        return None
-    phantoms[made] = laid.transpose(back)
+def _seen(
+    made: int, product: Any, order: Order, views: Sequence[Step]
+) -> dict[int, Any] | None:  # fmt: skip
+    """Phantoms of a product in an order and of its views; None where a view would be a copy."""
+    shape = [product.shape[i] for i in order]
+    whole = np.empty(shape, np.int8)  # not touched, unless a view is none but a copy
+    arrays = {made: whole.transpose(_back(order))}
     for view in views:
-        phantoms[view.results[0]] = view.run(phantoms[view.operands[0]])
-    names = {
-        c.results[0]: c.operands[0]
-        for c in copies
-        if phantoms[c.operands[0]].flags.c_contiguous
-        and phantoms[c.operands[0]].dtype == phantoms[c.results[0]].dtype
+        try:
+            shown = view.run(arrays[view.operands[0]])
+        except Exception:  # a view that this order has not
+            return None
+        if not isinstance(shown, np.ndarray) or shown.dtype != np.int8:
+            return None
+        if shown.size and not np.may_share_memory(shown, whole):
+            return None
+        arrays[view.results[0]] = shown
+    one = np.empty((), product.dtype)
+    return {
+        number: np.lib.stride_tricks.as_strided(
+            one, array.shape, [one.itemsize * s for s in array.strides], writeable=False
+        )
+        for number, array in arrays.items()
     }
-    if not names:
-        return None
-    product = Step(PRODUCT, run, step.operands, (number,), step.options, (step.key, order))
-    seen = Step(VIEW, methodcaller("transpose", back), (number,), (made,), (), ("transpose", back))
-    steps = [*code.steps[:place], product, seen, *code.steps[place + 1 :]]
-    kept = (s._replace(operands=tuple(names.get(n, n) for n in s.operands))
-            for s in steps if s.results[0] not in names)  # fmt: skip
-    outputs = tuple(names.get(n, n) for n in code.outputs)
-    return code._replace(phantoms=phantoms, steps=tuple(kept), outputs=outputs)
 
 
-def _product_in(order: Order) -> Callable[..., Any] | None:
-    """A product of stacks whose axes lie in an order; None where its rows and columns have gaps."""
-    back = tuple(int(i) for i in np.argsort(order))
+def _back(order: Order) -> Order:
+    return tuple(int(i) for i in np.argsort(order))
+
+
+def _product_in(order: Order, shape: Sequence[int]) -> Callable[..., Any] | None:
+    """A product of this shape whose axes lie in an order; None where neither its rows nor its
+    columns would lie without gaps.
+    """
+    back, lying = _back(order), [shape[i] for i in order]
     columns, rows = len(order) - 1, len(order) - 2
     if order[-1] not in (columns, rows):
         return None
     turned = order[-1] == rows
 
     def matmul(a: Any, b: Any) -> Any:
-        shape = (*a.shape[:-1], b.shape[-1])
-        whole = np.empty([shape[i] for i in order], np.result_type(a, b))
+        whole = np.empty(lying, np.result_type(a, b))
         out = whole.transpose(back)
         if turned:
             products(np, b.mT, a.mT, out.mT)

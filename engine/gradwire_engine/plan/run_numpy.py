@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels.shares import products
+from gradwire_engine.ops.matmul import product
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.compiled.straight import Straight, straightened
@@ -251,7 +251,7 @@ def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
     if unit.kind == VIEW and len(phantoms) == 1:
         return plain_view(code.phantoms.get(unit.operands[0]), phantoms[0]) or unit.run
     if unit.kind == PRODUCT and unit.run is np.matmul and len(phantoms[0].shape) > 2:
-        return partial(products, np)
+        return partial(product, np)
     if unit.kind in (VIEW, PRODUCT):
         whole: Callable[..., Any] = unit.run
         return whole

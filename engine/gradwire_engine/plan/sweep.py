@@ -18,7 +18,7 @@ import numpy as np
 from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
 from gradwire_engine.plan.bound import Part, bound, dotted, number_taken
 from gradwire_engine.plan.code import CONTRACT, FOLD, VIEW, Code, Step
-from gradwire_engine.plan.compiled import Native, native
+from gradwire_engine.plan.compiled import Native, compiled_region
 from gradwire_engine.plan.functions import contracted
 from gradwire_engine.plan.regions import Region
 from gradwire_engine.plan.scratch import Layout, scratch
@@ -102,9 +102,9 @@ class Sweep:
         self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
 
     def _compiled(self) -> Native | None:
-        values = tuple(p.number for p in self.reads), tuple(p.number for p in self.outputs)
+        reads, outputs = ([p.number for p in parts] for parts in (self.reads, self.outputs))
         steps = _without_views(self.region)
-        return native(self.code, steps, self.dims, self._part, (*values, self.late))
+        return compiled_region(self.code, steps, self.dims, self._part, reads, outputs, self.late)
 
     def _contracting(self, steps: list[Step]) -> list[Step]:
         """The steps with products that only a sum along rows reads as part of that sum."""
@@ -194,7 +194,7 @@ class Sweep:
             part.seen(give[i])[...] = total
 
     def _share(self, full: list[tuple[int, Any, bool]], start: int, stop: int) -> list[Any]:
-        """All blocks of some rows; what the late folds came to."""
+        """Some rows, compiled or block by block; what the late folds came to."""
         if self.native is not None:
             arrays = [array for _, array, _ in full]
             totals = [np.empty(part.shape, part.dtype) for _, _, part, _ in self.folds]

@@ -14,33 +14,39 @@ from gradwire_engine.plan.bound import Part, number_taken
 from gradwire_engine.plan.code import Code, Step
 from gradwire_engine.plan.compiled.emit import checked
 from gradwire_engine.plan.compiled.llvm import Unsupported, available
-from gradwire_engine.plan.compiled.native import Native
+from gradwire_engine.plan.compiled.native import Native, dense
 from gradwire_engine.plan.compiled.schedule import Lies
 from gradwire_engine.plan.compiled.writer import Given
 
-__all__ = ["Native", "native"]
+__all__ = ["Native", "compiled_region"]
 
 WORTH = 1 << 17
 """Elements times steps from which on a region is worth the compiler's time and memory."""
 
-Values = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+MOST = 1 << 10
+"""Steps of a region at most: what a compiler takes grows faster than these."""
 
 
-def native(
+def compiled_region(
     code: Code, steps: Sequence[Step], dims: tuple[int, ...], part: Callable[[int], Part],
-    values: Values,
+    reads: Sequence[int], outputs: Sequence[int], late: Sequence[int],
 ) -> Native | None:  # fmt: skip
     """A region compiled; None where it can't be, isn't worth it, or llvmlite isn't there.
 
-    part: how a value lies in the space. values: what it reads, gives, and gives at the end.
+    part: how a value lies in the space. reads, outputs, late: values that it reads, gives, and
+    gives at the end.
     """
-    if len(dims) > 2 or prod(dims) * len(steps) < WORTH or not available():
+    if len(dims) > 2 or len(steps) > MOST or prod(dims) * len(steps) < WORTH or not available():
         return None
     numbers = {n for s in steps for n in (*s.operands, *s.results) if n in code.phantoms}
     try:
         checked(steps)
+        if not all(dense(part(n).seen(code.phantoms[n])) for n in (*reads, *outputs)):
+            raise Unsupported("rows with gaps")
         lies = {n: _lies(part(n).shape, dims) for n in numbers}
-        return Native(Given(code, steps, dims, lies, *values, partial(number_taken, code)))
+        taken = partial(number_taken, code)
+        values = tuple(reads), tuple(outputs), tuple(late)
+        return Native(Given(code, steps, dims, lies, *values, taken))
     except Unsupported:
         return None
 

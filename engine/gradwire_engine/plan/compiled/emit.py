@@ -24,6 +24,9 @@ from gradwire_engine.plan.functions import copied, select
 
 LANES = {"float": 32, "double": 16, BOOL: 64}
 """How many elements a loop does at a time: two registers of 64 bytes, so that sums needn't wait."""
+FEWEST, NARROW = 4, 64
+"""Elements of the shortest rows that are compiled, and of those for which NumPy's loops are called:
+each call takes as long as some fifty elements."""
 _PIECE, _LONGEST = 1 << 9, 1 << 12
 """Elements of a row that are gone over at a time: between loops of NumPy's, so that what lies
 between them stays in the first cache; and without, so that sums are as exact as NumPy's."""
@@ -46,9 +49,12 @@ class Emitter(Writer):
         self._made = {n for step in steps for n in step.results}
         self._schedule = Schedule(steps, given.lies, self._phantoms, set(given.outputs))
         kinds = {self.kind(n) for n in (*given.reads, *self._made)}
-        self._width = min(LANES[kind] for kind in kinds)
+        most = min(LANES[kind] for kind in kinds)
+        self._width = most if self._flat else fitting(given.dims[1], most)
         self.narrow = self._schedule.narrow
         self._piece = _PIECE if self._calls() else _LONGEST
+        if not self._flat and 1 < given.dims[1] < (NARROW if self._calls() else FEWEST):
+            raise Unsupported("rows so short")
         self._buffers = self._assigned()
         self._rows()
         self.text = self.out.whole(NAME)
@@ -208,8 +214,10 @@ class Emitter(Writer):
         for other in operands[1:]:
             value = lanes.MULTIPLY(self.out, kind, width, [value, other])
         if self.given.lies[result] is Lies.COLUMN:
-            place = self.element(self._late[result], self.at, kind)
-            self._accumulate(place, kind, step, value, width, SIZES[kind])
+            wide = self._wide(result)
+            place = self.element(self._late[result], self.at, wide)
+            value = cast(self.out, kind, wide, width, value)
+            self._accumulate(place, wide, step, value, width, SIZES[wide])
         elif width == 1:
             self._accumulate(folded[result], self._wide(result), step,
                              cast(self.out, kind, self._wide(result), 1, value), 1)  # fmt: skip
@@ -279,6 +287,14 @@ class Emitter(Writer):
         self.numbers[made] = found
         if made in self.given.outputs:
             self.stored(kind, found, self.places[made], 1)
+
+
+def fitting(row: int, most: int) -> int:
+    """How many elements of a row to do at a time, at most so many: those that are left over at its
+    end are done one by one.
+    """
+    widths = [most >> i for i in range(most.bit_length()) if FEWEST <= most >> i <= row]
+    return min(widths, key=lambda n: (row // n + row % n, -n), default=1)
 
 
 def _ufunc(step: Step) -> Any:

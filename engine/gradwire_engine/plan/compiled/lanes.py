@@ -10,11 +10,16 @@ import numpy as np
 from gradwire_engine.plan.compiled.text import Text, number, vector
 
 BOOL = "i1"
-KINDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.bool_): BOOL}
+KINDS: dict[np.dtype, str] = {
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+    np.dtype(np.bool_): BOOL,
+}
 """What LLVM calls the dtypes that are compiled."""
+DTYPES: dict[str, np.dtype] = {kind: dtype for dtype, kind in KINDS.items()}
 _SHORT = {"float": "f32", "double": "f64"}
 
-Native = Callable[[Text, str, int, Sequence[str]], str]
+Instruction = Callable[[Text, str, int, Sequence[str]], str]
 """A step: text, kind of the operands, how many elements at a time, operands; the result's name."""
 
 
@@ -36,14 +41,14 @@ def constant(kind: str, value: Any) -> str:
     return number(value)
 
 
-def _instruction(name: str) -> Native:
+def _instruction(name: str) -> Instruction:
     def step(text: Text, kind: str, width: int, given: Sequence[str]) -> str:
         return text.value(f"{name} {vector(kind, width)} {', '.join(given)}")
 
     return step
 
 
-def _own(name: str) -> Native:
+def _own(name: str) -> Instruction:
     def step(text: Text, kind: str, width: int, given: Sequence[str]) -> str:
         whole = vector(kind, width)
         full = f"llvm.{name}.{suffix(kind, width)}"
@@ -67,14 +72,26 @@ def _reciprocal(text: Text, kind: str, width: int, given: Sequence[str]) -> str:
     return text.value(f"fdiv {vector(kind, width)} {one}, {given[0]}")
 
 
+def _extreme(comparison: str) -> Instruction:
+    """As x86's instruction, and NumPy on it: of two zeros the second; NaN where there is one."""
+
+    def step(text: Text, kind: str, width: int, given: Sequence[str]) -> str:
+        whole, mask, (a, b) = vector(kind, width), vector(BOOL, width), given
+        more = text.value(f"fcmp {comparison} {whole} {a}, {b}")
+        one = text.value(f"select {mask} {more}, {whole} {a}, {whole} {b}")
+        lost = text.value(f"fcmp uno {whole} {a}, {a}")
+        return text.value(f"select {mask} {lost}, {whole} {a}, {whole} {one}")
+
+    return step
+
+
 def _not(text: Text, kind: str, width: int, given: Sequence[str]) -> str:
     return text.value(f"xor {vector(kind, width)} {given[0]}, {spread(text, kind, 'true', width)}")
 
 
-MAXIMUM, MINIMUM = _own("maximum"), _own("minimum")
 ADD = _instruction("fadd")
 MULTIPLY = _instruction("fmul")
-OF_NUMBERS: dict[Any, Native] = {
+OF_NUMBERS: dict[Any, Instruction] = {
     np.add: ADD,
     np.subtract: _instruction("fsub"),
     np.multiply: MULTIPLY,
@@ -85,8 +102,8 @@ OF_NUMBERS: dict[Any, Native] = {
     np.fabs: _own("fabs"),
     np.square: _square,
     np.reciprocal: _reciprocal,
-    np.maximum: MAXIMUM,
-    np.minimum: MINIMUM,
+    np.maximum: _extreme("ogt"),
+    np.minimum: _extreme("olt"),
     np.copysign: _own("copysign"),
     np.less: _instruction("fcmp olt"),
     np.less_equal: _instruction("fcmp ole"),
@@ -95,7 +112,7 @@ OF_NUMBERS: dict[Any, Native] = {
     np.equal: _instruction("fcmp oeq"),
     np.not_equal: _instruction("fcmp une"),
 }
-OF_TRUTHS: dict[Any, Native] = {
+OF_TRUTHS: dict[Any, Instruction] = {
     np.logical_and: _instruction("and"),
     np.bitwise_and: _instruction("and"),
     np.logical_or: _instruction("or"),
@@ -108,7 +125,7 @@ OF_TRUTHS: dict[Any, Native] = {
 }
 
 
-def native(run: Any, kind: str) -> Native | None:
+def instruction(run: Any, kind: str) -> Instruction | None:
     """A ufunc as instructions, for operands of a kind; None where it isn't one of these."""
     return (OF_TRUTHS if kind == BOOL else OF_NUMBERS).get(run)
 

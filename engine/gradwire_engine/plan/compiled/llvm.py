@@ -38,7 +38,7 @@ class _Compiler:
 
     def __init__(self, binding: Any) -> None:
         self._binding = binding
-        self._lock, self._count = Lock(), 0
+        self._lock, self._compiling, self._count = Lock(), Lock(), 0
         self._known: OrderedDict[str, Compiled] = OrderedDict()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
@@ -57,16 +57,22 @@ class _Compiler:
         )
 
     def function(self, text: str) -> Compiled:
-        """That of a text."""
-        with self._lock:
-            found = self._known.get(text)
-            if found is None:
-                found = self._known[text] = self._made(text)
-                if len(self._known) > MOST:
-                    self._known.popitem(last=False)
-            else:
-                self._known.move_to_end(text)
+        """That of a text. Who asks for a known one waits for no other's compilation."""
+        found = self._kept(text)
+        if found is None:
+            with self._compiling:
+                found = self._kept(text) or self._made(text)
+                with self._lock:
+                    self._known[text] = found
+                    if len(self._known) > MOST:
+                        self._known.popitem(last=False)
         return found
+
+    def _kept(self, text: str) -> Compiled | None:
+        with self._lock:
+            if text in self._known:
+                self._known.move_to_end(text)
+            return self._known.get(text)
 
     def _made(self, text: str) -> Compiled:
         binding = self._binding

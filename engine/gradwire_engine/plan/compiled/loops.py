@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Loop(NamedTuple):
+class InnerLoop(NamedTuple):
     """Addresses: of the function, and of what it is handed along."""
 
     function: int
@@ -40,7 +40,7 @@ class _Ufunc(ctypes.Structure):
 
 
 @cache
-def loop(ufunc: Any, types: str) -> Loop | None:
+def inner_loop(ufunc: Any, types: str) -> InnerLoop | None:
     """A ufunc's loop for these dtypes, as in its `types` ("ff->f"); None if there is none."""
     if types not in ufunc.types or set(types) - set("fd?->"):
         return None
@@ -49,7 +49,7 @@ def loop(ufunc: Any, types: str) -> Loop | None:
         return None
     index = ufunc.types.index(types)
     address = found.functions[index]
-    return Loop(address, found.data[index] or 0) if address else None
+    return InnerLoop(address, found.data[index] or 0) if address else None
 
 
 def _as_expected(found: _Ufunc, ufunc: Any) -> bool:

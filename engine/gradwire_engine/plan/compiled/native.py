@@ -16,32 +16,41 @@ from gradwire_engine.plan.compiled.writer import Given
 
 
 class Native:
-    """A compiled region. nbytes: of scratch, for one thread."""
+    """A compiled region. nbytes: of scratch, for one thread, with what columns are summed up in."""
 
     def __init__(self, given: Given) -> None:
         made = Emitter(given)
-        self.text, self.nbytes = made.text, made.scratch
+        self.text, self._scratch = made.text, made.scratch + LINE
         self._function = compiled(made.text)
-        self._sliced = [
-            given.lies[n] in (Lies.FULL, Lies.ROW) for n in (*given.reads, *given.outputs)
-        ]
+        numbers = (*given.reads, *given.outputs)
+        self._sliced = [given.lies[n] in (Lies.FULL, Lies.ROW) for n in numbers]
         self._flat, self._reads = len(given.dims) == 1, len(given.reads)
-        self._starts = [
-            start_of(next(s for s in given.steps if n in s.results)) for n in given.late
-        ]
+        self._columns = {
+            place: start_of(next(s for s in given.steps if n in s.results))
+            for place, n in enumerate(given.late)
+            if given.lies[n] is Lies.COLUMN
+        }
+        self.nbytes = self._scratch + 8 * given.dims[-1] * len(self._columns)
 
     def run(self, arrays: Sequence[Any], totals: Sequence[Any], start: int, stop: int) -> None:
         """Rows from start to stop. arrays: what is read, then what is given, as the divided space
         sees it; totals: where what is given at the end goes.
         """
-        reads = [self._in_rows(array) for array in arrays[: self._reads]]
-        for total, first in zip(totals, self._starts, strict=True):
-            total.fill(first)
-        scratch = np.empty(self.nbytes + LINE, np.uint8)
-        self.ready([*reads, *arrays[self._reads :], *totals, scratch], start, stop)()
+        reads = [_in_rows(array) for array in arrays[: self._reads]]
+        sums = list(totals)
+        for place, first in self._columns.items():
+            sums[place] = np.full(totals[place].shape, first, np.float64)
+        scratch = np.empty(self._scratch, np.uint8)
+        self.ready([*reads, *arrays[self._reads :], *sums, scratch], start, stop)()
+        for place in self._columns:
+            totals[place][...] = sums[place]
 
     def ready(self, arrays: Sequence[Any], start: int, stop: int) -> Callable[[], None]:
-        """A call of the function on these arrays, totals and scratch, which have to stay there."""
+        """A call of the function for rows from start to stop, as often as wanted.
+
+        arrays: what is read, what is given, totals (of columns as doubles), scratch. They have to
+        stay there, and so has this.
+        """
         addresses = [a.__array_interface__["data"][0] for a in arrays]
         addresses[-1] += -addresses[-1] % LINE
         strides = [
@@ -52,8 +61,15 @@ class Native:
         steps = (ctypes.c_int64 * len(strides))(*strides)
         return partial(self._function.call, pointers, steps, start, stop)
 
-    @staticmethod
-    def _in_rows(array: Any) -> Any:
-        """An array whose rows have no gaps, with elements where the processor wants them."""
-        dense = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
-        return array if dense and array.flags.aligned else array.copy()
+
+def dense(array: Any) -> bool:
+    """Whether an array's rows have no gaps."""
+    found: bool = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
+    return found
+
+
+def _in_rows(array: Any) -> Any:
+    """An array with dense rows, and elements where the processor wants them. Only who hands a plan
+    other arrays than it was made for has them copied.
+    """
+    return array if dense(array) and array.flags.aligned else array.copy()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.plan.code import CONTRACT, FOLD, MAP, Step
-from gradwire_engine.plan.compiled.lanes import BOOL, KINDS, native
+from gradwire_engine.plan.compiled.lanes import BOOL, KINDS, instruction
 from gradwire_engine.plan.compiled.llvm import Unsupported
 from gradwire_engine.plan.functions import copied, select
 
@@ -76,7 +76,7 @@ class Schedule:
             self._phase(phase).rows.append(step)
         elif self._lies[made] is not Lies.FULL:
             raise Unsupported("a map of what is the same in all rows")
-        elif self.called(step):
+        elif not in_lanes(step, self._phantoms):
             self._call(step, made, full, phase, at)
         else:
             self._at[made] = phase, at
@@ -113,9 +113,7 @@ class Schedule:
                 self._buffer(number, phase)
 
     def _buffer(self, number: int, phase: int) -> None:
-        if number in self._outside and number not in self.wide | self.narrow:
-            return
-        if number not in self._made and number not in self._at:
+        if number in self._outside or number not in self._at:
             return
         if self._at[number][0] != phase:
             self.narrow.discard(number)
@@ -140,16 +138,12 @@ class Schedule:
             loops.append(Loop([], [], []))
         return loops[place]
 
-    def called(self, step: Step) -> bool:
-        """Whether a map is a loop of NumPy's, and not instructions of ours."""
-        return not in_lanes(step, self._phantoms)
-
 
 def in_lanes(step: Step, phantoms: Mapping[int, Any]) -> bool:
     """Whether a map is done by instructions."""
     if step.run is copied or step.run is select:
         return True
-    return native(step.run, operand_kind(step, phantoms)) is not None
+    return instruction(step.run, operand_kind(step, phantoms)) is not None
 
 
 def operand_kind(step: Step, phantoms: Mapping[int, Any]) -> str:

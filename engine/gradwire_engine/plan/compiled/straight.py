@@ -11,7 +11,7 @@ import numpy as np
 
 from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import CALL, MAP, VIEW, Code, Step
-from gradwire_engine.plan.compiled.emit import LINE, checked
+from gradwire_engine.plan.compiled.emit import Emitter, checked
 from gradwire_engine.plan.compiled.lanes import KINDS
 from gradwire_engine.plan.compiled.llvm import Unsupported, available
 from gradwire_engine.plan.compiled.native import Native
@@ -33,7 +33,8 @@ class _Cells(threading.local):
 
     def __init__(self, native: Native, dtypes: Sequence[np.dtype]) -> None:
         self.cells = [np.empty(1, dtype) for dtype in dtypes]
-        self.call = native.ready([*self.cells, np.empty(LINE, np.uint8)], 0, 1)
+        self._scratch = np.empty(native.nbytes, np.uint8)
+        self.call = native.ready([*self.cells, self._scratch], 0, 1)
 
 
 class Straight:
@@ -63,8 +64,6 @@ class Straight:
 
 def straightened(code: Code, units: Sequence[Any], reads: Reads) -> list[Any]:
     """The units, with runs of steps on single numbers as one step. reads: what a unit reads."""
-    if not available():
-        return list(units)
     readers: dict[int, set[int]] = {}
     for place, unit in enumerate(units):
         for number in reads(unit):
@@ -79,22 +78,45 @@ def straightened(code: Code, units: Sequence[Any], reads: Reads) -> list[Any]:
 
 def _runs(code: Code, units: Sequence[Any]) -> Iterator[tuple[int, int]]:
     """From where to where units are runs, or one that is none's part."""
+    fitting: dict[Any, bool] = {}
     first = 0
     while first < len(units):
         stop = first
-        while stop < min(len(units), first + MOST) and _single(code, units[stop]):
+        while stop < min(len(units), first + MOST) and _single(code, units[stop], fitting):
             stop += 1
         stop = max(stop, first + 1)
         yield first, stop
         first = stop
 
 
-def _single(code: Code, unit: Any) -> bool:
-    """Whether a unit is a step on single numbers, or sees one in another shape."""
+def _single(code: Code, unit: Any, fitting: dict[Any, bool]) -> bool:
+    """Whether a unit is a step on single numbers that is compiled, or sees one in another shape.
+
+    fitting: what is known of steps with the same function and dtypes.
+    """
     if not isinstance(unit, Step) or unit.kind not in (MAP, VIEW):
         return False
-    arrays = [code.phantoms[n] for n in (*unit.operands, *unit.results) if n in code.phantoms]
-    return all(a.size == 1 and a.dtype in KINDS for a in arrays)
+    arrays = [code.phantoms.get(n) for n in (*unit.operands, *unit.results)]
+    if not all(a is None or (a.size == 1 and a.dtype in KINDS) for a in arrays):
+        return False
+    if unit.kind == VIEW:
+        return True
+    known = (code.constants.get(n) for n in unit.operands)
+    kinds = [type(c) if a is None else a.dtype for a, c in zip(arrays, known, strict=False)]
+    key = unit.run, tuple(kinds), unit.options
+    if key not in fitting:
+        fitting[key] = _fits(code, unit)
+    return fitting[key]
+
+
+def _fits(code: Code, step: Step) -> bool:
+    """Whether a step can be compiled, which shows where it is written down."""
+    try:
+        checked([step])
+        Emitter(_given(code, [step], step.results))
+    except Unsupported:
+        return False
+    return True
 
 
 def _wanted(
@@ -110,20 +132,23 @@ def _wanted(
 
 def _straight(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> Step | None:
     """A run as one step; None where it isn't compiled."""
-    if len(run) < LEAST:
+    if len(run) < LEAST or not available():
         return None
-    steps = _without_views(code, run, wanted)
+    given = _given(code, _without_views(code, run, wanted), wanted)
+    try:
+        call = Straight(given)
+    except Unsupported:
+        return None
+    return Step(CALL, call, given.reads, wanted, (), None)
+
+
+def _given(code: Code, steps: Sequence[Step], wanted: tuple[int, ...]) -> Given:
+    """Steps on single numbers as a region of one row."""
     made = {n for step in steps for n in step.results}
     numbers = {n for step in steps for n in (*step.operands, *step.results) if n in code.phantoms}
     reads = tuple(sorted(numbers - made))
     lies = dict.fromkeys(numbers, Lies.ROW)
-    taken = partial(number_taken, code)
-    try:
-        checked(steps)
-        call = Straight(Given(code, steps, (1, 1), lies, reads, wanted, (), taken))
-    except Unsupported:
-        return None
-    return Step(CALL, call, reads, wanted, (), None)
+    return Given(code, steps, (1, 1), lies, reads, wanted, (), partial(number_taken, code))
 
 
 def _without_views(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> list[Step]:

@@ -8,9 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.plan.code import Code, Step
-from gradwire_engine.plan.compiled.lanes import BOOL, cast, constant, native, spread
+from gradwire_engine.plan.compiled.lanes import (
+    BOOL,
+    DTYPES,
+    cast,
+    constant,
+    instruction,
+    spread,
+)
 from gradwire_engine.plan.compiled.llvm import Unsupported
-from gradwire_engine.plan.compiled.loops import Loop, loop
+from gradwire_engine.plan.compiled.loops import InnerLoop, inner_loop
 from gradwire_engine.plan.compiled.schedule import Lies, kind_of, operand_kind
 from gradwire_engine.plan.compiled.text import Text, vector
 from gradwire_engine.plan.functions import copied, select
@@ -71,7 +78,8 @@ class Writer:
         """A number among a step's operands: its kind, and what it is in that."""
         if step.run is select:
             kind = BOOL if value == step.operands[0] else self.kind(step.results[0])
-            return kind, self.given.code.constants[value]
+            with np.errstate(all="ignore"):
+                return kind, np.asarray(self.given.code.constants[value]).astype(DTYPES[kind])
         taken = self.given.taken(step, value)
         if taken is None:
             raise Unsupported("a number that the ufunc takes in its own way")
@@ -122,7 +130,7 @@ class Writer:
             whole = vector(kind, width)
             return self.out.value(f"select {vector(BOOL, width)} {mask}, {whole} {a}, {whole} {b}")
         given = operand_kind(step, self._phantoms)
-        run = native(step.run, given)
+        run = instruction(step.run, given)
         assert run is not None, "asked before"
         return run(self.out, given, width, operands)
 
@@ -157,10 +165,10 @@ class Writer:
             f"(ptr {table}, ptr {lengths}, ptr {steps}, ptr inttoptr (i64 {found.data} to ptr))"
         )
 
-    def _numpy_loop(self, step: Step) -> Loop:
+    def _numpy_loop(self, step: Step) -> InnerLoop:
         dtypes = [self._letter(step, n) for n in step.operands]
         letters = "".join(dtypes) + "->" + _LETTERS[self.kind(step.results[0])]
-        found = loop(step.run, letters) if isinstance(step.run, np.ufunc) else None
+        found = inner_loop(step.run, letters) if isinstance(step.run, np.ufunc) else None
         if found is None or step.options:
             raise Unsupported(f"{step.name} of {letters}")
         return found
