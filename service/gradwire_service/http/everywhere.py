@@ -32,7 +32,7 @@ IDEMPOTENCY_KEY = {
         "type": "string",
         "minLength": 1,
         "maxLength": LONGEST_KEY,
-        "pattern": "^[ -~]*[!-~][ -~]*$",
+        "pattern": "^[ -~]*[!-~][ -~]*$",  # printable, and not blank: HTTP strips blanks
     },
     "example": "0d2c4e58-6c1c-4f0e-9b7f-1f7f3f0f9a52",
 }

@@ -22,7 +22,7 @@ _DATABASE, _ARRAYS = "gradwire.db", "arrays"
 _OWNER_ONLY = 0o600
 LOCK = 0x6772616477697265
 """The number of PostgreSQL's advisory lock: "gradwire"."""
-_LOCK_PATIENCE, _LOCK_PAUSE = 20.0, 0.1
+LOCK_PATIENCE, _LOCK_PAUSE = 20.0, 0.1
 """Seconds: a killed server has its lock until PostgreSQL notices that the connection ended."""
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA cell_size_check=ON",
@@ -131,7 +131,7 @@ def _set_pragmas(connection: Any, _: object) -> None:
 def _postgresql(url: URL, where: str) -> Opened:
     engine = create_engine(url, pool_pre_ping=True)
     held = engine.connect()
-    until = time.monotonic() + _LOCK_PATIENCE
+    until = time.monotonic() + LOCK_PATIENCE
     while not held.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": LOCK}).scalar():
         held.commit()
         if time.monotonic() > until:
