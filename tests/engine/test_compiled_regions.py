@@ -237,6 +237,26 @@ def test_gaps_between_elements_are_left_to_numpy_and_cost_no_copy() -> None:
     assert peak <= 1.1 * plan.nbytes
 
 
+def test_scratch_of_many_steps_is_used_again() -> None:
+    """A row of what each softmax hands on, and no more of them than live at a time."""
+    x = points(4, 200_000, dtype=np.float32)
+    found = []
+    for times in (1, 12):
+
+        def function(x: Any, times: int = times) -> list[Any]:
+            y = x
+            for _ in range(times):
+                y = ops("softmax")(y * 1.01, -1) + x
+            return [y]
+
+        plan = planned(function, x)
+        found.append(sum(sweep.native.nbytes for sweep in sweeps(plan) if sweep.native))
+        close = 1e-5
+        for one, other in zip(*both(plan, x), strict=True):
+            np.testing.assert_allclose(one, other, rtol=close, atol=close)
+    assert found[1] <= 1.5 * found[0]
+
+
 @pytest.mark.parametrize("shape", [(1 << 20,), (1 << 10, 1 << 10), (1 << 16, 64)])
 def test_a_run_holds_what_its_plan_says(shape: tuple[int, ...]) -> None:
     x = points(*shape, dtype=np.float32)
@@ -273,6 +293,37 @@ def test_where_with_numbers(bound: float, dtype: Any) -> None:
         return [first + 0.0, ops("where")(x > 0, bound, y) * 1.0]
 
     agree(planned(function, a, b), a, b)
+
+
+@pytest.mark.parametrize("shape", [(300, 1), (1, 700), (1, 1), ()])
+def test_where_between_values_that_are_broadcast(shape: tuple[int, ...]) -> None:
+    x, y = points(300, 700), points(*shape, seed=1)
+    function = lambda x, y: [ops("where")(x > 0, y, y * 0.5), ops("where")(x < 0, y, 0.5)]  # noqa: E731
+    plan = planned(function, x, y)
+    agree(plan, x, y)
+    for found, wanted in zip(plan.run([x, y]), function(Tensor.of(x), Tensor.of(y)), strict=True):
+        same_bits(found, wanted.array)
+
+
+def test_results_that_lie_turned_are_written() -> None:
+    x = points(300, 700)
+
+    def function(x: Any) -> list[Any]:
+        turned = ops("transpose")(x, 0, 1)
+        x.requires_grad_()
+        y = ops("tanh")(ops("transpose")(x, 0, 1))
+        return [ops("exp")(turned * 2.0), y, *grad([y], [x], [y.detach()])]
+
+    plan = planned(function, x)
+    for found, wanted in zip(plan.run([x]), function(Tensor.of(x)), strict=True):
+        np.testing.assert_allclose(found, wanted.array, rtol=1e-12)
+
+
+def test_one_view_of_several() -> None:
+    x = points(300, 1, 500)
+    function = lambda x: [ops("unbind")(x, 1)[0] * 2.0, *ops("unbind")(x, 1)]  # noqa: E731
+    for found, wanted in zip(planned(function, x).run([x]), function(Tensor.of(x)), strict=True):
+        same_bits(found, wanted.array)
 
 
 def test_sums_down_columns_are_as_exact_as_along_rows() -> None:

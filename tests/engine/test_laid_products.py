@@ -114,6 +114,14 @@ def test_operands_that_are_broadcast(first: tuple[int, ...], second: tuple[int, 
     assert copies(agreeing(function, points(*first), points(*second, seed=1))) == one
 
 
+def test_vectors() -> None:
+    def function(a: Any, b: Any) -> list[Any]:
+        first, second = ops("matmul")(a, b), ops("matmul")(b, ops("sum")(b, (0, 1)))
+        return [ops("contiguous")(ops("transpose")(c, -1, -2)) * 2.0 for c in (first, second)]
+
+    assert copies(agreeing(function, points(5), points(3, 5, 6, seed=1))) == 2
+
+
 def test_a_view_that_another_order_has_not_keeps_the_order() -> None:
     a, b, w = points(6, 20, 8), points(6, 8, 50, seed=1), points(50, 3, seed=2)
 

@@ -38,8 +38,8 @@ def _blended(mask: Any, a: Any, b: Any, out: Any) -> bool:
         np.bitwise_and(other, kept, out=bits)
         return True
     np.negative(kept, out=kept)  # all bits where the mask is True
-    chosen = np.bitwise_xor(one, other)
-    chosen &= kept
+    chosen = np.bitwise_xor(one, other)  # may have fewer elements, where both are broadcast
+    chosen = np.bitwise_and(chosen, kept, out=chosen if chosen.shape == kept.shape else None)
     np.bitwise_xor(chosen, other, out=bits)
     return True
 

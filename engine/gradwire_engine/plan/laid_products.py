@@ -64,6 +64,8 @@ def _laid(code: Code, step: Step, readers: Readers) -> _Laid | None:
     """How one product is laid out as it is copied; None where it isn't, or can't be."""
     (made,) = step.results
     product = code.phantoms[made]
+    if any(code.phantoms[n].ndim < 2 for n in step.operands):
+        return None
     views: list[Step] = []
     copies: list[Step] = []
     pending, found = [made], {made}

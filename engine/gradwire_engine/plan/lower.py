@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -96,6 +97,8 @@ class _Lowering:
         (number,) = self._operands(line)
         seen = run(self.recorder.phantoms[number])
         several = (seen,) if line.call("cpu").single else tuple(seen)
+        if len(several) == 1 and not line.call("cpu").single:  # a step gives one, or a sequence
+            run = partial(_only, run)
         return self.recorder.step(VIEW, run, (number,), several, (line.op, line.arguments))
 
     def _operands(self, line: Line) -> list[int]:
@@ -125,6 +128,12 @@ def _whole(line: Line, orders: Sequence[Order]) -> Callable[..., Any]:
 
     run.__name__, run.single = line.op.name, call.single  # type: ignore[attr-defined]
     return run
+
+
+def _only(run: Callable[..., Any], array: Any) -> Any:
+    """The one view that a kernel gives of an array."""
+    (seen,) = run(array)
+    return seen
 
 
 def _in_rows(array: Any, order: Order) -> Any:

@@ -31,6 +31,8 @@ _PIECE, _LONGEST = 1 << 9, 1 << 12
 """Elements of a row that are gone over at a time: between loops of NumPy's, so that what lies
 between them stays in the first cache; and without, so that sums are as exact as NumPy's."""
 _START = {np.add: -0.0, np.maximum: -np.inf, np.minimum: np.inf}
+MOST = 100
+"""Loops in a region at most: a compiler takes some 5 ms for each."""
 LINE = 64
 """Bytes of a line of the processor's cache: buffers begin at one."""
 
@@ -51,6 +53,8 @@ class Emitter(Writer):
         kinds = {self.kind(n) for n in (*given.reads, *self._made)}
         most = min(LANES[kind] for kind in kinds)
         self._width = most if self._flat else fitting(given.dims[1], most)
+        if sum(len(phase.loops) for phase in self._schedule.phases) > MOST:
+            raise Unsupported("so many loops")
         self.narrow = self._schedule.narrow
         self._piece = _PIECE if self._calls() else _LONGEST
         if not self._flat and 1 < given.dims[1] < (NARROW if self._calls() else FEWEST):
@@ -63,12 +67,23 @@ class Emitter(Writer):
         return any(loop.calls for phase in self._schedule.phases for loop in phase.loops)
 
     def _assigned(self) -> dict[int, int]:
-        """Where in scratch each buffer begins."""
-        found, self.scratch = {}, 0
-        for value in sorted(self._schedule.wide | self._schedule.narrow):
-            count = self.given.dims[-1] if value in self._schedule.wide else self._piece
-            found[value] = self.scratch
-            self.scratch += -(-count * SIZES[self.kind(value)] // LINE) * LINE
+        """Where in scratch each buffer begins: where another's was that nobody reads any more."""
+        schedule, found = self._schedule, dict[int, int]()
+        free: list[tuple[bool, int, tuple[int, int], int]] = []  # wide, bytes, read last, place
+        self.scratch = 0
+        for value in sorted(schedule.wide | schedule.narrow, key=schedule.made.__getitem__):
+            wide = value in schedule.wide
+            count = self.given.dims[-1] if wide else self._piece
+            size = -(-count * SIZES[self.kind(value)] // LINE) * LINE
+            begun = (schedule.made[value][0], 0) if wide else schedule.made[value]
+            fitting = [f for f in free if f[:2] == (wide, size) and f[2] < begun]
+            place = fitting[0][3] if fitting else self.scratch
+            if fitting:
+                free.remove(fitting[0])
+            else:
+                self.scratch += size
+            free.append((wide, size, schedule.last[value], place))
+            found[value] = place
         return found
 
     # rows

@@ -45,7 +45,10 @@ class Phase(NamedTuple):
 
 
 class Schedule:
-    """phases: in their order. wide: values that need a buffer of a row, narrow: of a piece."""
+    """phases: in their order. wide: values that need a buffer of a row, narrow: of a piece.
+
+    made, last: the phase and loop in which a value is made, and read for the last time.
+    """
 
     def __init__(
         self, steps: Sequence[Step], lies: Mapping[int, Lies], phantoms: Mapping[int, Any],
@@ -55,42 +58,40 @@ class Schedule:
         self.wide: set[int] = set()
         self.narrow: set[int] = set()
         self._lies, self._phantoms, self._outside = lies, phantoms, outside
-        self._at: dict[int, tuple[int, int]] = {}  # of values of each row: phase and loop
-        self._made: set[int] = set()
+        self.made: dict[int, tuple[int, int]] = {}
+        self.last: dict[int, tuple[int, int]] = {}
         for step in steps:
             self._place(step)
-            self._made.update(step.results)
 
     def _place(self, step: Step) -> None:
         (made,) = step.results
         arrays = [n for n in step.operands if n in self._phantoms]
         full = [n for n in arrays if self._lies[n] is Lies.FULL]
-        phase = max((self._at.get(n, (0, 0))[0] for n in arrays), default=0)
+        phase = max((self.made.get(n, (0, 0))[0] for n in arrays), default=0)
         at = max((self._loop_of(n, phase) for n in full), default=0)
         if step.kind in (FOLD, CONTRACT):
             self._fold(step, made, full, phase, at)
         elif step.kind != MAP:
             raise Unsupported(step.kind)
         elif self._lies[made] is Lies.ROW:
-            self._at[made] = phase, 0
+            self.made[made] = phase, 0
             self._phase(phase).rows.append(step)
         elif self._lies[made] is not Lies.FULL:
             raise Unsupported("a map of what is the same in all rows")
         elif not in_lanes(step, self._phantoms):
             self._call(step, made, full, phase, at)
         else:
-            self._at[made] = phase, at
+            self.made[made] = phase, at
             self._loop(phase, at).steps.append(step)
             self._keep(full, phase, at)
 
     def _call(self, step: Step, made: int, full: list[int], phase: int, at: int) -> None:
         """A loop of NumPy's: behind the loops that make its operands."""
         ready = max((self._loop_of(n, phase) + 1 for n in full if self._here(n, phase)), default=at)
-        self._at[made] = phase, ready
+        self.made[made] = phase, ready
         self._loop(phase, ready).calls.append(step)
-        for number in full:
-            self._buffer(number, phase)
-        self._buffer(made, phase)
+        for number in (*full, made):
+            self._buffer(number, phase, ready)
 
     def _fold(self, step: Step, made: int, full: list[int], phase: int, at: int) -> None:
         where = self._lies[made]
@@ -98,7 +99,7 @@ class Schedule:
         if len(dtypes) != 1 or kind_of(dtypes.pop()) == BOOL:
             raise Unsupported("a fold of other dtypes")
         if full and where in (Lies.ROW, Lies.ONE, Lies.COLUMN):
-            self._at[made] = phase + 1, 0
+            self.made[made] = phase + 1, 0
             self._loop(phase, at).folds.append(step)
             self._keep(full, phase, at)
         elif step.kind == FOLD and where is Lies.ONE and self._lies[step.operands[0]] is Lies.ROW:
@@ -109,23 +110,25 @@ class Schedule:
     def _keep(self, full: Sequence[int], phase: int, at: int) -> None:
         """Have a buffer for what was made in another loop."""
         for number in full:
-            if number in self._made and self._at[number] != (phase, at):
-                self._buffer(number, phase)
+            if self.made.get(number, (phase, at)) != (phase, at):
+                self._buffer(number, phase, at)
 
-    def _buffer(self, number: int, phase: int) -> None:
-        if number in self._outside or number not in self._at:
+    def _buffer(self, number: int, phase: int, at: int) -> None:
+        """Have a buffer for what is read there, if it is made here and not written outside."""
+        if number in self._outside or number not in self.made:
             return
-        if self._at[number][0] != phase:
+        self.last[number] = max(self.last.get(number, (0, 0)), (phase, at))
+        if self.made[number][0] != phase:
             self.narrow.discard(number)
             self.wide.add(number)
         elif number not in self.wide:
             self.narrow.add(number)
 
     def _here(self, number: int, phase: int) -> bool:
-        return number in self._made and self._at[number][0] == phase
+        return number in self.made and self.made[number][0] == phase
 
     def _loop_of(self, number: int, phase: int) -> int:
-        return self._at[number][1] if self._here(number, phase) else 0
+        return self.made[number][1] if self._here(number, phase) else 0
 
     def _phase(self, place: int) -> Phase:
         while len(self.phases) <= place:
