@@ -9,6 +9,8 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+from gradwire_engine.kernels.heap import give_back
+
 NAME = "region"
 """Of the function in each text."""
 MOST = 256
@@ -77,7 +79,7 @@ class _Compiler:
     def _made(self, text: str) -> Compiled:
         binding = self._binding
         if self._count % MOST == 0:
-            self._linker = binding.create_lljit_compiler(self._target_machine())
+            self._linker = binding.create_lljit_compiler(self._machine)
         self._count += 1
         module = binding.parse_assembly(text)
         passes = binding.create_new_function_pass_manager()
@@ -88,6 +90,7 @@ class _Compiler:
             linked = library.export_symbol(NAME).link(self._linker, f"{NAME} {self._count}")
         except RuntimeError as problem:  # as where memory may not be executed
             raise Unsupported(str(problem)) from problem
+        give_back()  # what the compiler worked in: as much as a model's arrays
         return Compiled(linked, self._linker)
 
 
