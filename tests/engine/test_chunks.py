@@ -148,18 +148,43 @@ def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
         )
 
 
+@pytest.fixture(params=[False, True])
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether chunks, of which none waits, have their elementwise calls compiled."""
+    monkeypatch.setattr(chunked, "COMPILED", 0 if request.param else 2**62)
+    chunked._idle.clear()
+    return bool(request.param)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_steps_in_chunks_are_steps(name: str, reverse: bool) -> None:
+def test_steps_in_chunks_are_steps(name: str, reverse: bool, compiled: bool) -> None:
     case = CASES[name]
     given = arguments(case)
     wanted = with_gradients(one_by_one(case, given, reverse), given)
     close(with_gradients(scanned(case, given, reverse), given), wanted)
     again = with_gradients(scanned(case, given, reverse), given)
     assert ways(case) >= {(False, reverse), (True, not reverse)}
+    assert {chunk._compiled is not None for chunk in chunked._idle.values()} == {compiled}
     close(again, wanted)
     for a, b in zip(with_gradients(scanned(case, given, reverse), given), again, strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_a_chunk_is_compiled_when_its_body_has_run_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = CASES["lstm"]
+    given = arguments(case, requires_grad=False)
+    chunked._idle.clear()
+    monkeypatch.setattr(chunked, "COMPILED", 2**62)
+    wanted = scanned(case, given, False)
+    (chunk,) = chunked._idle.values()
+    assert chunk._compiled is None
+    plain, nbytes = len(chunk._calls), chunk.nbytes
+    monkeypatch.setattr(chunked, "COMPILED", 2 * STEPS)
+    close(scanned(case, given, False), wanted)
+    assert list(chunked._idle.values()) == [chunk]
+    assert len(chunk._calls) < plain
+    assert chunk.nbytes > nbytes
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -236,6 +261,7 @@ def test_time_ends_between_chunks_and_their_bytes_are_asked_for() -> None:
     assert not [n for n in pieces if n not in steps.asked]
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", CASES)
 def test_chunks_that_wait_hold_nothing_of_anybodys(name: str) -> None:
     case = CASES[name]

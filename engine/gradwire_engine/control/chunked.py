@@ -13,6 +13,9 @@ from gradwire_engine.plan.code import Code
 
 WORTH = 128
 """Steps, all runs together, from which on chunks are made: that takes about as long."""
+COMPILED = 1 << 11
+"""Steps, all runs together, from which on a chunk's elementwise calls are compiled: that takes some
+ten times as long as making it."""
 _KEPT = 2**25
 """Bytes of chunks that wait for their next run: arrays with nothing in them."""
 
@@ -45,8 +48,10 @@ def _metered(found: Known, code: Code, way: Way, times: int) -> Chunk | None:
         waiting = _idle.pop((found, way, length), None)
     if waiting is not None:
         charge(waiting.nbytes)
-        return waiting
-    return chunk_of(code, *way, length) if length else None
+    chunk = waiting or (chunk_of(code, *way, length) if length else None)
+    if chunk is not None and found.runs >= COMPILED:
+        chunk.compile()
+    return chunk
 
 
 def _length(most: int, times: int) -> int:

@@ -14,6 +14,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.plan.buffers import TooLargeError
 from gradwire_engine.plan.chunk_making import Making
 from gradwire_engine.plan.code import Code
+from gradwire_engine.plan.compiled.calls import Compiled, compiled_calls
 from gradwire_engine.plan.fixed import Call
 from gradwire_engine.plan.parted import parted
 
@@ -56,12 +57,25 @@ class Chunk:
     """Steps on arrays of its own: `start` takes carries and the rest, `run` rows, `end` carries.
 
     length: steps of a run. Rows lie in their own order; reverse: the last one's step is the first.
-    nbytes: of all its arrays. One thread may use it at a time.
+    One thread may use it at a time.
     """
 
     def __init__(self, made: Making) -> None:
-        self._made, self.length, self.nbytes = made, made.length, made.memory.nbytes
+        self._made, self.length = made, made.length
+        self._calls: Sequence[Call] = made.calls
+        self._compiled: Compiled | None = None
         self._first, self._last = (self.length, 0) if made.reverse else (0, self.length)
+
+    @property
+    def nbytes(self) -> int:
+        """Of all its arrays."""
+        return self._made.memory.nbytes
+
+    def compile(self) -> None:
+        """Have elementwise calls compiled, once."""
+        if self._compiled is None:
+            self._compiled = compiled_calls(self._made.calls, self._made.memory)
+            self._calls = self._compiled.calls
 
     def start(self, carry: Sequence[Array], rest: Sequence[Array]) -> None:
         """Begin with these carries."""
@@ -81,7 +95,7 @@ class Chunk:
         for array, chain in self._made.carries:
             if chain:
                 array[self._first] = array[self._last]
-        _run(self._made.calls)
+        _run(self._calls)
         for stack, kept in zip(stacks, self._made.kept, strict=False):
             np.copyto(stack, kept)
         for array, made in zip(into, self._made.collected, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ LINE = 64
 class Emitter(Writer):
     """Writes the function down. text: it; scratch: bytes that it needs.
 
-    Its pointers are reads, outputs, late results, and scratch; its strides are bytes from row to
-    row of reads and outputs.
+    Its table has a first row and the one behind the last; pointers, which are reads, outputs, late
+    results, and scratch; and strides, bytes from row to row of reads and outputs.
     """
 
     def __init__(self, given: Given) -> None:
@@ -53,6 +54,8 @@ class Emitter(Writer):
         kinds = {self.kind(n) for n in (*given.reads, *self._made)}
         most = min(LANES[kind] for kind in kinds)
         self._width = most if self._flat else fitting(given.dims[1], most)
+        if given.bent:
+            self._width = even(gcd(*given.bent.values()), most)
         if sum(len(phase.loops) for phase in self._schedule.phases) > MOST:
             raise Unsupported("so many loops")
         self.narrow = self._schedule.narrow
@@ -91,10 +94,13 @@ class Emitter(Writer):
     def _rows(self) -> None:
         given, out = self.given, self.out
         pointers = (*given.reads, *given.outputs, *given.late)
-        bases = {n: self._entry("ptr", "%pointers", i) for i, n in enumerate(pointers)}
-        strides = {n: self._entry("i64", "%strides", i)
-                   for i, n in enumerate((*given.reads, *given.outputs))}  # fmt: skip
-        scratch = self._entry("ptr", "%pointers", len(pointers))
+        first, stop = (self._entry("i64", place) for place in range(2))
+        bases = {n: self._entry("ptr", place) for place, n in enumerate(pointers, 2)}
+        scratch = self._entry("ptr", 2 + len(pointers))
+        self.strides = {
+            n: self._entry("i64", place)
+            for place, n in enumerate((*given.reads, *given.outputs), 3 + len(pointers))
+        }
         for value, start in self._buffers.items():
             self.places[value] = out.moved(scratch, start)
         for value in given.reads:
@@ -104,11 +110,11 @@ class Emitter(Writer):
         self._late = {**bases, **totals}
         if self._flat:
             self.places |= {n: bases[n] for n in (*given.reads, *given.outputs)}
-            self._row("%start", "%stop")
+            self._row(first, stop)
         else:
-            with out.loop("%start", "%stop", 1) as row:
+            with out.loop(first, stop, 1) as row:
                 for value in (*given.reads, *given.outputs):
-                    self.places[value] = self._at_row(value, bases[value], strides[value], row)
+                    self.places[value] = self._at_row(value, bases[value], row)
                 for value in given.reads:
                     if given.lies[value] is Lies.ROW:
                         self.numbers[value] = self._one(value, self.places[value])
@@ -118,13 +124,13 @@ class Emitter(Writer):
             said = cast(out, self._wide(value), kind, 1, out.load(self._wide(value), slot))
             out.store(kind, said, bases[value], SIZES[kind])
 
-    def _entry(self, kind: str, table: str, place: int) -> str:
-        return self.out.load(kind, self.out.moved(table, place, kind))
+    def _entry(self, kind: str, place: int) -> str:
+        return self.out.load(kind, self.out.moved("%table", place, "i64"))
 
-    def _at_row(self, value: int, base: str, stride: str, row: str) -> str:
+    def _at_row(self, value: int, base: str, row: str) -> str:
         if self.given.lies[value] in (Lies.COLUMN, Lies.ONE):
             return base
-        return self.out.moved(base, self.out.arithmetic("mul", row, stride))
+        return self.out.moved(base, self.out.arithmetic("mul", row, self.strides[value]))
 
     def _one(self, value: int, pointer: str) -> str:
         return self.loaded(self.kind(value), pointer, 1)
@@ -310,6 +316,13 @@ def fitting(row: int, most: int) -> int:
     """
     widths = [most >> i for i in range(most.bit_length()) if FEWEST <= most >> i <= row]
     return min(widths, key=lambda n: (row // n + row % n, -n), default=1)
+
+
+def even(row: int, most: int) -> int:
+    """How many elements to do at a time, at most so many, where none may be in two rows."""
+    if row % FEWEST:
+        raise Unsupported("rows that are cut unevenly")
+    return min(most, row & -row)
 
 
 def _ufunc(step: Step) -> Any:

@@ -29,10 +29,7 @@ class Compiled:
 
     def __init__(self, library: Any, linker: Any) -> None:
         self._library, self._linker = library, linker  # in this order they are let go
-        kind = ctypes.CFUNCTYPE(
-            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-        )
-        self.call: Callable[..., None] = kind(library[NAME])
+        self.call: Callable[..., None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[NAME])
 
 
 class _Compiler:

@@ -23,8 +23,11 @@ class Native:
         self.text, self._scratch = made.text, made.scratch + LINE
         self._function = compiled(made.text)
         numbers = (*given.reads, *given.outputs)
-        self._sliced = [given.lies[n] in (Lies.FULL, Lies.ROW) for n in numbers]
-        self._flat, self._reads = len(given.dims) == 1, len(given.reads)
+        rows = len(given.dims) > 1
+        self._strided = [
+            n in given.bent or (rows and given.lies[n] in (Lies.FULL, Lies.ROW)) for n in numbers
+        ]
+        self._reads = len(given.reads)
         self._columns = {
             place: start_of(next(s for s in given.steps if n in s.results))
             for place, n in enumerate(given.late)
@@ -54,12 +57,11 @@ class Native:
         addresses = [a.__array_interface__["data"][0] for a in arrays]
         addresses[-1] += -addresses[-1] % LINE
         strides = [
-            0 if self._flat or not sliced else a.strides[0]
-            for a, sliced in zip(arrays, self._sliced, strict=False)
+            a.strides[0] if strided else 0
+            for a, strided in zip(arrays, self._strided, strict=False)
         ]
-        pointers = (ctypes.c_void_p * len(addresses))(*addresses)
-        steps = (ctypes.c_int64 * len(strides))(*strides)
-        return partial(self._function.call, pointers, steps, start, stop)
+        table = start, stop, *addresses, *strides
+        return partial(self._function.call, (ctypes.c_int64 * len(table))(*table))
 
 
 def dense(array: Any) -> bool:

@@ -17,8 +17,8 @@ class Text:
         self._intrinsics: dict[str, None] = {}
 
     def whole(self, name: str) -> str:
-        """The module: one function of pointers, strides, and a first and a last row."""
-        head = f"define void @{name}(ptr %pointers, ptr %strides, i64 %start, i64 %stop) {{\nentry:"
+        """The module: one function of a table, which says all that the function has to know."""
+        head = f"define void @{name}(ptr %table) {{\nentry:"
         lines = [*self._intrinsics, head, *self._slots, *self._lines, "  ret void", "}"]
         return "\n".join(lines)
 

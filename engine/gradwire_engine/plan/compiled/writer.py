@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,11 @@ _LETTERS = {"float": "f", "double": "d", BOOL: "?"}
 
 
 class Given(NamedTuple):
-    """What a region is about: values by number, and how each lies in the space."""
+    """What a region is about: values by number, and how each lies in the space.
+
+    bent: what is read or given in a space without rows, and has rows in memory even so, with gaps
+    between them or all in the same place: how many elements are in one.
+    """
 
     code: Code
     steps: Sequence[Step]
@@ -37,19 +42,21 @@ class Given(NamedTuple):
     outputs: tuple[int, ...]
     late: tuple[int, ...]
     taken: Callable[[Step, int], Any]
+    bent: Mapping[int, int] = MappingProxyType({})
 
 
 class Writer:
     """Writes values and steps down, at one place of a row.
 
-    places: where a value lies, of this row or all along. numbers: what is one number, in this row
-    or at all. narrow: what lies in a buffer of a piece. at: the element that is written for, start:
-    the first of its piece.
+    places: where a value lies, of this row or all along; strides: bytes from one of its rows to the
+    next. numbers: what is one number, in this row or at all. narrow: what lies in a buffer of a
+    piece. at: the element that is written for, start: the first of its piece.
     """
 
     def __init__(self, given: Given) -> None:
         self.given, self.out = given, Text()
         self.places: dict[int, str] = {}
+        self.strides: dict[int, str] = {}
         self.numbers: dict[int, str] = {}
         self.narrow: set[int] = set()
         self.at = self.start = "0"
@@ -104,7 +111,12 @@ class Writer:
 
     def address(self, value: int) -> str:
         """Where a value's element at this place lies."""
-        return self.element(self.places[value], self._offset(value, self.at), self.kind(value))
+        width = self.given.bent.get(value)
+        if width is None:
+            return self.element(self.places[value], self._offset(value, self.at), self.kind(value))
+        row, column = (self.out.arithmetic(how, self.at, str(width)) for how in ("udiv", "urem"))
+        start = self.out.arithmetic("mul", row, self.strides[value])
+        return self.element(self.out.moved(self.places[value], start), column, self.kind(value))
 
     def _offset(self, value: int, at: str) -> str:
         if value in self.narrow:
