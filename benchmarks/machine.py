@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.servers import RIVALS
+from benchmarks.side import OTHER_KERNELS
 
 OURS = ("gradwire", "numpy", "scipy", "torch", "fastapi", "uvicorn", "pydantic", "httpx")
 THEIRS = ("tesseract-core", "umbridge", "jax", "autograd")
@@ -31,7 +32,16 @@ def header(threads: int, load: float, peak: float) -> list[str]:
         "before, or 2 during, there was other work on these cores: it hurts threads that wait for "
         "each other, and whatever does more for each call, more than it hurts the rest."
     )
-    return [machine, versions, pools, beside]
+    return [machine, versions, pools, *_kernels(), beside]
+
+
+def _kernels() -> list[str]:
+    """What the environment says that no side gets to see."""
+    dropped = [f"{name}={os.environ[name]}" for name in OTHER_KERNELS if name in os.environ]
+    if not dropped:
+        return []
+    said = "Kernels: each library takes those that it takes for this processor by itself. The "
+    return [f"{said}environment of the run had {', '.join(dropped)}, which no side was given."]
 
 
 def _processor() -> str:

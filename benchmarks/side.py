@@ -13,6 +13,14 @@ from typing import Any
 
 PATIENCE = 30.0  # seconds for a side to end
 ROOT = Path(__file__).resolve().parent.parent
+OTHER_KERNELS = (
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES",
+    "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA",
+    "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY",
+)  # fmt: skip
+"""By these an environment has libraries compute as for another processor, as one does that wants
+the same bits from different ones. Such a setting holds for one library and not for the one that it
+is compared with, so no side has any: each takes the kernels that it would by itself."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +40,15 @@ class Side:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """This environment with every thread pool limited to the same number.
+    """This environment with every thread pool limited to the same number, and no library kept to
+    kernels of another processor.
 
     Python may write bytecode: what pip installs has it too, a checkout would be compiled each time.
     """
     pools = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     found = os.environ | dict.fromkeys(pools, str(threads)) | {"PYTHONUNBUFFERED": "1"}
-    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    for name in ("PYTHONDONTWRITEBYTECODE", *OTHER_KERNELS):
+        found.pop(name, None)
     return found
 
 

@@ -28,7 +28,7 @@ from benchmarks.peers import by_hand
 from benchmarks.plain_http import Connection, get, post
 from benchmarks.plain_stream import Stream
 from benchmarks.servers import RIVALS, running
-from benchmarks.side import Side, SideFailedError, Worker
+from benchmarks.side import OTHER_KERNELS, Side, SideFailedError, Worker, environment
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
@@ -200,6 +200,20 @@ def test_the_header_says_what_it_was_measured_on() -> None:
     assert f"numpy {np.__version__}" in text
     assert "limited to 2 each" in text
     assert "Load before the start: 0.1, at most 2.5" in text
+
+
+def test_no_side_is_kept_to_kernels_of_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in OTHER_KERNELS:
+        monkeypatch.delenv(name, raising=False)
+    assert not any("Kernels" in line for line in machine.header(1, 0.0, 0.0))
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    monkeypatch.setenv("BENCHMARKS_TEST", "stays")
+    found = environment(1)
+    assert found["BENCHMARKS_TEST"] == "stays"
+    assert not found.keys() & set(OTHER_KERNELS)
+    (said,) = [line for line in machine.header(1, 0.0, 0.0) if "Kernels" in line]
+    assert "OPENBLAS_CORETYPE=Haswell, ATEN_CPU_CAPABILITY=default" in said
 
 
 def test_the_page_has_a_row_for_each_figure() -> None:
