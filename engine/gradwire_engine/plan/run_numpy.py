@@ -14,6 +14,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.ops.matmul import product
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
+from gradwire_engine.plan.compiled.llvm import rest
 from gradwire_engine.plan.compiled.straight import Straight, straightened
 from gradwire_engine.plan.figures import flops
 from gradwire_engine.plan.functions import copied
@@ -45,6 +46,7 @@ class Plan:
         self.graph = graph
         self.code = laid_out(put_off(fewer(plainer(lowered(graph)))))
         made = _Making(self.code, grouped(self.code))
+        rest()
         self.units = made.units
         self._actions, self._template = made.actions, made.template()
         self._inputs = len(graph.inputs)

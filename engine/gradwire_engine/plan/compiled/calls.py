@@ -17,7 +17,7 @@ from gradwire_engine.plan.bound import EXTREMES, number_taken
 from gradwire_engine.plan.buffers import Memory, Pool, TooLargeError
 from gradwire_engine.plan.code import MAP, Code, Step
 from gradwire_engine.plan.compiled.lanes import BOOL, KINDS, instruction
-from gradwire_engine.plan.compiled.llvm import Unsupported, available
+from gradwire_engine.plan.compiled.llvm import Unsupported, available, rest
 from gradwire_engine.plan.compiled.loops import inner_loop
 from gradwire_engine.plan.compiled.native import Native
 from gradwire_engine.plan.compiled.schedule import Lies
@@ -50,6 +50,7 @@ def compiled_calls(calls: Sequence[Call], memory: Memory) -> Compiled:
     for call in calls:
         making.add(call)
     making.end()
+    rest()
     return Compiled(making.calls, making.kept)
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+from gradwire_engine.kernels.code_pages import let_go_of_code
 from gradwire_engine.kernels.heap import give_back
 
 NAME = "region"
@@ -45,6 +46,7 @@ class _Compiler:
         options = binding.create_pipeline_tuning_options()
         self._builder = binding.create_pass_builder(self._machine, options)
         self._linker: Any = None
+        self._worked = False
 
     def _target_machine(self) -> Any:
         binding = self._binding
@@ -87,8 +89,15 @@ class _Compiler:
             linked = library.export_symbol(NAME).link(self._linker, f"{NAME} {self._count}")
         except RuntimeError as problem:  # as where memory may not be executed
             raise Unsupported(str(problem)) from problem
-        give_back()  # what the compiler worked in: as much as a model's arrays
+        self._worked = True
         return Compiled(linked, self._linker)
+
+    def rest(self) -> None:
+        """Give back what it worked in, which is as much as a model's arrays, and its own code."""
+        if self._worked:
+            self._worked = False
+            give_back()
+            let_go_of_code("libllvmlite")
 
 
 @cache
@@ -103,6 +112,13 @@ def _compiler() -> _Compiler | None:
 def available() -> bool:
     """Whether llvmlite is installed."""
     return _compiler() is not None
+
+
+def rest() -> None:
+    """Nothing more is compiled for now: memory that was needed for it is given back, if any was."""
+    compiler = _compiler() if _compiler.cache_info().currsize else None
+    if compiler is not None:
+        compiler.rest()
 
 
 def compiled(text: str) -> Compiled:
