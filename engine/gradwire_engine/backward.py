@@ -91,7 +91,9 @@ def grad(
             value = found.get(edge_key(edge))
             if value is None and not allowed:
                 raise _unused(index, names)
-            if value is not None:
+            if value is not None and grad_outputs is None and type(edge) is AccumulateGrad:
+                results.append(_handed_out(value, x, edge, reading, None))  # the commonest
+            elif value is not None:
                 first = None if rows is not None else _first_form(x, edge)
                 if first is not None and hasattr(value, "shape"):  # a dry walk knows none
                     value = in_form(first.shape, value)

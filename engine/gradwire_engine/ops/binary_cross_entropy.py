@@ -43,7 +43,7 @@ def _logits_formula(g: Any, input: Any, target: Any) -> Any:
 
 @one_pass(_logits_formula)
 def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
-    out = xp.negative(xp.atleast_1d(input))
+    out = xp.negative(input if input.ndim else input[None])
     xp.exp(out, out=out)
     out += 1
     xp.divide(1, out, out=out)
@@ -79,14 +79,16 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
 )
 def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
     """x (1 - t) - min(x, 0) + log(1 + exp(-|x|)), which never overflows, reduced."""
-    x, target = xp.atleast_1d(input), xp.atleast_1d(target)
+    x, target = (input, target) if input.ndim else (input[None], target[None])
     out = xp.abs(x)
     xp.negative(out, out=out)
     xp.exp(out, out=out)
     xp.log1p(out, out=out)
     lack = xp.subtract(1, target)
     lack *= x
-    lack -= xp.minimum(x, 0)
+    low = xp.zeros(x.shape, x.dtype)
+    xp.minimum(x, low, out=low)  # of an array and a number NumPy takes each by itself
+    lack -= low
     out += lack
     if reduction == "none":
         return out.reshape(input.shape)

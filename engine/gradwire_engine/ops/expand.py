@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
@@ -14,6 +16,9 @@ from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints, axes
 from gradwire_engine.spec import INTEGER, DType, Shape, int64
+
+_SUMMED_AS_THEY_ARE = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
+"""The dtypes of arrays whose sum is NumPy's: others are summed in another one."""
 
 
 def with_kept_dims(g: Any, dim: Dims | None, shape: Shape) -> Any:
@@ -216,14 +221,20 @@ def called(label: str, result: Any) -> Any:
 
 def sum_to_shape(g: Any, shape: Shape) -> Any:
     """Sum a gradient over the axes that broadcasting added or stretched."""
-    lead = len(g.shape) - len(shape)
-    if lead < 0 or any(have != n and n != 1 for have, n in zip(g.shape[lead:], shape, strict=True)):
+    have = g.shape
+    lead = len(have) - len(shape)
+    if lead < 0:
         return expand(g, shape)  # a rule gave a scalar for all elements
-    gone = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
-    )
+    gone = tuple(range(lead))
+    for i, n in enumerate(shape, lead):
+        if have[i] != n:
+            if n != 1:
+                return expand(g, shape)
+            gone += (i,)
     if not gone:
         return reshape(g, shape)
+    if type(g) is np.ndarray and g.dtype in _SUMMED_AS_THEY_ARE:  # as the op does, on its way there
+        return np.add.reduce(g, gone, keepdims=True).reshape(shape)
     if not lead:
         return sum(g, gone, True)
     return reshape(sum(g, gone), shape) if shape else sum(g)

@@ -156,6 +156,8 @@ def right_gradient(xp: Any, g: Array, input: Array, shape: Shape) -> Array:
         return _right_formula(g, input, shape)
     if len(shape) > 2:
         return product(xp, _adjoint(input), g)
+    if g.ndim == 1 and input.flags.c_contiguous and input.dtype.kind == "f":
+        return xp.matmul(g, input)  # the same product, of which nothing has to be turned
     flat = input.reshape(prod(input.shape[:-1]), input.shape[-1])
     rest = (flat.shape[0],) if len(shape) == 1 else (flat.shape[0], shape[-1])
     return product(xp, _adjoint(flat), g.reshape(rest))
