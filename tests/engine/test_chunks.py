@@ -165,7 +165,7 @@ def test_steps_in_chunks_are_steps(name: str, reverse: bool, compiled: bool) -> 
     close(with_gradients(scanned(case, given, reverse), given), wanted)
     again = with_gradients(scanned(case, given, reverse), given)
     assert ways(case) >= {(False, reverse), (True, not reverse)}
-    assert {chunk._compiled is not None for chunk in chunked._idle.values()} == {compiled}
+    assert {chunk._code is not None for chunk in chunked._idle.values()} == {compiled}
     close(again, wanted)
     for a, b in zip(with_gradients(scanned(case, given, reverse), given), again, strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
@@ -178,7 +178,7 @@ def test_a_chunk_is_compiled_when_its_body_has_run_often(monkeypatch: pytest.Mon
     monkeypatch.setattr(chunked, "COMPILED", 2**62)
     wanted = scanned(case, given, False)
     (chunk,) = chunked._idle.values()
-    assert chunk._compiled is None
+    assert chunk._code is None
     plain, nbytes = len(chunk._calls), chunk.nbytes
     monkeypatch.setattr(chunked, "COMPILED", 2 * STEPS)
     close(scanned(case, given, False), wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.test_compiled_regions import SPECIAL, same_bits
 
+from gradwire_engine.errors import error
+from gradwire_engine.mode import using
 from gradwire_engine.plan.buffers import Memory
 from gradwire_engine.plan.compiled import calls as compiling
-from gradwire_engine.plan.compiled.calls import MOST, Compiled, compiled_calls
+from gradwire_engine.plan.compiled import llvm
+from gradwire_engine.plan.compiled.calls import FUNCTIONS, MOST, Joined, compiled_calls
 from gradwire_engine.plan.fixed import Call
 from gradwire_engine.plan.functions import copied, select
 
@@ -25,9 +29,9 @@ ONE, TWO = (np.negative, np.exp, np.tanh, np.sqrt, np.absolute, np.reciprocal), 
 TESTS = (np.less, np.greater_equal, np.equal, np.not_equal)
 
 
-def one(calls: Sequence[Call]) -> Compiled:
+def one(calls: Sequence[Call]) -> Joined:
     """The calls, compiled as one each run, and at least one of them is."""
-    found = compiled_calls(calls, Memory(ROOM))
+    found = compiled_calls(calls, (), Memory(ROOM))
     assert len(found.calls) < len(calls)
     return found
 
@@ -38,7 +42,7 @@ def run(calls: Sequence[Call]) -> None:
             call(*given)
 
 
-def agree(found: Compiled, calls: Sequence[Call], *memory: np.ndarray) -> None:
+def agree(found: Joined, calls: Sequence[Call], *memory: np.ndarray) -> None:
     """Both leave the same in memory, the first time and the second."""
     before = [array.copy() for array in memory]
     for _ in range(2):
@@ -102,7 +106,9 @@ class Arena:
         return draw(st.sampled_from([1, 2.5, -0.0, 0, 1e-3, float("inf")]))
 
     def call(self, draw: Any) -> Call:
-        """Any call on it."""
+        """Any call on it, sometimes one that ends a run."""
+        if draw(st.integers(0, 5)) == 0:
+            return np.add.reduce, (self.whole(draw), None, None, self.numbers[:1].reshape(()))
         into = self.whole(draw)
         kind = draw(st.sampled_from(["one", "two", "two", "two", "most", "copy", "test", "select"]))
         x = self.whole(draw).reshape(into.shape)
@@ -126,7 +132,8 @@ class Arena:
 def test_any_calls_on_shared_memory(data: Any, dtype: Any, seed: int) -> None:
     arena = Arena(dtype, seed)
     calls = [arena.call(data.draw) for _ in range(data.draw(st.integers(2, 12)))]
-    found = compiled_calls(calls, Memory(ROOM))
+    ends = data.draw(st.sets(st.integers(0, 12), max_size=3))
+    found = compiled_calls(calls, ends, Memory(ROOM))
     agree(found, calls, arena.numbers, arena.masks)
 
 
@@ -148,15 +155,21 @@ def test_a_run_is_one_call_and_other_calls_end_it() -> None:
     agree(found, calls, a, b, c, row)
 
 
-def test_the_same_run_on_other_arrays_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The runs that are compiled from now on."""
     made: list[Any] = []
 
-    def native(given: Any) -> Any:
-        made.append(given)
-        return real(given)
+    def native(run: Any) -> Any:
+        made.append(run)
+        return real(run)
 
     real = compiling._native
     monkeypatch.setattr(compiling, "_native", native)
+    return made
+
+
+def test_the_same_run_on_other_arrays_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = counted(monkeypatch)
     a, b, c, d = arrays(4)
     calls: list[Call] = [
         call
@@ -198,7 +211,7 @@ def test_places_that_overlap_are_no_run(shift: int) -> None:
     memory = np.arange(1024, dtype=np.float32)
     a, b = memory[:512], memory[shift : 512 + shift]
     calls: list[Call] = [(np.add, (a, 1, a)), (np.add, (b, 1, b)), (np.multiply, (b, 2, a))]
-    agree(compiled_calls(calls, Memory(ROOM)), calls, memory)
+    agree(compiled_calls(calls, (), Memory(ROOM)), calls, memory)
 
 
 def test_parts_of_rows_are_written_and_read() -> None:
@@ -216,7 +229,7 @@ def test_rows_that_vectors_would_be_in_two_of_are_left() -> None:
     (sheet,) = arrays(1, (8, 21))
     part = sheet[:, 3:9]
     calls: list[Call] = [(np.add, (part, 1, part)), (np.multiply, (part, 2, part))]
-    found = compiled_calls(calls, Memory(ROOM))
+    found = compiled_calls(calls, (), Memory(ROOM))
     assert len(found.calls) == 2
     agree(found, calls, sheet)
 
@@ -227,7 +240,7 @@ def test_one_element_and_none() -> None:
     agree(one(calls), calls, a, b)
     empty = np.empty((0, 3), np.float32)
     nothing: list[Call] = [(np.add, (empty, empty, empty))] * 2
-    assert compiled_calls(nothing, Memory(ROOM)).calls == nothing
+    assert compiled_calls(nothing, (), Memory(ROOM)).calls == nothing
 
 
 @pytest.mark.parametrize(
@@ -251,6 +264,120 @@ def test_what_is_not_compiled_stays_as_it_is(call: Callable[..., Call]) -> None:
     assert compiling._elementwise(call(a, mask)) is None
 
 
+@pytest.mark.parametrize("run_of", [np.subtract, np.divide, np.power, np.maximum])
+def test_runs_that_are_alike_but_for_their_sides_are_two(run_of: Any) -> None:
+    """A number on the left, and one on the right; other sizes, numbers and kinds of them."""
+    a, b, c, d = arrays(4)
+    row = np.empty(64, np.float32)
+    fold: Call = np.add.reduce, (a, 0, None, row)
+
+    def call(x: Any, y: Any, into: Any) -> Call:
+        return (
+            (run_of, (x, y, into))
+            if run_of is not np.maximum
+            else (partial(run_of, out=into), (x, y))
+        )
+
+    calls: list[Call] = []
+    for x, y, into in (
+        (a, 2.0, c),
+        (2.0, b, d),
+        (a, 3.0, d),
+        (a, 2, c),
+        (a[:4], 2.0, c[:4]),
+        (a, b, d),
+        (b, a, d),
+    ):
+        calls += [call(x, y, into), (np.tanh, (into, into)), fold]
+    agree(one(calls), calls, a, b, c, d, row)
+
+
+def test_runs_end_where_they_are_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what is done in each step is one function, however long the steps are."""
+    made = counted(monkeypatch)
+    a, b = arrays(2)
+    step: list[Call] = [(np.add, (a, b, a)), (np.tanh, (a, a)), (np.multiply, (a, 0.5, a))] * 7
+    calls, ends = step * 10, set(range(0, 210, 21))
+    found = compiled_calls(calls, ends, Memory(ROOM))
+    assert (len(found.calls), len(made)) == (10, 1)
+    agree(found, calls, a, b)
+
+
+def test_functions_of_a_list_are_few() -> None:
+    a, b = arrays(2)
+    row = np.empty(64, np.float32)
+    fold: Call = np.add.reduce, (a, 0, None, row)
+    calls: list[Call] = []
+    for number in range(FUNCTIONS + 5):
+        calls += [(np.add, (a, float(number), b)), (np.multiply, (b, 0.5, b)), fold]
+    found = one(calls)
+    assert len(found.calls) == 2 * FUNCTIONS + 3 * 5
+    assert found.nbytes == FUNCTIONS * compiling._CODE
+    agree(found, calls, a, b, row)
+
+
+def test_a_call_keeps_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm, "MOST", 1)  # functions that the compiler itself keeps
+    a, b = arrays(2)
+    sheet = np.zeros((8, 128), np.float32)
+    ready, given = compiled_calls(
+        [(np.add, (a, b, sheet[:, :64])), (np.exp, (sheet[:, :64], a))], (), Memory(ROOM)
+    ).calls[0]
+    wanted = np.exp(a + b)
+    compiled_calls([(np.add, (b, 7.0, b.copy())), (np.exp, (b, b.copy()))], (), Memory(ROOM))
+    gc.collect()
+    ready(*given)
+    same_bits(a, wanted)
+
+
+def test_numbers_by_themselves_to_powers_are_left_to_numpy() -> None:
+    """It has ways of its own to take them to the power of 2, 0.5 and so on."""
+    x, y = np.array(1.9079071283), np.array(0.5)
+    calls: list[Call] = [(np.power, (x, y, x)), (np.add, (x, 1.0, x)), (np.multiply, (x, 3.0, x))]
+    found = one(calls)
+    assert found.calls[0] is calls[0]
+    agree(found, calls, x, y)
+
+
+def test_calls_on_uneven_rows_stay_and_others_are_one() -> None:
+    a, b = arrays(2, (8, 50))
+    (sheet,) = arrays(1, (8, 200))
+    calls: list[Call] = [
+        (np.negative, (sheet[:, :50], a)), (np.exp, (a, a)), (np.add, (a, 1, a)),
+        (np.divide, (1, a, b)),
+    ]  # fmt: skip
+    found = one(calls)
+    assert len(found.calls) == 2
+    assert found.calls[0] is calls[0]
+    agree(found, calls, a, b, sheet)
+
+
+def test_a_number_that_no_float_holds_is_left_to_numpy() -> None:
+    (a,) = arrays(1)
+    calls: list[Call] = [(np.exp, (a, a)), (np.add, (a, 10**400, a))]
+    assert compiled_calls(calls, (), Memory(ROOM)).calls == calls
+
+
+class Full:
+    """A meter that has bytes for nothing; asked: how often it was asked for none."""
+
+    asked = 0
+
+    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
+        self.asked += not nbytes
+        if nbytes:
+            raise error("memory_limit", "there is no more", raised=MemoryError)
+
+
+def test_where_the_meter_has_no_room_calls_stay_and_its_clock_is_looked_at() -> None:
+    a, b = arrays(2)
+    calls: list[Call] = [(np.add, (a, b, a)), (np.exp, (a, a))]
+    meter = Full()
+    with using(meter=meter):
+        assert compiled_calls(calls, (), Memory(ROOM)).calls == calls
+    assert meter.asked == 1
+
+
 def test_long_runs_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = arrays(2)
     calls: list[Call] = [(np.add, (a, b, a)), (np.multiply, (a, 0.5, a))] * MOST
@@ -258,14 +385,14 @@ def test_long_runs_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found.calls) == 2
     agree(found, calls, a, b)
     monkeypatch.setattr(compiling, "available", lambda: False)
-    assert compiled_calls(calls, Memory(ROOM)).calls == calls
+    assert compiled_calls(calls, (), Memory(ROOM)).calls == calls
 
 
 def test_where_there_is_no_room_calls_stay() -> None:
     a, b = arrays(2)
     calls: list[Call] = [(np.add, (a, b, a)), (np.exp, (a, a)), (np.tanh, (a, a))]
     memory = Memory(0)
-    assert compiled_calls(calls, memory).calls == calls
+    assert compiled_calls(calls, (), memory).calls == calls
     assert memory.nbytes == 0
 
 
@@ -274,7 +401,7 @@ def test_what_lies_between_the_steps_of_a_run_is_wiped_with_the_rest() -> None:
     memory = Memory(ROOM)
     sheet = np.zeros((8, 128), np.float32)
     calls: list[Call] = [(np.add, (a, b, sheet[:, :64])), (np.exp, (sheet[:, :64], a))]
-    run(compiled_calls(calls, memory).calls)
+    run(compiled_calls(calls, (), memory).calls)
     assert any(piece.any() for piece in memory._pieces)
     memory.wipe()
     assert not any(piece.any() for piece in memory._pieces)

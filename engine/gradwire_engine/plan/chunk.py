@@ -14,7 +14,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.plan.buffers import TooLargeError
 from gradwire_engine.plan.chunk_making import Making
 from gradwire_engine.plan.code import Code
-from gradwire_engine.plan.compiled.calls import Compiled, compiled_calls
+from gradwire_engine.plan.compiled.calls import compiled_calls
 from gradwire_engine.plan.fixed import Call
 from gradwire_engine.plan.parted import parted
 
@@ -63,19 +63,19 @@ class Chunk:
     def __init__(self, made: Making) -> None:
         self._made, self.length = made, made.length
         self._calls: Sequence[Call] = made.calls
-        self._compiled: Compiled | None = None
+        self._code: int | None = None  # bytes of what is compiled
         self._first, self._last = (self.length, 0) if made.reverse else (0, self.length)
 
     @property
     def nbytes(self) -> int:
-        """Of all its arrays."""
-        return self._made.memory.nbytes
+        """Of all its arrays, and of compiled functions."""
+        return self._made.memory.nbytes + (self._code or 0)
 
     def compile(self) -> None:
         """Have elementwise calls compiled, once."""
-        if self._compiled is None:
-            self._compiled = compiled_calls(self._made.calls, self._made.memory)
-            self._calls = self._compiled.calls
+        if self._code is None:
+            made = self._made
+            self._calls, self._code = compiled_calls(made.calls, made.ends, made.memory)
 
     def start(self, carry: Sequence[Array], rest: Sequence[Array]) -> None:
         """Begin with these carries."""

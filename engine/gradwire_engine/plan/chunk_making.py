@@ -19,7 +19,8 @@ from gradwire_engine.plan.uses import Uses, read
 class Making:
     """rest, rows (None where nobody reads them), carries: arrays for what a chunk is given, a carry
     with a row more than there are steps, or as a sum; kept, collected: arrays of what it gives.
-    once, calls: what is called first, and then for each chunk. memory: of all arrays.
+    once, calls: what is called first, and then for each chunk; ends: where in these a step of the
+    core ends, or the first begins. memory: of all arrays.
     """
 
     ROOM = 3 << 24
@@ -93,6 +94,8 @@ class Making:
         before = self._at_once(self.parts.before)
         self._each(before, 0)
         core.make(self._uses, len(before))
+        each = len(core.calls) // self.length
+        self.ends = {len(self.calls) + each * place for place in range(self.length + 1)}
         self.calls += core.calls
         self._values.let_go(self._uses.ending(len(before)))
         self._each(self._at_once(self.parts.after), len(before) + 1)

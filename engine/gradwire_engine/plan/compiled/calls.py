@@ -7,15 +7,17 @@ what a place holds at the end of a run is written to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwire_engine.mode import charge
 from gradwire_engine.plan.bound import EXTREMES, number_taken
 from gradwire_engine.plan.buffers import Memory, Pool, TooLargeError
 from gradwire_engine.plan.code import MAP, Code, Step
+from gradwire_engine.plan.compiled.emit import FEWEST
 from gradwire_engine.plan.compiled.lanes import BOOL, KINDS, instruction
 from gradwire_engine.plan.compiled.llvm import Unsupported, available, rest
 from gradwire_engine.plan.compiled.loops import inner_loop
@@ -25,43 +27,47 @@ from gradwire_engine.plan.compiled.writer import Given
 from gradwire_engine.plan.fixed import Call
 from gradwire_engine.plan.functions import copied, select
 
-LEAST, MOST = 2, 64
-"""Calls that are worth being one, and that are one at most: what a compiler takes grows faster."""
-_EXACT = 1 << 12
-"""How much NumPy may try to find out whether two arrays overlap; where that is too little, they are
+LEAST, MOST, FUNCTIONS = 2, 64, 16
+"""Calls that are worth being one, and that are one at most: what a compiler takes grows faster; and
+how many functions are compiled for a list of calls at most."""
+_CODE = 1 << 17
+"""Bytes of a function, about."""
+_TRIES = 1 << 12
+"""How long NumPy may try to find out whether two arrays overlap; where that is too short, they are
 taken to."""
 
 
-class Compiled(NamedTuple):
-    """Calls, and what has to stay as long as they are called."""
+class Joined(NamedTuple):
+    """Calls, of which some are compiled. nbytes: of the functions, about."""
 
     calls: Sequence[Call]
-    kept: Sequence[Any]
+    nbytes: int
 
 
-def compiled_calls(calls: Sequence[Call], memory: Memory) -> Compiled:
+def compiled_calls(calls: Sequence[Call], ends: Collection[int], memory: Memory) -> Joined:
     """The same calls, with runs of elementwise ones as one; as they are where llvmlite isn't there.
 
-    memory: for what a run leaves between its steps.
+    ends: places at which a run ends. Calls that are done again and again, on other arrays each
+    time, are the same functions where they are cut at the same places. memory: for what runs leave
+    between their steps. The meter is asked now and then, as this takes long.
     """
-    making = _Making(memory)
     if not available():
-        return Compiled(calls, ())
-    for call in calls:
+        return Joined(calls, 0)
+    making = _Making()
+    for place, call in enumerate(calls):
+        if place in ends:
+            making.end()
         making.add(call)
     making.end()
     rest()
-    return Compiled(making.calls, making.kept)
+    return making.joined(calls, memory)
 
 
 class _Making:
-    """calls: those so far. kept: what they use."""
+    """Puts runs together, and has them compiled."""
 
-    def __init__(self, memory: Memory) -> None:
-        self.calls: list[Call] = []
-        self.kept: list[Any] = []
-        self._pool = Pool(memory)
-        self._scratch: Any = None
+    def __init__(self) -> None:
+        self._found: list[tuple[Sequence[Call], _Run | None, Native | None]] = []
         self._known: dict[Any, Native | None] = {}
         self._run: _Run | None = None
 
@@ -70,7 +76,7 @@ class _Making:
         found = _elementwise(call)
         if found is None:
             self.end()
-            self.calls.append(call)
+            self._found.append(([call], None, None))
             return
         if self._run is None or not self._run.takes(found):
             self.end()
@@ -81,47 +87,52 @@ class _Making:
         """End the run that was begun."""
         run, self._run = self._run, None
         if run is not None:
-            self.calls += self._one(run) or run.calls
+            self._found.append((run.calls, run, self._native(run)))
 
-    def _one(self, run: _Run) -> list[Call] | None:
-        """A run as one call; None where it isn't worth it, or can't be."""
+    def _native(self, run: _Run) -> Native | None:
+        """A run as a function; None where it isn't worth it, or can't be."""
         if len(run.calls) < LEAST:
             return None
         key = run.key()
         if key not in self._known:
+            if len(self._known) == FUNCTIONS:
+                return None
+            charge(0)
             self._known[key] = _native(run)
-        native = self._known[key]
-        if native is None:
-            return None
-        try:
-            scratch = self._room(native.nbytes)
-        except TooLargeError:
-            return None
-        arrays = [place.seen() for place in run.arrays()]
-        self.kept += [native, *arrays, scratch]
-        return [(native.ready([*arrays, scratch], 0, run.size), ())]
+        return self._known[key]
 
-    def _room(self, nbytes: int) -> Any:
-        """Scratch, which one run uses after the other."""
-        if self._scratch is None or self._scratch.nbytes < nbytes:
-            if self._scratch is not None:
-                self._pool.back(self._scratch)
-            self._scratch = self._pool.array((nbytes,), np.dtype(np.uint8))
-        return self._scratch
+    def joined(self, calls: Sequence[Call], memory: Memory) -> Joined:
+        """All calls; as they were where there is no room for what lies between steps."""
+        natives = [native for native in self._known.values() if native is not None]
+        if not natives:
+            return Joined(calls, 0)
+        try:
+            size = max(native.nbytes for native in natives)
+            scratch = Pool(memory).array((size,), np.dtype(np.uint8))
+        except (TooLargeError, MemoryError):
+            return Joined(calls, 0)
+        made: list[Call] = []
+        for plain, run, native in self._found:
+            if run is None or native is None:
+                made += plain
+            else:
+                arrays = [place.seen() for place in run.arrays()]
+                made.append((native.ready([*arrays, scratch], 0, run.size), ()))
+        return Joined(made, len(natives) * _CODE)
 
 
 def _native(run: _Run) -> Native | None:
     try:
         return Native(run.given())
-    except Unsupported:
+    except (Unsupported, OverflowError):  # of a number that no float holds, the call says so
         return None
 
 
 class _Place(NamedTuple):
     """Where elements lie, one after the other in the order of a call's result.
 
-    size: how many; width: of them in a row, all of them in one where none has gaps, none where they
-    are all the same one; stride: bytes from row to row.
+    size: how many; width: of them in a row, all where there are no gaps, 0 where they are all the
+    same one; stride: bytes from row to row.
     """
 
     array: Any
@@ -154,7 +165,7 @@ class _Place(NamedTuple):
         """Whether both have memory in common."""
         if not np.may_share_memory(self.array, other.array):
             return False
-        most: Any = _EXACT  # which NumPy's stubs take to be 0 or -1
+        most: Any = _TRIES  # which NumPy's stubs take to be 0 or -1
         try:
             return np.shares_memory(self.array, other.array, most)
         except np.exceptions.TooHardError:
@@ -170,25 +181,25 @@ def _place(array: Any, shape: tuple[int, ...]) -> _Place | None:
     """Where the elements of an array lie that is read or written in this shape; None where that is
     not in rows.
     """
-    strides = np.broadcast_to(array, shape).strides
-    size, itemsize = array.itemsize, array.itemsize
+    if array.ndim > len(shape):
+        return None
+    strides, itemsize = np.broadcast_to(array, shape).strides, array.itemsize
     axes: list[tuple[int, int]] = []  # sizes and strides, from the innermost on, in few axes
-    total = 1
+    size = 1
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
-        total *= n
+        size *= n
         if n == 1:
             continue
         if axes and stride == axes[-1][0] * axes[-1][1]:
             axes[-1] = axes[-1][0] * n, axes[-1][1]
         else:
             axes.append((n, stride))
-    size = total
     if not axes:
         return _Place(array, size, size, 0)
     width, step = axes[0]
     if len(axes) == 1 and step in (0, itemsize):
         return _Place(array, size, width if step else 0, 0)
-    if len(axes) == 2 and step == itemsize:
+    if len(axes) == 2 and step == itemsize and not width % FEWEST:  # as many fit a vector
         return _Place(array, size, width, axes[1][1])
     return None
 
@@ -219,8 +230,13 @@ def _elementwise(call: Call) -> _Elementwise | None:
     if written is None or not written.width or any(place is None for place in places):
         return None
     read = [place for place in places if isinstance(place, _Place)]
+    # Where both overlap, NumPy copies what is read first; of a choice, not even where they are one.
     if any((run is select or x.key != written.key) and x.meets(written) for x in read):
-        return None  # by elements it would read what is there, and the call what it wrote
+        return None
+    if (
+        run is np.power and not into.ndim
+    ):  # of numbers by themselves, for which it has ways of its own
+        return None
     kind = KINDS[read[0].array.dtype]
     apart = isinstance(run, np.ufunc) and instruction(run, kind) is None
     return _Elementwise(run, places, written, apart)
@@ -351,8 +367,11 @@ class _Run:
     def key(self) -> Any:
         """The same for runs that are the same function."""
         steps = tuple((s.run, s.operands, s.results) for s in self._steps)
-        places = tuple((p.array.dtype, p.width, p.bent) for p in self.arrays())
-        return self.size, steps, places, tuple(self._numbers), tuple(self._holds.values())
+        places = tuple(place.width for place in self.arrays())
+        values = tuple(self._dtypes.items())  # the other operands are numbers
+        held = tuple(self._reads.values()), tuple(self._holds.values())
+        numbers = tuple((said, number) for said, (number, _) in self._numbers.items())
+        return self.size, steps, values, numbers, held, places
 
     def given(self) -> Given:
         """It as a region without rows."""

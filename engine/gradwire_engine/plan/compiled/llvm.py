@@ -104,7 +104,7 @@ class _Compiler:
 def _compiler() -> _Compiler | None:
     try:
         from llvmlite import binding
-    except ImportError:
+    except (ImportError, OSError):  # it is there, and its library can't be loaded
         return None
     return _Compiler(binding)
 

@@ -51,8 +51,7 @@ class Native:
     def ready(self, arrays: Sequence[Any], start: int, stop: int) -> Callable[[], None]:
         """A call of the function for rows from start to stop, as often as wanted.
 
-        arrays: what is read, what is given, totals (of columns as doubles), scratch. They have to
-        stay there, and so has this.
+        arrays: what is read, what is given, totals (of columns as doubles), scratch.
         """
         addresses = [a.__array_interface__["data"][0] for a in arrays]
         addresses[-1] += -addresses[-1] % LINE
@@ -61,7 +60,9 @@ class Native:
             for a, strided in zip(arrays, self._strided, strict=False)
         ]
         table = start, stop, *addresses, *strides
-        return partial(self._function.call, (ctypes.c_int64 * len(table))(*table))
+        found = partial(self._function.call, (ctypes.c_int64 * len(table))(*table))
+        vars(found)["kept"] = self, arrays  # which addresses don't keep
+        return found
 
 
 def dense(array: Any) -> bool:
