@@ -17,6 +17,7 @@ from gradwire_engine.mode import using
 from gradwire_engine.plan import lowered, simplified, trace
 from gradwire_engine.plan.chunk import longest
 from gradwire_engine.plan.code import Code
+from gradwire_engine.plan.compiled.calls import _CODE, MOST
 from gradwire_engine.plan.parted import parted
 from gradwire_engine.spec import Spec, float64
 from gradwire_engine.tensor import Tensor
@@ -93,6 +94,13 @@ def _numbers(a: Any, b: Any, x: Any, w: Any) -> tuple[Any, ...]:
     return a * op("cos", b) + x, op("sin", a) * w, a * b
 
 
+def _mirrored(h: Any, x: Any, w: Any) -> tuple[Any, ...]:
+    """The same steps with their sides exchanged, of one step and of many."""
+    h = op("tanh", op("matmul", h, w) - 0.5)
+    y = op("tanh", 0.5 - op("matmul", h, w))
+    return y + op("tanh", 2.0 / (x * x + 1)), op("tanh", (x * x + 1) / 2.0)
+
+
 CASES = {
     "lstm": Case(_lstm, [(2, 4)] * 2, [(2, 3)], [(3, 16), (4, 16), (16,)]),
     "swapped": Case(_swapped, [(3,)] * 2, [(3,)], [(3,)]),
@@ -101,6 +109,7 @@ CASES = {
     "vectors": Case(_vectors, [(3,)], [(3,)], [(3, 3), (3,)]),
     "kernels": Case(_kernels, [(3, 2)], [(3, 2)], [(3, 3)]),
     "normed": Case(_normed, [(2, 3)], [(2, 3)], [(3, 3)]),
+    "mirrored": Case(_mirrored, [(2, 4)], [(2, 4)], [(4, 4)]),
     "numbers": Case(_numbers, [(), ()], [()], [()]),
 }
 
@@ -185,6 +194,26 @@ def test_a_chunk_is_compiled_when_its_body_has_run_often(monkeypatch: pytest.Mon
     assert list(chunked._idle.values()) == [chunk]
     assert len(chunk._calls) < plain
     assert chunk.nbytes > nbytes
+
+
+def _long(h: Any, x: Any) -> tuple[Any, ...]:
+    for _ in range(40):
+        h = op("sin", h) * 0.9 + x * h
+    return (h,)
+
+
+def test_steps_without_products_share_their_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunked, "COMPILED", 0)
+    chunked._idle.clear()
+    case = Case(_long, [(8,)], [(8,)], [])
+    given = arguments(case, requires_grad=False)
+    close(scanned(case, given, False), one_by_one(case, given, False))
+    (chunk,) = chunked._idle.values()
+    each = len(chunk._made.calls) // chunk.length
+    assert each > MOST
+    calls, left = divmod(len(chunk._calls), chunk.length)
+    assert (calls <= 8, left) == (True, 0)
+    assert chunk._code == _CODE * calls
 
 
 @pytest.mark.parametrize("name", CASES)

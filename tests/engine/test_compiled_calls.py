@@ -267,29 +267,21 @@ def test_what_is_not_compiled_stays_as_it_is(call: Callable[..., Call]) -> None:
 @pytest.mark.parametrize("run_of", [np.subtract, np.divide, np.power, np.maximum])
 def test_runs_that_are_alike_but_for_their_sides_are_two(run_of: Any) -> None:
     """A number on the left, and one on the right; other sizes, numbers and kinds of them."""
-    a, b, c, d = arrays(4)
+    a, b, *made = arrays(9)
     row = np.empty(64, np.float32)
     fold: Call = np.add.reduce, (a, 0, None, row)
 
     def call(x: Any, y: Any, into: Any) -> Call:
-        return (
-            (run_of, (x, y, into))
-            if run_of is not np.maximum
-            else (partial(run_of, out=into), (x, y))
-        )
+        if run_of is np.maximum:
+            return partial(run_of, out=into), (x, y)
+        return run_of, (x, y, into)
 
+    pairs = [(a, 2.0), (2.0, b), (a, 3.0), (a, 2), (a, b), (b, a), (a[:4], 2.0)]
     calls: list[Call] = []
-    for x, y, into in (
-        (a, 2.0, c),
-        (2.0, b, d),
-        (a, 3.0, d),
-        (a, 2, c),
-        (a[:4], 2.0, c[:4]),
-        (a, b, d),
-        (b, a, d),
-    ):
+    for (x, y), into in zip(pairs, made, strict=True):
+        into = into[:4] if x is pairs[-1][0] else into
         calls += [call(x, y, into), (np.tanh, (into, into)), fold]
-    agree(one(calls), calls, a, b, c, d, row)
+    agree(one(calls), calls, a, b, *made, row)
 
 
 def test_runs_end_where_they_are_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
