@@ -54,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report.RESULTS.write_text(page)
         console.print(f"kept in {report.RESULTS.relative_to(report.RESULTS.parent.parent)}")
     elif options.renew:
-        page = report.renewed(report.RESULTS.read_text(), options.cases, loads, figures)
+        page = report.renewed(
+            report.RESULTS.read_text(), options.cases, loads, figures, machine.kernels()
+        )
         report.RESULTS.write_text(page)
     if (options.keep and not options.cases) or options.renew:
         chart.draw(figures)

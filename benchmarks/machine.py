@@ -32,11 +32,11 @@ def header(threads: int, load: float, peak: float) -> list[str]:
         "before, or 2 during, there was other work on these cores: it hurts threads that wait for "
         "each other, and whatever does more for each call, more than it hurts the rest."
     )
-    return [machine, versions, pools, *_kernels(), beside]
+    return [machine, versions, pools, *kernels(), beside]
 
 
-def _kernels() -> list[str]:
-    """What the environment says that no side gets to see."""
+def kernels() -> list[str]:
+    """A line where the environment says what no side gets to see."""
     dropped = [f"{name}={os.environ[name]}" for name in OTHER_KERNELS if name in os.environ]
     if not dropped:
         return []

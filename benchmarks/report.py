@@ -48,15 +48,23 @@ def markdown(header: Sequence[str], figures: Sequence[Figure]) -> str:
 
 
 def renewed(
-    page: str, cases: Sequence[str], loads: Sequence[float], figures: Sequence[Figure]
+    page: str,
+    cases: Sequence[str],
+    loads: Sequence[float],
+    figures: Sequence[Figure],
+    more: Sequence[str] = (),
 ) -> str:
-    """The page with these cases' rows as they were measured in a later run, and a line about it."""
+    """The page with these cases' rows as they were measured in a later run, and a line about it.
+
+    more: what else is to be said of that run.
+    """
     rows = {_name(row): row for row in map(_row, figures)}
     lines = [rows.pop(_name(line), line) for line in page.splitlines()]
     about = (
         f"- Measured again later, by themselves: {', '.join(cases)} "
         f"(load before {loads[0]:.1f}, at most {max(loads):.1f})."
     )
+    about = " ".join([about, *more])
     top = lines.index(_HEAD) - 1
     return "\n".join([*lines[:top], about, *lines[top:], *rows.values(), ""])
 

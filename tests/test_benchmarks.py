@@ -240,6 +240,8 @@ def test_a_case_that_is_measured_again_replaces_its_rows_and_says_so() -> None:
     assert found.splitlines()[11].startswith("| first | ≤ 1.5 | 1.2 (1.1 to 1.3) | reached |")
     assert found.splitlines()[12].startswith("| second | ≤ 1.5 | 1.6 (1.6 to 1.6) | short |")
     assert found.splitlines()[13].startswith("| third | ≤ 1.5 | – | not measured |")
+    said = report.renewed(page, ["starting"], [0.1], [again], ["More of it."]).splitlines()[7]
+    assert said == f"{about} 0.1, at most 0.1). More of it."
 
 
 def test_sides_take_turns_and_every_round_counts() -> None:
