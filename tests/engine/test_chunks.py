@@ -17,7 +17,8 @@ from gradwire_engine.mode import using
 from gradwire_engine.plan import lowered, simplified, trace
 from gradwire_engine.plan.chunk import longest
 from gradwire_engine.plan.code import Code
-from gradwire_engine.plan.compiled.calls import _CODE, MOST
+from gradwire_engine.plan.compiled.calls import _CODE
+from gradwire_engine.plan.compiled.runs import MOST
 from gradwire_engine.plan.parted import parted
 from gradwire_engine.spec import Spec, float64
 from gradwire_engine.tensor import Tensor

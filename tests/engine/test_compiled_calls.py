@@ -18,7 +18,9 @@ from gradwire_engine.mode import using
 from gradwire_engine.plan.buffers import Memory
 from gradwire_engine.plan.compiled import calls as compiling
 from gradwire_engine.plan.compiled import llvm
-from gradwire_engine.plan.compiled.calls import FUNCTIONS, MOST, Joined, compiled_calls
+from gradwire_engine.plan.compiled.calls import FUNCTIONS, Joined, compiled_calls
+from gradwire_engine.plan.compiled.elementwise import elementwise
+from gradwire_engine.plan.compiled.runs import MOST
 from gradwire_engine.plan.fixed import Call
 from gradwire_engine.plan.functions import copied, select
 
@@ -261,7 +263,7 @@ def test_one_element_and_none() -> None:
 )
 def test_what_is_not_compiled_stays_as_it_is(call: Callable[..., Call]) -> None:
     a, mask = arrays(1)[0], arrays(1)[0] > 0
-    assert compiling._elementwise(call(a, mask)) is None
+    assert elementwise(call(a, mask)) is None
 
 
 @pytest.mark.parametrize("run_of", [np.subtract, np.divide, np.power, np.maximum])
