@@ -54,13 +54,17 @@ def in_process() -> Callable[[], float]:
     return step
 
 
-def over_rest(port: int) -> Callable[[], float]:
-    """One request a step: the batch goes up as binary, the loss comes back."""
+def over_rest(port: int, program: bool = False) -> Callable[[], float]:
+    """One request a step: the batch goes up as binary, the loss comes back.
+
+    program: loss and gradients are one call of a stored program, which has a plan.
+    """
     source = Source()
     connection = Connection(port)
     path = _create(connection, _weights(source))
     batch = _batch(source)
-    request = json.dumps({"steps": _step(), "return": ["loss"]})
+    steps = _called(connection) if program else _step()
+    request = json.dumps({"steps": steps, "return": ["loss"]})
 
     def step() -> float:
         body = save(batch, {"request": request})
@@ -82,29 +86,49 @@ def _create(connection: Connection, weights: dict[str, np.ndarray[Any, Any]]) ->
     return path
 
 
-def _step() -> list[dict[str, Any]]:
+BATCH = [{"tensor": name, "value": {"binary": name}} for name in ("x", "y")]
+
+
+def _forward() -> list[dict[str, Any]]:
     def op(name: str, args: list[Any], out: str) -> dict[str, Any]:
         return {"op": name, "args": args, "out": out}
 
-    forward = [
-        {"tensor": "x", "value": {"binary": "x"}},
-        {"tensor": "y", "value": {"binary": "y"}},
+    return [
         op("nn.functional.linear", ["x", "w1", "b1"], "hidden"),
         op("nn.functional.relu", ["hidden"], "active"),
         op("nn.functional.linear", ["active", "w2", "b2"], "logits"),
         op("nn.functional.cross_entropy", ["logits", "y"], "loss"),
-        {"backward": {"tensors": ["loss"]}},
     ]
-    update = [
+
+
+def _update(gradient: str) -> list[dict[str, Any]]:
+    return [
         {
             "op": "sub_",
-            "args": [name, f"{name}.grad"],
+            "args": [name, gradient.format(name)],
             "kwargs": {"alpha": RATE},
             "grad_mode": "no_grad",
         }
         for name in NAMES
     ]
-    return [*forward, *update, {"zero_grad": "all"}]
+
+
+def _step() -> list[dict[str, Any]]:
+    """Op by op."""
+    backward = {"backward": {"tensors": ["loss"]}}
+    return [*BATCH, *_forward(), backward, *_update("{}.grad"), {"zero_grad": "all"}]
+
+
+def _called(connection: Connection) -> list[dict[str, Any]]:
+    """The same with one call of a program in the place of ops and walk."""
+    inputs = [*NAMES, "x", "y"]
+    program = {"inputs": inputs, "ops": _forward(), "outputs": ["loss"]}
+    stored = json.loads(connection.exchange(post("/v1/programs", json.dumps(program).encode()))[1])
+    call = {
+        "transform": "value_and_grad", "call": stored["id"], "args": inputs, "wrt": NAMES,
+        "values": ["loss"], "out": [f"{name}_gradient" for name in NAMES],
+    }  # fmt: skip
+    return [*BATCH, call, *_update("{}_gradient")]
 
 
 def _compare(step: Callable[[], float]) -> None:
@@ -116,11 +140,12 @@ def _compare(step: Callable[[], float]) -> None:
 
 
 def figures(harness: Harness) -> Sequence[Figure]:
-    """One ratio of times: a core for the server, one for the client; one for torch."""
+    """Ratios of times, op by op and as a program: a core for each process, torch's one too."""
     module = "benchmarks.cases.training"
     with served("gradwire") as server:
         sides = {
             "rest": client_side(f"{module}:over_rest", {"port": server.port}),
+            "program": client_side(f"{module}:over_rest", {"port": server.port, "program": True}),
             "torch": Side(f"{module}:in_process", cores=(server_core(),), threads=1),
             "torch on both": Side(
                 f"{module}:in_process", cores=(server_core(), client_core()), threads=2
@@ -133,4 +158,11 @@ def figures(harness: Harness) -> Sequence[Figure]:
         f"has; torch on two takes {duration(both.seconds)}"
     )
     name = "mlp training step over REST, batch as binary / torch in process"
-    return [Figure(name, 2.0, ours.over(torch), note)]
+    called = found["program"]
+    return [
+        Figure(name, 2.0, ours.over(torch), note),
+        Figure(
+            f"{name}, as one program call", 1.5, called.over(torch),
+            f"{duration(called.seconds)} against {duration(torch.seconds)}",
+        ),
+    ]  # fmt: skip
