@@ -54,8 +54,9 @@ class Plan:
         self._scalars = [i for i, spec in enumerate(graph.given) if not spec.shape]
         self.nbytes = made.peak
         self.flops, self.ops = sum(map(flops, graph.lines)), len(graph.lines)
-        arrays = (c for c in self.code.constants.values() if isinstance(c, np.ndarray))
+        arrays = [c for c in self.code.constants.values() if isinstance(c, np.ndarray)]
         self.kept = sum(array.nbytes for array in arrays)
+        self._constants = frozenset(map(id, arrays))
 
     def run(
         self, inputs: Sequence[Array], between: Callable[[], None] | None = None
@@ -77,6 +78,15 @@ class Plan:
                 for place in ending:
                     values[place] = None
         return [_row_major(values[place]) for place in self._outputs]
+
+    def fresh(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[bool]:
+        """Which of a run's outputs share memory with nothing else: no input, constant or output."""
+        known = self._constants.union(map(id, inputs))
+        whose = [id(x if x.base is None else x.base) for x in outputs]
+        return [
+            x.base is None and owner not in known and whose.count(owner) == 1
+            for x, owner in zip(outputs, whose, strict=True)
+        ]
 
     def _run_slowly(self, values: list[Any], between: Callable[[], None]) -> list[Array]:
         for run, operands, results, ending in self._actions:

@@ -1,8 +1,7 @@
 """Transforms that are steps of a session, where they come again: by plans, as over REST.
 
-Only small ones, where the engine's own time is what they take. A session that outlives the process
-goes the long way: its log is run again step by step, by whoever has no plan yet, and the values of
-a plan agree to rounding.
+A session that outlives the process goes the long way: its log is run again step by step, by whoever
+has no plan yet, and the values of a plan agree to rounding.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.memory import TooMuchHere
 from gradwire_service.host.once.plans import (
+    LARGEST_INPUTS,
     Planned,
     Plans,
     planned,
@@ -36,8 +36,6 @@ from gradwire_service.host.reply import Template
 from gradwire_service.host.run import modes
 from gradwire_service.host.sessions import Session
 
-_SMALL = 2**14
-"""Bytes of arguments, and of results, up to which a step is answered by a plan."""
 Tensors = Sequence[Tensor]
 
 
@@ -60,12 +58,12 @@ class Again:
         plan = None if case is None else case.plan(())
         if type(plan) is not Planned:
             return None
-        filled = run(plan, arrays, session.meter)
+        filled = run(plan, arrays, session.meter, own=True)
         if filled is None:
             return None
         self._plans.answered += 1
-        specs = plan.template.reply  # a plan's arrays may be each other's, its inputs, or its own
-        return [Tensor(a.copy(), s, None) for a, s in zip(filled.arrays, specs, strict=True)]
+        specs = plan.template.reply
+        return [Tensor(a, s, None) for a, s in zip(filled.arrays, specs, strict=True)]
 
     def learn(
         self,
@@ -127,25 +125,23 @@ def _key(session: Session, program: Any, step: TransformStep) -> Hashable:
 
 
 def _arrays(values: Sequence[Any]) -> list[Array] | None:
-    """The elements of small arguments that lie row by row."""
+    """The elements of arguments that lie row by row."""
     arrays, nbytes = [], 0
     for x in values:
         if type(x) is not Tensor or x.spec.device != "cpu":
             return None
         array = x.array
         nbytes += array.nbytes
-        if nbytes > _SMALL or not array.flags.c_contiguous:
+        if nbytes > LARGEST_INPUTS or not array.flags.c_contiguous:
             return None
         arrays.append(array)
     return arrays
 
 
 def _plain(results: Sequence[Tensor | None], values: Sequence[Any]) -> bool:
-    """Whether results are small new tensors, none of which shares memory with anything."""
+    """Whether results are new tensors, none of which shares memory with anything."""
     tensors = [x for x in results if type(x) is Tensor]
-    if len(tensors) != len(results) or sum(x.spec.nbytes for x in tensors) > _SMALL:
-        return False
-    if any(x.requires_grad or x.writes or x.flags for x in tensors):
+    if len(tensors) != len(results) or any(x.requires_grad or x.writes or x.flags for x in tensors):
         return False
     arrays = [x.array for x in (*tensors, *values)]
     return not any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
+from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
-from gradwire_service.host.memory import Meter
+from gradwire_service.host.memory import Meter, TooMuchHere
 from gradwire_service.host.programs import Program
 from gradwire_service.host.reply import Filled, Template
 
@@ -51,10 +52,11 @@ Specs = tuple[tuple[tuple[int, ...], Any], ...]
 
 
 class Planned(NamedTuple):
-    """A plan, and what its results are answered as."""
+    """A plan, what its results are answered as, and the bytes of its inputs."""
 
     plan: Plan
     template: Template
+    given: int
 
     @property
     def nbytes(self) -> int:
@@ -239,22 +241,39 @@ def _planned(
     plan = plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
     if plan.kept > _CONSTANTS or plan.nbytes > _LARGEST:
         return None
-    return Planned(plan, template)
+    return Planned(plan, template, sum(a.nbytes for a in arrays))
 
 
-def run(found: Planned, arrays: Sequence[Array], meter: Meter) -> Filled | None:
+def run(
+    found: Planned, arrays: Sequence[Array], meter: Meter, *, own: bool = False
+) -> Filled | None:
     """Run a plan and answer it; None where it fails or has no room: the long way tells why.
 
-    NumPy's warnings are the caller's to silence, who may have done so for more than this.
+    own: results are to be new arrays; else they may be each other's, inputs, or the plan's. NumPy's
+    warnings are the caller's to silence, who may have done so for more than this.
     """
     plan = found.plan
+    if found.given > ALLOWANCE and meter.allowance is not None:
+        raise TooMuchHere
     try:
         meter.charge(plan.nbytes, plan.flops, plan.ops)
-        between = meter.tick if plan.nbytes > _LONG else None
-        return Filled(found.template, plan.run(arrays, between))
+        between = meter.tick if plan.nbytes + found.given > _LONG else None
+        made = plan.run(arrays, between)
+        return Filled(found.template, _owned(plan, arrays, made, meter) if own else made)
     except GradwireError as problem:
         if problem.code in _FINAL:
             raise
         return None
     except Exception:
         return None
+
+
+def _owned(
+    plan: Plan, arrays: Sequence[Array], made: Sequence[Array], meter: Meter
+) -> Sequence[Array]:
+    """Results as arrays that nobody else has."""
+    fresh = plan.fresh(arrays, made)
+    if all(fresh):
+        return made
+    meter.charge(sum(a.nbytes for a, new in zip(made, fresh, strict=True) if not new))
+    return [a if new else a.copy() for a, new in zip(made, fresh, strict=True)]
