@@ -167,6 +167,25 @@ def test_explain(session: Session) -> None:
     assert "11 calls needed no trace; 1 traces:\n  first call" in str(found)
 
 
+def test_explain_lists_regions_and_draws_them(session: Session) -> None:
+    compiled = torch.compile(lambda x, w: (torch.tanh(x @ w) * 2).sum(1))
+    x, w = torch.ones(128, 64), torch.ones(64, 200)
+    found = compiled.explain(x, w)
+    matmul, region = str(found).splitlines()[3:5]
+    assert matmul == f"  matmul: {2 * 128 * 64 * 200:,} FLOP"
+    assert region.startswith("  tanh · mul · sum (")
+    assert region.endswith(f", over [128, 200]): {3 * 128 * 200:,} FLOP")
+    assert "no plan yet, 0 runs op by op" in str(found)
+    assert "tanh · mul · sum" in found.picture()
+    assert found.picture().startswith("<svg")
+    assert "matmul" in found.picture("dot")
+    with pytest.raises(ValueError, match="one of svg, dot, mermaid"):
+        found.picture("png")
+    looks = torch.compile(lambda x: x * 2 if x.sum() > 0 else x)
+    with pytest.raises(RuntimeError, match="no plan to draw"):
+        looks.explain(x).picture()
+
+
 def test_explain_tells_shapes_apart_and_counts_what_each_took(session: Session) -> None:
     compiled = torch.compile(lambda x: torch.tanh(x).sum())
     for size in (5, 7):

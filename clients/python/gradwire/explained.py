@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gradwire.tensor import Tensor
-from gradwire_engine.errors import GradwireError
+from gradwire_engine.errors import GradwireError, error
 
 if TYPE_CHECKING:
     from gradwire.compiled import Variant
+
+
+_SHOWN = 20
+"""Regions that are listed."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,8 @@ class Explanation:
     retraces: why it was written down, a reason each time. hits: calls that needed no trace.
     trace_seconds: what writing it down took. plan: outputs, flops, bytes_moved, peak_bytes and
     regions, as `plan` of the program answers; None where only a run can say. planned: plans that
-    the host has of it, steps they ran, and the seconds that making them took.
+    the host has of it, runs of them, and the seconds that making them took. given: dtypes and
+    shapes of the program's inputs.
     """
 
     name: str
@@ -32,6 +38,19 @@ class Explanation:
     trace_seconds: float
     plan: dict[str, Any] | None
     planned: dict[str, Any] | None
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def picture(self, format: str = "svg") -> str:
+        """The plan, its regions and their sizes, as "svg", "dot" or "mermaid"."""
+        picture = import_module("gradwire_service.host.picture")
+        draw = {"svg": picture.to_svg, "dot": picture.to_dot, "mermaid": picture.to_mermaid}
+        if format not in draw:
+            said = f"{format!r} is none of the formats"
+            raise error("invalid_argument", said, f"one of {', '.join(draw)}", raised=ValueError)
+        if self.plan is None:
+            said = f"{self.name} has no plan to draw: {self.why or 'only a run can say'}"
+            raise error("untraceable", said, "write it so that no step depends on a value")
+        return str(draw[format](picture.plan_graph(self.plan, self.given)))
 
     def __str__(self) -> str:
         lines = [f"{self.name}({', '.join(self.inputs)})"]
@@ -40,16 +59,33 @@ class Explanation:
         else:
             lines.append(f"program {self.program}, written down in {self.trace_seconds:.3g} s")
         if self.plan is not None:
+            regions = [r for r in self.plan["regions"] if r["how"] != "view"]
             lines.append(
-                f"{self.plan['flops']} FLOPs, {self.plan['bytes_moved']} bytes moved, "
-                f"{self.plan['peak_bytes']} at most"
+                f"{self.plan['flops']:,} FLOP in {len(regions)} regions, "
+                f"{self.plan['bytes_moved']:,} bytes moved, "
+                f"{self.plan['peak_bytes']:,} held at most"
             )
+            lines += map(_line, regions[:_SHOWN])
+            if len(regions) > _SHOWN:
+                lines.append(f"  and {len(regions) - _SHOWN} more")
         if self.planned is not None:
-            lines.append(
-                "plans: {made}, made in {seconds:.3g} s, run {runs} times".format(**self.planned)
-            )
+            lines.append(_of_plans(**self.planned))
         lines.append(f"{self.hits} calls needed no trace; {len(self.retraces)} traces:")
         return "\n".join([*lines, *(f"  {reason}" for reason in self.retraces)])
+
+
+def _line(region: Mapping[str, Any]) -> str:
+    """A region, as people read it."""
+    how = "" if region["shape"] is None else f" ({region['how']}, over {region['shape']})"
+    flops = f": {region['flops']:,} FLOP" if region["flops"] else ""
+    return f"  {' · '.join(region['ops'])}{how}{flops}"
+
+
+def _of_plans(made: int, runs: int, seconds: float) -> str:
+    """What there was of plans."""
+    if not made:
+        return f"no plan yet, {runs} runs op by op"
+    return f"{made} plans, made in {seconds:.3g} s; {runs} runs"
 
 
 def described(
@@ -58,6 +94,7 @@ def described(
     """The explanation of a variant at these tensors."""
     traced = variant.traced
     plan = planned = program = None
+    inputs: dict[str, Any] = {}
     if traced is not None:
         program = traced.id
         values = [*tensors, *traced.args[len(tensors) :]]
@@ -77,8 +114,9 @@ def described(
                 raise
     shown = tuple(f"{x.dtype.name}{list(x.shape)}" for x in tensors)
     return Explanation(
-        name, program, variant.why, shown, tuple(retraces), hits, variant.seconds, plan, planned
-    )
+        name, program, variant.why, shown, tuple(retraces), hits, variant.seconds, plan, planned,
+        inputs,
+    )  # fmt: skip
 
 
 __all__ = ["Explanation", "described"]

@@ -20,7 +20,8 @@ JOIN, VIEW, CALL = "join", "view", "call"
 class Step(NamedTuple):
     """One call: `run(*operands, **options)`, plus `out=` where its kind can.
 
-    key: what makes two steps on the same operands the same.
+    key: what makes two steps on the same operands the same. line: the place of the graph's line
+    that it is done for.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Step(NamedTuple):
     results: tuple[int, ...]
     options: tuple[tuple[str, Any], ...]
     key: Hashable
+    line: int = -1
 
     @property
     def name(self) -> str:

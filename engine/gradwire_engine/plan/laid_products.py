@@ -49,9 +49,10 @@ def laid_out(code: Code) -> Code:
             continue
         (made,) = step.results
         back = _back(laid.order)
+        seen = methodcaller("transpose", back)
         steps += [
-            Step(PRODUCT, laid.run, step.operands, (fresh,), step.options, (step.key, laid.order)),
-            Step(VIEW, methodcaller("transpose", back), (fresh,), (made,), (), ("transpose", back)),
+            step._replace(run=laid.run, results=(fresh,), key=(step.key, laid.order)),
+            Step(VIEW, seen, (fresh,), (made,), (), ("transpose", back), step.line),
         ]
         phantoms |= {fresh: laid.lying, **laid.seen}
         names |= laid.idle

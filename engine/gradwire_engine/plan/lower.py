@@ -37,7 +37,8 @@ class _Lowering:
     def code(self) -> Code:
         """All of the graph."""
         inputs = tuple(self.known[n] for n in self.graph.inputs)
-        for line in self.graph.lines:
+        for place, line in enumerate(self.graph.lines):
+            self.recorder.line = place
             self.known.update(zip(line.results, self._line(line), strict=True))
         outputs = tuple(self._number(n) for n in self.graph.outputs)
         found = self.recorder

@@ -17,7 +17,10 @@ class UnrecordableError(Exception):
 
 
 class Recorder:
-    """Steps written down so far. The same step on the same operands is written down once."""
+    """Steps written down so far. The same step on the same operands is written down once.
+
+    line: the place of the graph's line that is written down now.
+    """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -26,6 +29,7 @@ class Recorder:
         self._known: dict[Hashable, tuple[int, ...]] = {}
         self._learnt: list[Hashable] = []
         self._count = 0
+        self.line = -1
 
     def value(self, laid_out: Any) -> int:
         """A new value that lies in memory as this phantom does."""
@@ -61,7 +65,8 @@ class Recorder:
         found = self._known.get(what)
         if found is None:
             found = self._learn(what, tuple(map(self.value, made)))
-            self.steps.append(Step(kind, run, tuple(operands), found, given, key or run))
+            made_here = Step(kind, run, tuple(operands), found, given, key or run, self.line)
+            self.steps.append(made_here)
         return found
 
     def _learn(self, key: Hashable, numbers: tuple[int, ...]) -> tuple[int, ...]:

@@ -63,7 +63,7 @@ def _as_one(code: Code, step: Step, made: dict[int, Step]) -> Step:
 
 
 def _quotient(step: Step, one: int, other: int) -> Step:
-    return Step(MAP, np.divide, (one, other), step.results, (), np.divide)
+    return Step(MAP, np.divide, (one, other), step.results, (), np.divide, step.line)
 
 
 def _summed(code: Code, total: int, made: dict[int, Step]) -> Step | None:

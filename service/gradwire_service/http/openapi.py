@@ -69,6 +69,12 @@ DATA = Query(
     {"type": "string", "enum": ["nested", "none", "base64"], "default": "nested"},
     "none",
 )
+FORMAT = Query(
+    "format",
+    "As data, or as a picture.",
+    {"type": "string", "enum": ["json", "dot", "mermaid", "svg"], "default": "json"},
+    "json",
+)
 _WITH_BODY = (
     "invalid_json", "invalid_body", "request_timeout", "payload_too_large", "limit_exceeded",
     "unsupported_media_type", "invalid_request",

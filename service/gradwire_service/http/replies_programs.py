@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -127,21 +127,45 @@ class HessianReply(EvaluateReply):
 
 
 class RegionReply(Part):
-    """A part of a program that runs as one: for now a single op."""
+    """A part of a program that runs as one."""
 
-    ops: list[str] = Field(description="Its ops.", examples=[["pow"]])
+    ops: list[str] = Field(
+        description="Its ops. One that several regions have a share in stands in each.",
+        examples=[["pow"]],
+    )
+    how: Literal["region", "compiled", "call", "view"] = Field(
+        description="Several ops block by block; as one compiled function; an op by itself; or "
+        "another view of what is there, which takes nothing.",
+        examples=["call"],
+    )
+    shape: list[int] | None = Field(
+        description="The elements that several ops go over together; null for an op by itself.",
+        examples=[None],
+    )
+    threads: int = Field(description="Threads that share it.", examples=[1])
+    reads: list[str | int] = Field(
+        description="Inputs by name, and other regions by their place in the list.",
+        examples=[["x"]],
+    )
     outputs: list[OutputSpec] = Field(
-        description="What it gives.", examples=[[{"dtype": "float32", "shape": [3]}]]
+        description="What it gives to others.", examples=[[{"dtype": "float32", "shape": [3]}]]
+    )
+    gives: dict[str, int] = Field(
+        description="What of the reply is among these, and its place.", examples=[{}]
     )
     flops: int = Field(description="Its floating-point operations.", examples=[3])
     bytes_moved: int = Field(description="Bytes that it reads and writes.", examples=[24])
 
 
 class PlannedReply(Part):
-    """What the program was planned for: calls with `planned`, and loops that it is the body of."""
+    """What plans of the program did: in transforms, in calls with `planned`, as a loop's body."""
 
     made: int = Field(description="Plans that there are of it.", examples=[2])
-    runs: int = Field(description="Steps that it was run, forward and back.", examples=[20000])
+    runs: int = Field(
+        description="Transforms that they answered, planned calls, and steps of loops, forward and "
+        "back.",
+        examples=[20000],
+    )
     seconds: float = Field(description="Seconds that making plans took.", examples=[0.004])
 
 
@@ -152,9 +176,20 @@ class PlanReply(Part):
         description="Dtype and shape of each output.",
         examples=[{"z": {"dtype": "float32", "shape": []}}],
     )
+    grads: dict[str, OutputSpec | None] | None = Field(
+        None,
+        description="The same of each gradient, where `transform` asks for it.",
+        examples=[{"x": {"dtype": "float32", "shape": [3]}}],
+    )
+    jacobian: dict[str, dict[str, OutputSpec | None]] | None = Field(
+        None, description="The same of a jacobian, by output and input.", examples=[None]
+    )
+    hessian: dict[str, dict[str, OutputSpec | None]] | None = Field(
+        None, description="The same of a hessian, by two inputs.", examples=[None]
+    )
     flops: int = Field(
-        description="Floating-point operations of the forward run: two for a multiplication with "
-        "its addition, one for an elementwise function, none for what moves elements.",
+        description="Floating-point operations: two for a multiplication with its addition, one "
+        "for an elementwise function, none for what moves elements.",
         examples=[6],
     )
     bytes_moved: int = Field(description="Bytes read and written.", examples=[40])
@@ -166,7 +201,8 @@ class PlanReply(Part):
         examples=[
             [
                 {
-                    "ops": ["pow"], "outputs": [{"dtype": "float32", "shape": [3]}], "flops": 3,
+                    "ops": ["pow"], "how": "call", "shape": None, "threads": 1, "reads": ["x"],
+                    "outputs": [{"dtype": "float32", "shape": [3]}], "gives": {}, "flops": 3,
                     "bytes_moved": 24,
                 }
             ]

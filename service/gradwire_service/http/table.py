@@ -14,7 +14,8 @@ from gradwire_service.host.protocol import (
     StepsRequest,
     TensorBody,
 )
-from gradwire_service.http.openapi import DATA, Doc, Query
+from gradwire_service.http.drawing import PICTURES
+from gradwire_service.http.openapi import DATA, FORMAT, Doc, Query
 from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
 from gradwire_service.http.routes import optimizers, pages, server, sessions, steps, tensors
@@ -33,12 +34,6 @@ _STEPS = {
     ],
     "return": ["z", "x.grad"],
 }
-_FORMAT = Query(
-    "format",
-    "As data, or as a picture.",
-    {"type": "string", "enum": ["json", "dot", "mermaid", "svg"], "default": "json"},
-    "json",
-)
 _ONLY = Query("tensor", "Only what leads to this tensor.", {"type": "string"}, "z")
 _DTYPE = Query("dtype", "The dtype to convert an npy body to.", {"type": "string"}, "float32")
 _FLAG = Query("requires_grad", "Whether an npy body requires grad.", {"type": "boolean"}, True)
@@ -110,9 +105,9 @@ def _sessions() -> list[Route]:
         Route(
             f"{SESSION}/graph", "GET", sessions.session_graph,
             Doc(
-                tag, "GraphReply", query=(_FORMAT, _ONLY),
+                tag, "GraphReply", query=(FORMAT, _ONLY),
                 errors=(*GONE, "tensor_not_found", "limit_exceeded"),
-                also=("image/svg+xml", "text/vnd.graphviz", "text/vnd.mermaid"),
+                also=PICTURES,
             ),
         ),
     ]  # fmt: skip

@@ -6,10 +6,11 @@ from typing import Any
 
 from gradwire_service.host.protocol import Program
 from gradwire_service.host.protocol.transforms import TRANSFORMS
-from gradwire_service.http.openapi import Doc
+from gradwire_service.http.drawing import PICTURES
+from gradwire_service.http.openapi import FORMAT, Doc
 from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
-from gradwire_service.http.routes import applied, programs, transforms
+from gradwire_service.http.routes import applied, plans, programs, transforms
 from gradwire_service.http.running import STORED, run
 
 PROGRAM = "/v1/programs/{id}"
@@ -27,6 +28,12 @@ _REPLIES = {
     "gradcheck": "GradcheckReply",
     "gradgradcheck": "GradcheckReply",
 }
+_HANDLERS = {
+    "evaluate": transforms.evaluate,
+    "value_and_grad": transforms.value_and_grad,
+    "plan": plans.plan,
+}
+"""Those with a way of their own: two that need no more than a walk, and what may be a picture."""
 _BESIDE: dict[str, dict[str, Any]] = {
     "jvp": {"tangents": {"x": [1, 0, 0]}},
     "hvp": {"vector": {"x": [1, 0, 0]}},
@@ -61,14 +68,23 @@ def transform_routes() -> list[Route]:
 
 
 def _inline(name: str) -> Route:
-    # The two that need no more than a walk have a way of their own.
-    handler = getattr(transforms, name, None) or applied.inline(name)
+    handler = _HANDLERS.get(name) or applied.inline(name)
     body = {"program": EXAMPLE, "inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
-    doc = run(_REPLIES[name], TRANSFORMS[name].inline, body, "transforms")
+    doc = _doc(name, TRANSFORMS[name].inline, body)
     return Route(f"/v1/{name}", "POST", handler, doc)
 
 
 def _stored(name: str) -> Route:
     body = {"inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
-    doc = run(_REPLIES[name], TRANSFORMS[name].stored, body, "transforms")
-    return Route(f"{PROGRAM}/{name}", "POST", applied.stored(name), doc)
+    handler = plans.program_plan if name == "plan" else applied.stored(name)
+    doc = _doc(name, TRANSFORMS[name].stored, body)
+    return Route(f"{PROGRAM}/{name}", "POST", handler, doc)
+
+
+def _doc(name: str, kind: Any, body: dict[str, Any]) -> Doc:
+    """What OpenAPI says of a transform; a plan may be drawn."""
+    doc = run(_REPLIES[name], kind, body, "transforms")
+    if name != "plan":
+        return doc
+    errors = (*doc.errors, "limit_exceeded", "untraceable")
+    return doc._replace(query=(*doc.query, FORMAT), also=PICTURES, errors=errors)

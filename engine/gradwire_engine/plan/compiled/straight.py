@@ -39,7 +39,7 @@ class _Cells(threading.local):
 
 class Straight:
     """A run of steps. Called with what it reads, it gives what others read: numbers, or arrays of
-    one element.
+    one element. lines: of the graph, that it does.
     """
 
     single = False
@@ -48,6 +48,7 @@ class Straight:
     def __init__(self, given: Given) -> None:
         phantoms = [given.code.phantoms[n] for n in (*given.reads, *given.outputs)]
         self._cells = _Cells(Native(given), [array.dtype for array in phantoms])
+        self.lines = tuple(dict.fromkeys(step.line for step in given.steps))
         self._reads = len(given.reads)
         self._shapes = [array.shape for array in phantoms[self._reads :]]
 

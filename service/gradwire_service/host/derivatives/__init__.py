@@ -13,7 +13,10 @@ from gradwire_service.host.derivatives.products import jvp, value_and_grad, vjp
 from gradwire_service.host.derivatives.second import hessian, product
 from gradwire_service.host.derivatives.whole import jacobian
 
-__all__ = ["Ask", "Found", "Wanted", "check", "derive", "listed"]
+__all__ = ["PARTS", "Ask", "Found", "Wanted", "check", "derive", "listed"]
+
+PARTS = {"value_and_grad": "grads"}
+"""What the derivative is called in the reply, where not as the transform."""
 
 _DERIVE: dict[str, Callable[[Ask], Found]] = {
     "value_and_grad": value_and_grad,

@@ -61,7 +61,7 @@ class Again:
         filled = run(plan, arrays, session.meter, own=True)
         if filled is None:
             return None
-        self._plans.answered += 1
+        self._plans.note(ready)
         specs = plan.template.reply
         return [Tensor(a, s, None) for a, s in zip(filled.arrays, specs, strict=True)]
 

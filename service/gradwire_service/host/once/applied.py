@@ -14,7 +14,7 @@ from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Reader
 from gradwire_service.host.deadline import Deadline
-from gradwire_service.host.derivatives import Ask, Wanted, check, derive, listed
+from gradwire_service.host.derivatives import PARTS, Ask, Wanted, check, derive, listed
 from gradwire_service.host.elements import Array
 from gradwire_service.host.forecast import forecast
 from gradwire_service.host.literals import placed
@@ -29,9 +29,6 @@ from gradwire_service.host.sessions import Session, shown
 
 CHECKS = ("gradcheck", "gradgradcheck")
 """Transforms that compare with differences, and are in float64 where nothing else is said."""
-
-PARTS = {"value_and_grad": "grads"}
-"""What the derivative is called in the reply, where not as the transform."""
 
 
 class Given(NamedTuple):
@@ -66,7 +63,7 @@ class Applied:
         with modes(self.session):
             if transform == "plan":
                 self._check_names()
-                return forecast(self.program, self.request.inputs, self.session.meter)
+                return forecast(self.program, self.request, self.session.meter)
             values = self._inputs()
             if transform == "evaluate":
                 return self._outputs(self.program(*values))

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from gradwire_engine.control.known import figures
 from gradwire_engine.spec import float32, float64
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
+from gradwire_service.host.inside import Inside
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.once.again import Again
@@ -81,6 +83,8 @@ class Once:
         try:
             way = Applied(session, program, request, arrays, fetch)
             answer = way.run(transform, until, allowance)
+            if transform == "plan":
+                return answer | {"planned": self._planned(program)}
             again.learn(way.done(transform, answer, self._tracing))
             return answer
         finally:
@@ -97,6 +101,10 @@ class Once:
             while len(self._built) > _BUILT:
                 self._built.popitem(last=False)
         return made
+
+    def _planned(self, program: Program) -> Mapping[str, Reply]:
+        """What there was of plans of a program: as a whole, and as the body of calls and loops."""
+        return figures(Inside(program)).plus(self.plans.figures(program))._asdict()
 
     def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
         """A session that lives as long as one call."""

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gradwire_engine.control.known import Figures
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
@@ -89,14 +90,19 @@ class Case:
 
 
 class Known:
-    """What is known of one program and what is asked of it; `ready` where it has a plan."""
+    """What is known of one program and what is asked of it; `ready` where it has a plan.
 
-    __slots__ = ("cases", "owner", "ready")
+    answered: calls that a plan answered. seconds: what looking for plans took.
+    """
+
+    __slots__ = ("answered", "cases", "owner", "ready", "seconds")
 
     def __init__(self, owner: object) -> None:
         self.owner = owner  # held, since a key may be its address
         self.cases: dict[Specs, Case] = {}
         self.ready = False
+        self.answered = 0
+        self.seconds = 0.0
 
 
 class Plans:
@@ -123,6 +129,19 @@ class Plans:
             if key in self._known:
                 self._known.move_to_end(key)
         return found
+
+    def note(self, known: Known) -> None:
+        """A plan of it has answered."""
+        self.answered += 1
+        known.answered += 1
+
+    def figures(self, owner: object) -> Figures:
+        """Plans that there are of a program, calls that they answered, and what they took."""
+        with self._lock:
+            found = [known for known in self._known.values() if known.owner is owner]
+            made = sum(case.plans for known in found for case in known.cases.values())
+        answered = sum(known.answered for known in found)
+        return Figures(made, answered, sum(known.seconds for known in found))
 
     def all(self) -> list[Planned]:
         """Every plan."""
@@ -159,7 +178,9 @@ class Plans:
         made = make()
         with self._lock:
             self.traced += 1
-            self.seconds += time.perf_counter() - began
+            spent = time.perf_counter() - began
+            self.seconds += spent
+            known.seconds += spent
             if self._known.get(key) is not known or known.cases.get(specs_of(inputs)) is not case:
                 return  # gone while the plan was made
             if isinstance(case.found.get(specs), Planned):

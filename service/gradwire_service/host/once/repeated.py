@@ -71,7 +71,8 @@ class Repeated:
             return None
         with np.errstate(all="ignore"):
             answer = run(found, [*inputs, *vectors], meter)
-        self._plans.answered += answer is not None
+        if answer is not None:
+            self._plans.note(known)
         return answer
 
     def _array(self, value: Any, meter: Meter, dtype: DType) -> Array:

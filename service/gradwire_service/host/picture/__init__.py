@@ -9,6 +9,16 @@ from __future__ import annotations
 from gradwire_service.host.picture.data import EdgeData, GraphData, Kind, NodeData
 from gradwire_service.host.picture.dot import to_dot
 from gradwire_service.host.picture.mermaid import to_mermaid
+from gradwire_service.host.picture.plan import plan_graph
 from gradwire_service.host.picture.svg import to_svg
 
-__all__ = ["EdgeData", "GraphData", "Kind", "NodeData", "to_dot", "to_mermaid", "to_svg"]
+__all__ = [
+    "EdgeData",
+    "GraphData",
+    "Kind",
+    "NodeData",
+    "plan_graph",
+    "to_dot",
+    "to_mermaid",
+    "to_svg",
+]

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, TypedDict
 
 from gradwire_engine.errors import error
 
-Kind = Literal["leaf", "constant", "op", "gradient", "output"]
-KINDS: tuple[Kind, ...] = ("leaf", "constant", "op", "gradient", "output")
+Kind = Literal["leaf", "constant", "op", "region", "gradient", "output"]
+KINDS: tuple[Kind, ...] = ("leaf", "constant", "op", "region", "gradient", "output")
 
 MAX_LABEL, MAX_LINE = 28, 200
 # What XML can't carry, not even escaped.
@@ -50,7 +50,7 @@ class Words(NamedTuple):
 
 def words(node: NodeData) -> Words:
     """The words of a node, shortened where they are long; the tooltip has all of them."""
-    computed = node["kind"] in ("op", "output")
+    computed = node["kind"] in ("op", "region", "output")
     title = node["label"] if computed or not node["name"] else node["name"]
     name = node["name"] if node["name"] and node["name"] != title else ""
     small = f"{node['shape']} {node['dtype']}"

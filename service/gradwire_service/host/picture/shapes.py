@@ -28,6 +28,10 @@ STYLES: dict[Kind, Style] = {
         'shape=parallelogram, style="dashed,filled"', ("[/", "/]"),
     ),
     "op": Style("op", "ops", "#ffffff", "#334155", "shape=box, style=filled", ("[", "]")),
+    "region": Style(
+        "region", "regions", "#fef9c3", "#a16207",
+        'shape=box, style="bold,filled"', ("[", "]"),
+    ),
     "gradient": Style(
         "gradient", "gradients", "#ffedd5", "#c2410c", "shape=hexagon, style=filled", ("{{", "}}")
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -140,6 +140,16 @@ class PlanInputs(Part):
     inputs: dict[str, InputSpec] = Field(
         description="A shape for each input, and a dtype, float32 by default.",
         examples=[{"x": {"dtype": "float32", "shape": [3]}}],
+    )
+    transform: Literal["evaluate", "value_and_grad", "jacobian", "hessian"] = Field(
+        "evaluate",
+        description="What is to be run: the program, or it and a derivative.",
+        examples=["value_and_grad"],
+    )
+    wrt: list[Written] | None = Field(
+        None,
+        description="Inputs to differentiate by; all floating and complex ones by default.",
+        examples=[["x"]],
     )
 
 

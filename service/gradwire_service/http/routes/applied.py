@@ -10,6 +10,7 @@ from gradwire_service.host.once import references
 from gradwire_service.host.programs import Program
 from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol.transforms import TRANSFORMS
+from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
@@ -24,7 +25,6 @@ ABOUT = {
     "hvp": "The hessian of a scalar output times a vector.",
     "vhp": "A vector times the hessian of a scalar output.",
     "jacobian": "The derivative of each element of each output by each element of each input.",
-    "plan": "What a program will take for inputs of given shapes; nothing is run.",
     "gradcheck": "Compare the derivatives of a program with central differences.",
     "gradgradcheck": "Compare the second derivatives of a program with central differences.",
     "hessian": "The second derivatives of a scalar output, for each pair of inputs.",
@@ -60,14 +60,21 @@ def _named(handler: Any, name: str, about: str) -> Handler:
 async def _answer(
     call: Call, transform: str, kind: Any, program: Program | Model | None = None
 ) -> Answer:
-    body = await call.body()
     call.form()
+    return await call.replied((await found(call, transform, kind, program))[1])
+
+
+async def found(
+    call: Call, transform: str, kind: Any, program: Program | Model | None = None
+) -> tuple[Any, Reply | Filled]:
+    """The request that the body holds, and the reply to it."""
+    body = await call.body()
     executor = call.executor
     if len(body) > SMALL:
         request, arrays = await executor.apart(lambda: call.read(kind, body))
     else:
         request, arrays = call.read(kind, body)
-    found = {r: await fetched(call, r) for r in dict.fromkeys(references(request))}
+    fetch = {r: await fetched(call, r) for r in dict.fromkeys(references(request))}
     host, until = call.host, call.until()
 
     def work(allowance: int | None = None) -> Any:
@@ -76,10 +83,10 @@ async def _answer(
             request.program if program is None else program,
             request,
             arrays,
-            found.__getitem__,
+            fetch.__getitem__,
             allowance,
             until,
         )
 
-    small = partial(work, ALLOWANCE) if len(body) <= SMALL and not found else None
-    return await call.replied(await executor.apart(work, small))
+    small = partial(work, ALLOWANCE) if len(body) <= SMALL and not fetch else None
+    return request, await executor.apart(work, small)

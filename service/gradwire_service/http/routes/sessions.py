@@ -15,18 +15,12 @@ from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
 from gradwire_service.http.changes import durable, keeper_of, patched, reply_entry
-from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
+from gradwire_service.http.codec import SAFETENSORS, Buffer, need_taken, sent
+from gradwire_service.http.drawing import asked_format, drawn
 from gradwire_service.http.paging import page
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.keeper import Keeper, New
-
-FORMATS = {
-    "json": JSON,
-    "dot": "text/vnd.graphviz; charset=utf-8",
-    "mermaid": "text/vnd.mermaid; charset=utf-8",
-    "svg": "image/svg+xml",
-}
 
 
 async def create_session(call: Call) -> Answer:
@@ -172,18 +166,16 @@ async def fork_session(call: Call) -> Answer:
 
 async def session_graph(call: Call) -> Answer:
     """The graph as data or as a picture; with `tensor` only what leads to it."""
-    form = call.option("format", tuple(FORMATS), "json")
+    form = asked_format(call)
     session = call.session()
     return await call.executor.run(session, partial(_drawn, call, form, call.query.get("tensor")))
 
 
 def _drawn(call: Call, form: str, tensor: str | None) -> Answer:
-    # Imported by the first picture: it would be a twentieth of the server's start.
-    from gradwire_service.host import graph, picture
+    from gradwire_service.host import graph  # as late as the pictures: see drawn
 
     with call.host.using(call.path["id"]) as held:
         data = graph.graph(held, tensor)
     if form == "json":
         return call.answer(data)
-    draw = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}[form]
-    return call.compressed(Answer(200, FORMATS[form], [draw(data).encode()]))
+    return drawn(call, form, data)
