@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import orjson
 import pytest
 from tests.service.test_posted import Place, posted
 
 from gradwire_engine.errors import GradwireError
+from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import Program, SessionCreate, read
+from gradwire_service.host.protocol import Program, read
 
 SIDE = 300
 BYTES = SIDE * SIDE * 4
@@ -27,13 +26,12 @@ SOURCES = {
 }
 
 
-def known(source: str, **session: Any) -> tuple[Place, bytes]:
-    """A session with x and z of 300×300, and a step that names both gradients and the value."""
+def known(source: str, side: int = SIDE) -> tuple[Place, bytes]:
+    """A session with x and z, squares, and a step that names both gradients and the value."""
     made = Place(posted)
-    made.session = made.host.create(SessionCreate(seed=5, **session))
     model = read(Program, {"inputs": ["x", "z"], "source": source, "outputs": ["y"]})
     key = made.host.programs.put(model, {})[0].program.id
-    fill(made, 0)
+    fill(made, 0, side)
     step = {
         "transform": "value_and_grad", "call": key, "args": ["x", "z"], "out": ["g", "h"],
         "values": ["y"],
@@ -41,10 +39,10 @@ def known(source: str, **session: Any) -> tuple[Place, bytes]:
     return made, orjson.dumps({"steps": [step], "return": ["y"]})
 
 
-def fill(made: Place, seed: int) -> None:
+def fill(made: Place, seed: int, side: int = SIDE) -> None:
     """Other numbers for x and z."""
     random = np.random.default_rng(seed)
-    data = {name: random.standard_normal((SIDE, SIDE)).round(3).tolist() for name in "xz"}
+    data = {name: random.standard_normal((side, side)).round(3).tolist() for name in "xz"}
     steps = [{"tensor": n, "value": d, "requires_grad": True} for n, d in data.items()]
     assert isinstance(made.post(orjson.dumps({"steps": steps, "return": []})), bytes)
 
@@ -99,19 +97,29 @@ def test_they_are_counted_as_what_they_hold(source: str) -> None:
     assert made.session.meter.asked >= 2 * BYTES + 4
 
 
-def test_what_reads_much_is_not_run_on_the_event_loop() -> None:
-    """Sums of many elements ask for few bytes, but take their time."""
-    made, sent = known("y = x.sum() * z.sum()")
-    scalar = sent.replace(b'"transform"', b'"wrt":["z"],"transform"').replace(b'["g","h"]', b'"h"')
+FEW_BYTES = {
+    "reads much": ("y = x.sum() * z.sum()", SIDE),
+    "does much": ("a = x.reshape(-1, 1) * x.reshape(-1)\ny = a.exp().sum() * z.sum()", 48),
+}
+
+
+@pytest.mark.parametrize(("source", "side"), FEW_BYTES.values(), ids=FEW_BYTES)
+def test_what_takes_long_is_not_run_on_the_event_loop(source: str, side: int) -> None:
+    """It asks for few bytes, but takes its time."""
+    made, sent = known(source, side)
+    scalar = sent.replace(b'"transform"', b'"wrt":[],"transform"').replace(b'["g","h"]', b"[]")
     for _ in range(4):
         made.post(scalar)
     plans = made.host.once.plans
     assert plans.answered == 4 - SLOW
+    request = made.way(made.seen, scalar)
     with pytest.raises(TooMuchHere):
-        made.host.run(made.session, made.way(made.seen, scalar), allowance=2**40)
+        made.host.run(made.session, request, allowance=ALLOWANCE)
     assert plans.answered == 4 - SLOW
     made.post(scalar)
     assert plans.answered == 5 - SLOW
+    made.host.run(made.session, request, allowance=2 * ALLOWANCE)  # it took little before
+    assert plans.answered == 6 - SLOW
 
 
 def test_without_room_for_a_plan_the_session_is_as_it_was() -> None:

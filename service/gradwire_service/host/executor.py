@@ -50,7 +50,7 @@ class Lane:
         except asyncio.CancelledError:
             if not turn.cancelled():  # its turn had come already
                 self.leave()
-            else:
+            elif turn in self._waiting:  # nobody passed it over yet
                 self._waiting.remove(turn)
             raise
 

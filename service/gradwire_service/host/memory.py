@@ -122,6 +122,11 @@ class Meter:
         return self._bound
 
     @property
+    def granted(self) -> float:
+        """Bytes that this request may allocate in all where it runs; infinite in a thread."""
+        return _INF if self.allowance is None else self.asked + self.allowance
+
+    @property
     def nodes(self) -> int:
         """At most so many nodes are in the graph."""
         return self._nodes + self._ops

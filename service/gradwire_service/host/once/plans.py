@@ -45,6 +45,8 @@ _PLAN, _STEP = 2**12, 2**10
 """Bytes that a plan takes, and each of its steps, as measured, rounded up."""
 _LONG = 2**17
 """Bytes from which on the clock is looked at between a plan's steps."""
+_HEAVY = 2**21
+"""FLOPs from which on a plan takes longer than the event loop may be held."""
 _FINAL = ("deadline_exceeded", "shutting_down")
 """What the long way would only say again, later."""
 
@@ -274,11 +276,12 @@ def run(
     warnings are the caller's to silence, who may have done so for more than this.
     """
     plan = found.plan
-    if found.given > ALLOWANCE and meter.allowance is not None:
-        raise TooMuchHere
+    long = plan.flops > _HEAVY or plan.nbytes + found.given > _LONG
+    if (long or found.given > ALLOWANCE) and meter.granted <= ALLOWANCE:
+        raise TooMuchHere  # more is granted to what took little the last time
     try:
         meter.charge(plan.nbytes, plan.flops, plan.ops)
-        between = meter.tick if plan.nbytes + found.given > _LONG else None
+        between = meter.tick if long else None
         made = plan.run(arrays, between)
         return Filled(found.template, _owned(plan, arrays, made, meter) if own else made)
     except GradwireError as problem:
