@@ -9,7 +9,8 @@ running trace, and its results are new symbols. Whatever would look at elements 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,9 +53,12 @@ _KNOWN = frozenset({"shape", "dtype", "strides", "flags", "nbytes", "itemsize", 
 
 
 class Entry(NamedTuple):
-    """A call written down: the places of its operands and results among the trace's values."""
+    """A call written down: the places of its operands and results among the trace's values.
 
-    call: Call
+    call: what says op, arguments and outputs: a Call, or what stands for a loop.
+    """
+
+    call: Any
     operands: tuple[int, ...]
     results: tuple[int, ...]
 
@@ -64,10 +68,12 @@ class Trace:
 
     constants: values that are known, by place: arrays, numbers and None. draws: whether calls that
     draw random numbers are written down too, to be counted: passes take equal calls for the same.
+    loops: what was found of loops' bodies so far, where loops are written down too, in one entry
+    each: nothing can run what has any.
     """
 
-    def __init__(self, *, draws: bool = False) -> None:
-        self.draws = draws
+    def __init__(self, *, draws: bool = False, loops: dict[Any, Any] | None = None) -> None:
+        self.draws, self.loops = draws, loops
         self.entries: list[Entry] = []
         self.constants: dict[int, Any] = {}
         self.count = 0
@@ -93,6 +99,13 @@ class Trace:
         self.constants[self.count - 1] = value
         return self.count - 1
 
+    def entered(self, call: Any, operands: Sequence[Symbol]) -> list[Symbol]:
+        """Write down what stands for a loop; its results."""
+        places = tuple(map(self.operand, operands))
+        made = [self.symbol(phantom(s.shape, s.dtype.numpy)) for s in call.outputs]
+        self.entries.append(Entry(call, places, tuple(symbol.place for symbol in made)))
+        return made
+
     def __enter__(self) -> Trace:
         if _running.trace is not None:
             raise UntraceableError("a trace runs already")
@@ -108,6 +121,21 @@ class _Running(threading.local):
 
 
 _running = _Running()
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Within it no trace runs on this thread, so that another may."""
+    before, _running.trace = _running.trace, None
+    try:
+        yield
+    finally:
+        _running.trace = before
+
+
+def takes_loops() -> bool:
+    """Whether a trace runs on this thread that has loops written down."""
+    return _running.trace is not None and _running.trace.loops is not None
 
 
 def running() -> Trace:

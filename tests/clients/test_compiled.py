@@ -186,6 +186,19 @@ def test_explain_lists_regions_and_draws_them(session: Session) -> None:
         looks.explain(x).picture()
 
 
+def test_explain_shows_loops_with_their_steps(session: Session) -> None:
+    compiled = torch.compile(
+        lambda h, xs, w: torch.scan(lambda c, x: ((c @ w + x).tanh(), c.sum()), h, xs)[1]
+    )
+    found = compiled.explain(torch.ones(4, 64), torch.ones(20, 4, 64), torch.ones(64, 64))
+    step = 2 * 4 * 64 * 64 + 3 * 4 * 64
+    lines = str(found).splitlines()
+    assert f"  scan × 20: {20 * step:,} FLOP" in lines
+    assert lines[lines.index(f"  scan × 20: {20 * step:,} FLOP") + 1].startswith("    matmul: ")
+    assert found.plan["flops"] == 20 * step
+    assert "scan × 20" in found.picture()
+
+
 def test_explain_tells_shapes_apart_and_counts_what_each_took(session: Session) -> None:
     compiled = torch.compile(lambda x: torch.tanh(x).sum())
     for size in (5, 7):

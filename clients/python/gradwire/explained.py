@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 20
-"""Regions that are listed."""
+"""Lines of regions."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,14 @@ class Explanation:
         else:
             lines.append(f"program {self.program}, written down in {self.trace_seconds:.3g} s")
         if self.plan is not None:
-            regions = [r for r in self.plan["regions"] if r["how"] != "view"]
+            regions = [*_lines(self.plan["regions"], 1)]
+            many = sum(region["how"] != "view" for region in self.plan["regions"])
             lines.append(
-                f"{self.plan['flops']:,} FLOP in {len(regions)} regions, "
+                f"{self.plan['flops']:,} FLOP in {many} regions, "
                 f"{self.plan['bytes_moved']:,} bytes moved, "
                 f"{self.plan['peak_bytes']:,} held at most"
             )
-            lines += map(_line, regions[:_SHOWN])
+            lines += regions[:_SHOWN]
             if len(regions) > _SHOWN:
                 lines.append(f"  and {len(regions) - _SHOWN} more")
         if self.planned is not None:
@@ -74,11 +75,20 @@ class Explanation:
         return "\n".join([*lines, *(f"  {reason}" for reason in self.retraces)])
 
 
+def _lines(regions: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:
+    """Regions but views, as people read them; below a loop those of a step."""
+    for region in regions:
+        if region["how"] != "view":
+            yield "  " * depth + _line(region)
+            for step in region.get("inside") or ():
+                yield from _lines(step, depth + 1)
+
+
 def _line(region: Mapping[str, Any]) -> str:
-    """A region, as people read it."""
+    times = f" × {region['times']:,}" if region["how"] == "loop" else ""
     how = "" if region["shape"] is None else f" ({region['how']}, over {region['shape']})"
     flops = f": {region['flops']:,} FLOP" if region["flops"] else ""
-    return f"  {' · '.join(region['ops'])}{how}{flops}"
+    return " · ".join(region["ops"]) + times + how + flops
 
 
 def _of_plans(made: int, runs: int, seconds: float) -> str:

@@ -6,7 +6,8 @@ come, so that shapes are checked before the first step; then its plan runs again
 known: a body for arguments of certain specs. rounds: a body run step by step, or by chunked in
 chunks of steps. scan: over rows, with its node. step_back: what one step is on the way back, a body
 itself, so that the way back of a scan is a scan and has derivatives. segments: fewer carries kept
-for more work. wrapped: under vmap and in forward mode. cond, while_loop: the other two. called: a
+for more work. outlined: loops in a trace that is looked at and not run. wrapped: under vmap and in
+forward mode. cond, while_loop: the other two. called: a
 body that runs once, as one node.
 """
 

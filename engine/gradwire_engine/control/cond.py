@@ -7,10 +7,12 @@ from typing import Any
 
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.control.known import known
+from gradwire_engine.control.outlined import graph_of, outlining
 from gradwire_engine.control.rounds import refuse_symbols
 from gradwire_engine.dual.value import Dual
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.ops.choose import where
+from gradwire_engine.plan.figures import work
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Program
 
@@ -27,12 +29,23 @@ def cond(
         pred = pred.primal
     need_bool("cond: pred", pred.spec)
     refuse_symbols("cond", [pred])
+    if outlining([pred]):
+        return _larger(true_fn, false_fn, operands)
     both = [_specs(program, operands) for program in (true_fn, false_fn)]
     if both[0] is not None and both[1] is not None:
         _check_alike(both[0], both[1])
     if type(pred) is Batched:
         return _chosen(pred, true_fn(*operands), false_fn(*operands))
     return tuple((true_fn if bool(pred.numpy().reshape(())) else false_fn)(*operands))
+
+
+def _larger(true_fn: Program, false_fn: Program, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """In a trace that is only looked at, which knows no values: the program that does more."""
+    specs = [value.spec._replace(device="cpu") for value in operands]
+    (true, gives), (false, others) = (graph_of(one, specs) for one in (true_fn, false_fn))
+    _check_alike(gives, others)
+    larger = true_fn if work(true) >= work(false) else false_fn
+    return tuple(larger(*operands))
 
 
 def need_bool(what: str, spec: Spec) -> None:

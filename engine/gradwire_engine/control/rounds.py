@@ -16,7 +16,7 @@ from gradwire_engine.mode import charge, local
 from gradwire_engine.plan import UntraceableError
 from gradwire_engine.plan.chunk import Chunk
 from gradwire_engine.spec import Spec
-from gradwire_engine.symbol import SYMBOLIC
+from gradwire_engine.symbol import SYMBOLIC, takes_loops
 from gradwire_engine.tape import Program
 from gradwire_engine.tensor import Tensor
 
@@ -45,6 +45,12 @@ class Loop:
             _Like(v.spec.with_(shape=v.spec.shape[1:])) if self.carries <= place < end else v
             for place, v in enumerate(values)
         ]
+
+    def names(self, count: int) -> list[str]:
+        """What these many arguments of a step are called: `carry.0`, `xs.0`, `args.0`."""
+        rest = count - self.carries - self.slices
+        kinds = ("carry", self.carries), ("xs", self.slices), ("args", rest)
+        return [f"{kind}.{place}" for kind, many in kinds for place in range(many)]
 
     def check(self, before: Sequence[Spec], after: Sequence[Spec]) -> None:
         """Refuse a step that does not give its carries as they came."""
@@ -81,8 +87,8 @@ def looked_at(loop: Loop, values: Sequence[Any]) -> Known:
 
 
 def refuse_symbols(asked: str, values: Sequence[Any]) -> None:
-    """A loop is no part of a larger plan: it has its own."""
-    if any(value.spec.device == SYMBOLIC for value in values):
+    """A loop is no part of a larger plan: it has its own. A trace may be told of it, though."""
+    if not takes_loops() and any(value.spec.device == SYMBOLIC for value in values):
         raise UntraceableError(f"{asked} is planned by itself")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradwire_engine import function
 from gradwire_engine.control import wrapped
+from gradwire_engine.control.outlined import outlined, outlining
 from gradwire_engine.control.rounds import Loop, Rounds, looked_at, refuse_symbols
 from gradwire_engine.control.seeded import seeded
 from gradwire_engine.control.segments import in_segments
@@ -19,6 +20,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.reading import zeros
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.tape import Program
+from gradwire_engine.tensor import Tensor
 
 Results = tuple[list[Any], list[Any]]
 """The last carries, and what was collected: a row for each step."""
@@ -77,20 +79,30 @@ def run(loop: Loop, values: Sequence[Any], times: int, reverse: bool) -> Results
     if any(type(v) in VALUE_TYPES and v.level for v in values if hasattr(v, "level")):
         return wrapped.scanned(run, loop, values, times, reverse)
     refuse_symbols(loop.asked, values)
-    looked_at(loop, values)
+    if not outlining(values):
+        looked_at(loop, values)
     needs = local.state.grad and any(v.requires_grad for v in values)
     count = 0
 
     def forward(*given: Any) -> Made:
         nonlocal count
-        with Rounds(loop, given, times, needs) as rounds:
-            rounds.all(reverse)
-            made, stacks = rounds.results()
+        made, stacks = _rounds(loop, given, times, reverse, needs)
         count = len(made)
         return node("Scan", loop, given, made, stacks, times, reverse)
 
     found = function.apply(forward, values)[: count or None]
     return found[: loop.carries], found[loop.carries :]
+
+
+def _rounds(
+    loop: Loop, given: Sequence[Any], times: int, reverse: bool, keep: bool
+) -> tuple[list[Tensor], list[Tensor]]:
+    """What all steps give, and the carries that went into each."""
+    if outlining(given):
+        return outlined(loop, given, times, keep)
+    with Rounds(loop, given, times, keep) as rounds:
+        rounds.all(reverse)
+        return rounds.results()
 
 
 def node(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.control.known import known
+from gradwire_engine.control.outlined import outlining
 from gradwire_engine.control.rounds import Loop, refuse_symbols
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import local, using
@@ -45,7 +46,7 @@ def seeded(
     """The loop, and its rows with the steps' numbers, if its body may draw."""
     values = [*init, *xs, *args]
     refuse_symbols(loop.asked, values)
-    if not known(loop.body, loop.rows(values)).draws:
+    if outlining(values) or not known(loop.body, loop.rows(values)).draws:
         return loop, xs
     body = _drawing(loop.body, loop.carries + loop.slices)
     device = values[0].device if values else local.state.device

@@ -13,6 +13,7 @@ from gradwire_engine.arrays import Array, backend
 from gradwire_engine.control import while_wrapped, wrapped
 from gradwire_engine.control.cond import need_bool
 from gradwire_engine.control.known import WORTH, Clock, known
+from gradwire_engine.control.outlined import outlined, outlining
 from gradwire_engine.control.rounds import Loop, Step, looked_at, refuse_symbols
 from gradwire_engine.control.scan import node
 from gradwire_engine.control.seeded import counted
@@ -41,7 +42,7 @@ def while_loop(
     loop = Loop(body_fn, len(carried), 0, "while_loop")
     values = (*carried, *args)
     refuse_symbols(loop.asked, values)
-    if not known(body_fn, values).draws:
+    if outlining(values) or not known(body_fn, values).draws:
         return run(cond_fn, loop, values, bound)
     cond_fn, body_fn, number = counted(cond_fn, body_fn, values)
     loop = replace(loop, body=body_fn, carries=loop.carries + 1)
@@ -53,14 +54,21 @@ def run(cond_fn: Program, loop: Loop, values: Sequence[Any], bound: int | None) 
     if wrapped.level_of(values):
         return while_wrapped.looped(run, cond_fn, loop, values, bound)
     refuse_symbols(loop.asked, values)
-    _check(cond_fn, loop, values)
+    if not outlining(values):
+        _check(cond_fn, loop, values)
     needs = local.state.grad and any(v.requires_grad for v in values)
 
     def forward(*given: Any) -> Made:
-        turns = _Turns(cond_fn, loop, given, keep=needs and bound is not None)
-        made, stacks = turns.all(bound)
+        keep = needs and bound is not None
+        if outlining(given):
+            count = 1 if bound is None else bound
+            made, stacks = outlined(loop, given, count, keep, cond_fn)
+        else:
+            turns = _Turns(cond_fn, loop, given, keep)
+            made, stacks = turns.all(bound)
+            count = turns.count
         if not needs or bound is not None:
-            return node("WhileLoop", loop, given, made, stacks, turns.count, False)
+            return node("WhileLoop", loop, given, made, stacks, count, False)
         fixed = [y for y in made if not y.dtype.differentiable]
         return Made(Function("WhileLoop", Unbounded(loop.body.id)), made, (), fixed)
 

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire_engine.flops import operations
-from gradwire_engine.plan.graph import Graph, Line
+from gradwire_engine.plan.graph import Graph, Line, Repeated
 from gradwire_engine.promote import Weak
 from gradwire_engine.spec import Spec
 
 
+def work(graph: Graph) -> int:
+    """Floating-point operations of one run."""
+    return sum(map(flops, graph.lines))
+
+
 def flops(line: Line) -> int:
-    """Floating-point operations of one call."""
+    """Floating-point operations of one call, all steps of a loop together."""
+    if isinstance(line.op, Repeated):
+        return line.op.times * sum(map(work, line.op.graphs))
     return operations(line.op, operands(line), line.specs)
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradwire_engine.call import Call
-from gradwire_engine.op import Primitive
 from gradwire_engine.spec import Spec
 
 
 class Line(NamedTuple):
-    """One call: an op with the specs and attributes of its use, on values by number.
+    """One call: an op (a Primitive) with the specs and attributes of its use, on values by number.
 
-    results: their numbers, which follow each other; specs: what they are, on no device.
+    results: their numbers, which follow each other; specs: what they are, on no device. In a graph
+    that is to be looked at, what stands in the op's place may be Repeated.
     """
 
-    op: Primitive
+    op: Any
     arguments: tuple[Any, ...]
     operands: tuple[int, ...]
     results: tuple[int, ...]
@@ -32,6 +33,21 @@ class Line(NamedTuple):
     def call(self, device: str) -> Call:
         """The call as that device runs it."""
         return Call(self.op, _moved(self.arguments, device), device)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """What stands in an op's place in the line of a loop, which can be looked at and not run.
+
+    graphs: what is run each of so many times; names: of their inputs.
+    """
+
+    name: str
+    times: int
+    graphs: tuple[Graph, ...]
+    names: tuple[str, ...]
+    view = random = data_dependent = False
+    places = ()
 
 
 class Graph(NamedTuple):
@@ -64,9 +80,8 @@ class Graph(NamedTuple):
             for n, spec in zip(line.results, line.specs, strict=True)
         )
         given = [self._shown(n) for n in line.operands]
-        for place, (name, value) in enumerate(
-            zip(line.op.signature.by_name, line.arguments, strict=True)
-        ):
+        names = () if isinstance(line.op, Repeated) else line.op.signature.by_name
+        for place, (name, value) in enumerate(zip(names, line.arguments, strict=True)):
             if place not in line.op.places and value is not None:
                 given.append(f"{name}={value}")
         return f"{made} = {line.op.name}({', '.join(given)})"

@@ -8,20 +8,24 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.plan.code import CALL, PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.compiled.straight import Straight
-from gradwire_engine.plan.figures import flops, moved
-from gradwire_engine.plan.graph import Graph
+from gradwire_engine.plan.figures import flops, moved, peak
+from gradwire_engine.plan.graph import Graph, Line, Repeated
+from gradwire_engine.plan.passes import simplified, without_dead
 from gradwire_engine.plan.run_numpy import Plan
 from gradwire_engine.plan.sweep import Sweep
 from gradwire_engine.spec import Spec, dtype_of
 
+LONGEST = 2**12
+"""Lines of a graph up to which a plan is made to be looked at: half a second."""
 Unit = Step | Sweep
 
 
 class Part(NamedTuple):
-    """What runs as one: a region, or an op by itself.
+    """What runs as one: a region, or an op by itself, or a loop.
 
     ops: their names, in order; an op that several parts have a share in is in each. how: `region`
-    block by block, `compiled` as one function, `call` of array functions or of a kernel, `view`.
+    block by block, `compiled` as one function, `call` of array functions or of a kernel, `view`;
+    `loop`, of which `inside` is what is done each of so many `times`, for inputs of these `names`.
     shape: the space of a region, None else. reads, makes: numbers of values; outputs: the specs of
     these. flops: of the ops that do most here. moved: bytes that it reads and writes.
     """
@@ -35,6 +39,62 @@ class Part(NamedTuple):
     outputs: tuple[Spec, ...]
     flops: int
     moved: int
+    times: int = 1
+    names: tuple[str, ...] = ()
+    inside: tuple[Whole, ...] = ()
+
+
+class Whole(NamedTuple):
+    """All parts of a graph. inputs, outputs: numbers of values; nbytes: held at once at most,
+    inputs among them.
+    """
+
+    parts: Sequence[Part]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def flops(self) -> int:
+        """Of all parts."""
+        return sum(part.flops for part in self.parts)
+
+    @property
+    def moved(self) -> int:
+        """Bytes that all parts read and write."""
+        return sum(part.moved for part in self.parts)
+
+
+def whole(graph: Graph, known: dict[int, Whole] | None = None) -> Whole:
+    """What running a graph takes: by its plan where it has one, else op by op.
+
+    known: of graphs of loops' steps, by who they are.
+    """
+    known = {} if known is None else known
+    if id(graph) not in known:
+        known[id(graph)] = _whole(graph, known)
+    return known[id(graph)]
+
+
+def _whole(graph: Graph, known: dict[int, Whole]) -> Whole:
+    if _runs_op_by_op(graph):
+        graph = without_dead(graph)
+        parts = parts_op_by_op(graph, known)
+        inner = max((step.nbytes for part in parts for step in part.inside), default=0)
+        return Whole(parts, graph.inputs, graph.outputs, peak(graph, graph.given) + inner)
+    plan = Plan(simplified(graph))
+    held = plan.nbytes + plan.kept + sum(spec.nbytes for spec in graph.given)
+    return Whole(parts_of(plan), plan.code.inputs, plan.code.outputs, held)
+
+
+def _runs_op_by_op(graph: Graph) -> bool:
+    """Whether there is no plan: for loops, which have their own, for random numbers, for half
+    precision, and for what is too long.
+    """
+    return len(graph.lines) > LONGEST or any(
+        isinstance(line.op, Repeated) or line.op.random or any(s.dtype.half for s in line.specs)
+        for line in graph.lines
+    )
 
 
 def parts_of(plan: Plan) -> list[Part]:
@@ -63,22 +123,43 @@ def parts_of(plan: Plan) -> list[Part]:
     return found
 
 
-def parts_op_by_op(graph: Graph) -> list[Part]:
-    """The same where there is no plan: each op is a part."""
+def parts_op_by_op(graph: Graph, known: dict[int, Whole] | None = None) -> list[Part]:
+    """The same where there is no plan: each op is a part, and so is each loop."""
+    known = {} if known is None else known
     return [
-        Part(
-            (line.op.name,),
-            "view" if line.op.view else "call",
-            None,
-            1,
-            tuple(n for n in line.operands if n not in graph.constants),
-            line.results,
-            line.specs,
-            flops(line),
-            moved(line),
-        )
+        _loop(graph, line, known) if isinstance(line.op, Repeated) else _op(graph, line)
         for line in graph.lines
     ]
+
+
+def _op(graph: Graph, line: Line) -> Part:
+    how = "view" if line.op.view else "call"
+    reads = _values(graph, line)
+    names = (line.op.name,)
+    return Part(names, how, None, 1, reads, line.results, line.specs, flops(line), moved(line))
+
+
+def _loop(graph: Graph, line: Line, known: dict[int, Whole]) -> Part:
+    loop, inside = line.op, tuple([whole(step, known) for step in line.op.graphs])
+    return Part(
+        (loop.name,),
+        "loop",
+        None,
+        1,
+        _values(graph, line),
+        line.results,
+        line.specs,
+        loop.times * sum(step.flops for step in inside),
+        loop.times * sum(step.moved for step in inside),
+        loop.times,
+        loop.names,
+        inside,
+    )
+
+
+def _values(graph: Graph, line: Line) -> tuple[int, ...]:
+    """What a line reads but for constants."""
+    return tuple(n for n in line.operands if n not in graph.constants)
 
 
 @dataclass
@@ -181,4 +262,4 @@ def _makes(unit: Unit) -> Sequence[int]:
     return unit.makes if isinstance(unit, Sweep) else unit.results
 
 
-__all__ = ["Part", "parts_of", "parts_op_by_op"]
+__all__ = ["Part", "Whole", "parts_of", "parts_op_by_op", "whole"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gradwire_engine.arrays import phantom_of
 from gradwire_engine.mode import using
@@ -13,15 +14,20 @@ from gradwire_engine.tensor import Tensor
 
 
 def trace(
-    function: Callable[..., Sequence[Tensor]], specs: Sequence[Spec], *, draws: bool = False
+    function: Callable[..., Sequence[Tensor]],
+    specs: Sequence[Spec],
+    *,
+    draws: bool = False,
+    loops: dict[Any, Any] | None = None,
 ) -> Graph:
     """The graph of a function for inputs of these specs; their device doesn't matter.
 
     The function may do whatever ops, walks back and transforms do. Raises UntraceableError, or what
     the function raises, where that takes elements, draws random numbers or runs a trace itself.
-    draws: write random calls down too, in a graph that is to be looked at and not to be run.
+    draws: write random calls down too, in a graph that is to be looked at and not to be run. loops:
+    the same of loops; what is known of their bodies, which is added to.
     """
-    with Trace(draws=draws) as found, using(device=SYMBOLIC):
+    with Trace(draws=draws, loops=loops) as found, using(device=SYMBOLIC):
         inputs = [_input(found, spec) for spec in specs]
         places = tuple(map(_place, inputs))  # before the function may write to them
         outputs = tuple(map(_place, function(*inputs)))

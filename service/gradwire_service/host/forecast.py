@@ -8,9 +8,8 @@ from typing import Any
 from gradwire_engine.call import ADDRESSABLE
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import using
-from gradwire_engine.plan import Graph, Plan, UntraceableError, simplified, trace
-from gradwire_engine.plan.figures import peak
-from gradwire_engine.plan.parts import Part, parts_of, parts_op_by_op
+from gradwire_engine.plan import Graph, UntraceableError, trace
+from gradwire_engine.plan.parts import Part, Whole, whole
 from gradwire_engine.plan.passes import without_dead
 from gradwire_engine.spec import DTYPES, Spec
 from gradwire_engine.tensor import Tensor
@@ -21,8 +20,8 @@ from gradwire_service.host.programs import Program
 from gradwire_service.host.protocol.transforms import InputSpec, PlanInputs
 from gradwire_service.host.reply import Reply
 
-_LONGEST = 2**12
-"""Lines of a graph up to which a plan is made to be looked at: half a second."""
+_SHOWN = 2**14
+"""Regions up to which those inside of loops are shown."""
 
 
 class _Clock:
@@ -58,7 +57,7 @@ def forecast(program: Program, asked: PlanInputs, meter: Meter) -> Reply:
 
     with using(meter=_Clock(meter)):
         graph = without_dead(_traced(program, function, specs))
-    return reply | _taken(graph, program.inputs, list(results))
+        return reply | _taken(whole(graph), program.inputs, list(results))
 
 
 def _given(
@@ -105,7 +104,7 @@ def _spec(name: str, given: InputSpec) -> Spec:
 
 def _traced(program: Program, function: Any, specs: Sequence[Spec]) -> Graph:
     try:
-        return trace(function, specs, draws=True)
+        return trace(function, specs, draws=True, loops={})
     except UntraceableError as problem:
         raise _untraceable(program, problem) from None
     except GradwireError as problem:
@@ -123,39 +122,45 @@ def _untraceable(program: Program, problem: UntraceableError) -> GradwireError:
     )
 
 
-def _taken(graph: Graph, inputs: Sequence[str], results: Sequence[str]) -> dict[str, Reply]:
-    """What a run takes: by the plan where it has one, else op by op."""
-    if _runs_op_by_op(graph):
-        parts, first, last = parts_op_by_op(graph), graph.inputs, graph.outputs
-        most = peak(graph, graph.given)
-    else:
-        plan = Plan(simplified(graph))
-        parts, first, last = parts_of(plan), plan.code.inputs, plan.code.outputs
-        most = plan.nbytes + plan.kept + sum(spec.nbytes for spec in graph.given)
-    places: dict[int, str | int] = dict(zip(first, inputs, strict=True))
-    places |= {number: place for place, part in enumerate(parts) for number in part.makes}
-    gives: dict[int, list[str]] = {}
-    for number, name in zip(last, results, strict=True):
-        gives.setdefault(number, []).append(name)
+def _taken(found: Whole, inputs: Sequence[str], results: Sequence[str]) -> dict[str, Reply]:
+    """What a run takes, and its parts."""
     return {
-        "flops": sum(part.flops for part in parts),
-        "bytes_moved": sum(part.moved for part in parts),
-        "peak_bytes": most,
-        "regions": [_region(part, places, gives) for part in parts],
+        "flops": found.flops,
+        "bytes_moved": found.moved,
+        "peak_bytes": found.nbytes,
+        "regions": _Regions().of(found, inputs, results),
     }
 
 
-def _runs_op_by_op(graph: Graph) -> bool:
-    """Whether there is never a plan: for random numbers, half precision, and what is too long."""
-    return len(graph.lines) > _LONGEST or any(
-        line.op.random or any(spec.dtype.half for spec in line.specs) for line in graph.lines
-    )
+class _Regions:
+    """Parts as they are answered. What is inside of loops is shown as long as it isn't too much."""
+
+    def __init__(self) -> None:
+        self._left = _SHOWN
+
+    def of(self, found: Whole, inputs: Sequence[str], results: Sequence[str] = ()) -> list[Reply]:
+        """Parts; what they read by the names of inputs and the places of other regions."""
+        self._left -= len(found.parts)
+        places: dict[int, str | int] = dict(zip(found.inputs, inputs, strict=True))
+        places |= {number: i for i, part in enumerate(found.parts) for number in part.makes}
+        gives: dict[int, list[str]] = {}
+        for number, name in zip(found.outputs, results, strict=False):
+            gives.setdefault(number, []).append(name)
+        return [_region(part, places, gives) | self._loop(part) for part in found.parts]
+
+    def _loop(self, part: Part) -> dict[str, Reply]:
+        """What is said of a loop beside that."""
+        if part.how != "loop":
+            return {}
+        shown = sum(len(step.parts) for step in part.inside) <= self._left
+        inside = [self.of(step, part.names) for step in part.inside] if shown else None
+        return {"times": part.times, "inside": inside}
 
 
 def _region(
     part: Part, places: Mapping[int, str | int], gives: Mapping[int, Sequence[str]]
-) -> Reply:
-    """A part; what it reads by the names of inputs and the places of other regions."""
+) -> dict[str, Reply]:
+    names = ((place, name) for place, n in enumerate(part.makes) for name in gives.get(n, ()))
     return {
         "ops": list(part.ops),
         "how": part.how,
@@ -163,9 +168,7 @@ def _region(
         "threads": part.threads,
         "reads": list(dict.fromkeys(places[n] for n in part.reads if n in places)),
         "outputs": [{"dtype": spec.dtype.name, "shape": list(spec.shape)} for spec in part.outputs],
-        "gives": {
-            name: place for place, number in enumerate(part.makes) for name in gives.get(number, ())
-        },
+        "gives": {name: place for place, name in names},
         "flops": part.flops,
         "bytes_moved": part.moved,
     }

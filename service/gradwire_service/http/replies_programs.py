@@ -133,9 +133,9 @@ class RegionReply(Part):
         description="Its ops. One that several regions have a share in stands in each.",
         examples=[["pow"]],
     )
-    how: Literal["region", "compiled", "call", "view"] = Field(
-        description="Several ops block by block; as one compiled function; an op by itself; or "
-        "another view of what is there, which takes nothing.",
+    how: Literal["region", "compiled", "call", "view", "loop"] = Field(
+        description="Several ops block by block; as one compiled function; an op by itself; "
+        "another view of what is there, which takes nothing; or a loop.",
         examples=["call"],
     )
     shape: list[int] | None = Field(
@@ -153,8 +153,21 @@ class RegionReply(Part):
     gives: dict[str, int] = Field(
         description="What of the reply is among these, and its place.", examples=[{}]
     )
-    flops: int = Field(description="Its floating-point operations.", examples=[3])
+    flops: int = Field(
+        description="Its floating-point operations, all steps of a loop together.", examples=[3]
+    )
     bytes_moved: int = Field(description="Bytes that it reads and writes.", examples=[24])
+    times: int | None = Field(
+        None,
+        description="Of a loop: how many steps it has; of a while_loop its bound, 1 without.",
+        examples=[None],
+    )
+    inside: list[list[RegionReply]] | None = Field(
+        None,
+        description="Of a loop: the regions of a step; of a while_loop the condition's before "
+        "them. They read `carry.0`, `xs.0` and `args.0`. Null where there are thousands.",
+        examples=[None],
+    )
 
 
 class PlannedReply(Part):

@@ -40,9 +40,12 @@ class _Drawing:
         """What runs as one; below its ops stands what it takes."""
         first, *_ = outputs = region["outputs"]
         kind: Kind = "op" if region["shape"] is None else "region"
+        title = " · ".join(region["ops"])
+        if region["how"] == "loop":
+            kind, title = "region", f"{title} × {region['times']:,}"
         takes = f"{_many(region['flops'])}FLOP, {_many(region['bytes_moved'])}B"
         size = {"dtype": first["dtype"], "shape": region["shape"] or first["shape"]}
-        node = self._node(f"r{place}", kind, " · ".join(region["ops"]), takes, size)
+        node = self._node(f"r{place}", kind, title, takes, size)
         node["bytes"] = sum(map(_nbytes, outputs))
         read = [source for r in region["reads"] for source in self._sources(r)]
         self._edges(read, f"r{place}")

@@ -43,7 +43,7 @@ def build(
     check = Check([entry.name for entry in entries], find, limits)
     check.all(steps, lines, model.outputs)
     _limit("levels of calls", check.depth, limits.program_depth)
-    _limit("steps, with those of the programs it calls,", check.size, limits.program_size)
+    _limit("steps (those of programs it calls among them)", check.size, limits.program_size)
     return Program(
         identity(text),
         entries,
