@@ -32,15 +32,18 @@ def leaves(value: Any) -> list[Any]:
 
 
 def spread(said: Any, value: Any) -> list[Any] | None:
-    """What is said of each leaf of a nest: one item stands for all below it. None: no such nest."""
+    """What is said of each leaf of a nest: one item stands for all below it. None: no such nest.
+
+    Dicts are alike if they have the same keys, in whatever order.
+    """
     if not isinstance(said, tuple | list | dict):
         return [said] * len(leaves(value))
     if type(said) is not type(value) or len(said) != len(value):
         return None
-    if isinstance(said, dict) and list(said) != list(value):
+    if isinstance(said, dict) and said.keys() != value.keys():
         return None
     found: list[Any] = []
-    for key in said if isinstance(said, dict) else range(len(said)):
+    for key in value if isinstance(said, dict) else range(len(said)):
         below = spread(said[key], value[key])
         if below is None:
             return None
