@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradwire.functions import catalogued
@@ -9,17 +10,22 @@ from gradwire.tensor import Tensor
 from gradwire.trace import restored, taken_apart
 
 
-def shown(value: Any) -> str:
+def _star(_: Any) -> str:
+    return "*"
+
+
+def shown(value: Any, leaf: Callable[[Any], str] = _star) -> str:
     """A nest as torch prints it, `*` for whatever is none; alike for those of one structure."""
     if isinstance(value, dict):
-        return "{" + ", ".join([f"{key!r}: {shown(item)}" for key, item in value.items()]) + "}"
+        items = [f"{key!r}: {shown(item, leaf)}" for key, item in value.items()]
+        return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
-        parts = ", ".join(map(shown, value))
+        parts = ", ".join([shown(item, leaf) for item in value])
         if isinstance(value, list):
             return f"[{parts}]"
         name = "" if type(value) is tuple else type(value).__name__
         return f"{name}({parts},)" if len(value) == 1 else f"{name}({parts})"
-    return "*"
+    return leaf(value)
 
 
 def leaves(value: Any) -> list[Any]:
@@ -40,7 +46,7 @@ def spread(said: Any, value: Any) -> list[Any] | None:
         return [said] * len(leaves(value))
     if type(said) is not type(value) or len(said) != len(value):
         return None
-    if isinstance(said, dict) and said.keys() != value.keys():
+    if isinstance(said, dict) and set(said) != set(value):
         return None
     found: list[Any] = []
     for key in value if isinstance(said, dict) else range(len(said)):
