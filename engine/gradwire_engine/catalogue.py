@@ -14,6 +14,9 @@ ALIASES: dict[str, str] = {}
 ATTRIBUTES = ("T", "mT", "H", "mH", "real", "imag")
 """Ops that torch has as attributes of a tensor, without brackets."""
 
+NO_OPS: dict[str, str] = {}
+"""What is no op though one may take it for one, and what it is: for errors."""
+
 _BY_LAST_PART: dict[str, list[str]] = {}
 
 
@@ -53,8 +56,11 @@ def resolve(name: str) -> Op:
         bare = name.removeprefix("gradwire.").removeprefix("torch.")
         bare = bare.removeprefix("nn.functional.").removeprefix("F.")
         near = get_close_matches(bare, {*CATALOGUE, *ALIASES, *_BY_LAST_PART}, n=3)
-        near = next(([b] for b in (bare, bare.lower()) if find(b) is not None), near)
+        same = next((b for b in (bare, bare.lower()) if find(b) is not None), None)
+        near = near if same is None else [same]
         hint = f"did you mean {' or '.join(near)}?" if near else "GET /v1/ops lists them all"
+        if same is None:
+            hint = NO_OPS.get(bare.rpartition(".")[2], hint)
         raise error("op_not_found", f"there is no op called {name[:100]!r}", hint)
     return found
 

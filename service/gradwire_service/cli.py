@@ -91,7 +91,11 @@ def run(
     server: Server = None,
     key: Key = None,
 ) -> None:
-    """Run a file of steps and print what it returns, or every name that its source text gives."""
+    """Run a file of steps and print what it returns, or every name that its source text gives.
+
+    Programs that the steps run, as bodies of loops, stand in the file by name, each before those
+    that run it: {"programs": {"body": {…}}, "steps": […]}. A server keeps them, as any program.
+    """
     from gradwire_service.commands.run import run as run_file
 
     _settled(lambda: run_file(file, server, key))
@@ -106,7 +110,7 @@ def graph(
     server: Server = None,
     key: Key = None,
 ) -> None:
-    """Run a file of steps and draw the graph that it leaves."""
+    """Run a file of steps and draw the graph that it leaves; the file may be any that run takes."""
     from gradwire_service.commands.run import draw
 
     _settled(lambda: draw(file, out, server, key))

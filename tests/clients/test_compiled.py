@@ -374,3 +374,20 @@ def test_what_torch_is_told_is_taken() -> None:
         torch.compile(torch.sin, mode="default", options={})
     with pytest.raises(AssertionError, match="callable"):
         torch.compile(3)  # type: ignore[arg-type]
+
+
+def test_it_is_shown_by_what_it_did(session: Session) -> None:
+    """Kinds that it is written down for, and calls; not those within another function's trace."""
+
+    @torch.compile
+    def double(x):
+        return x * 2
+
+    assert repr(double) == "<compiled double: 0 kinds of arguments, 0 calls>"
+    double(torch.ones(2))
+    assert repr(double) == "<compiled double: 1 kind of arguments, 1 call>"
+    double(torch.ones(2)), double(torch.ones(3))
+    torch.func.vmap(double)(torch.ones(2, 2))
+    double.explain(torch.ones(3))
+    assert repr(double) == "<compiled double: 2 kinds of arguments, 3 calls>"
+    assert repr(torch.compile(nn.ReLU())) == "<compiled ReLU: 0 kinds of arguments, 0 calls>"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -133,7 +136,7 @@ def test_a_loop_in_a_loop(session: Session) -> None:
         (lambda h, x: torch.scan(lambda h, x: h, h, x), "combine_fn gives Tensor"),
         (lambda h, x: torch.scan(lambda h, x: ((h, h), x), h, x), "carries"),
         (lambda h, x: torch.scan(lambda h, x: (h, x), h, x, length=4), "5 rows"),
-        (lambda h, x: torch.scan(lambda h, x: (h, x), h), "no rows"),
+        (lambda h, x: torch.scan(lambda h, x: (h, x), h), "there are no rows"),
         (lambda h, x: torch.cond((h > 0).all(), lambda a: a, lambda a: a[0], (h,)), "false_fn"),
         (lambda h, x: torch.while_loop(lambda h: h > 0, lambda h: h, (h,)), "bool[2, 2]"),
         (lambda h, x: torch.while_loop(lambda h: h.sum() == 0, lambda h: h, (h,), bound=9), "9"),
@@ -143,3 +146,125 @@ def test_wrong(session: Session, run, said: str) -> None:
     with pytest.raises(GradwireError) as caught:
         run(torch.zeros(2, 2), _rows())
     assert said in str(caught.value)
+
+
+def _scanned(start: object, step: Callable[[Any, Any], Any], **named: Any) -> Any:
+    return torch.scan(step, start, **({"xs": torch.arange(4.0)} | named))
+
+
+def _looped(carried: Any, body: Callable[..., Any], goes_on: Callable[..., Any]) -> Any:
+    return torch.while_loop(goes_on, body, carried)
+
+
+_ONE, _WHOLE = torch.ones(()), torch.ones((), dtype=torch.int64)
+_CARRIES = {
+    "a number that becomes a tensor": (
+        lambda: _scanned(0.0, lambda s, x: (s + x, s)), "invalid_argument",
+        "scan: combine_fn gets carry as 0.0 and gives float32[]", "torch.tensor(0.0)",
+    ),
+    "a whole one that becomes a float": (
+        lambda: _scanned((0, _ONE), lambda s, x: ((s[0] + x, s[1]), x)), "invalid_argument",
+        "gets carry[0] as 0 and gives float32[]", "torch.tensor(0, dtype=torch.float32)",
+    ),
+    "a number that counts": (
+        lambda: _scanned({"n": 3, "s": _ONE}, lambda c, x: ({"n": c["n"] + 1, "s": c["s"]}, x)),
+        "invalid_argument", "gets carry['n'] as 3 and gives 4", "begin with torch.tensor(3)",
+    ),
+    "a tensor that becomes a number": (
+        lambda: _scanned(_ONE, lambda s, x: (1.0, x)), "invalid_argument",
+        "gets carry as float32[] and gives 1.0", "give torch.tensor(1.0)",
+    ),
+    "a tensor that becomes None": (
+        lambda: _scanned(_ONE, lambda s, x: (None, x)), "invalid_argument",
+        "gets carry as float32[] and gives None", "is a tensor",
+    ),
+    "another dtype": (
+        lambda: _scanned(_WHOLE, lambda s, x: (s + x, s)), "dtype_mismatch",
+        "scan: combine_fn gets carry as int64[] and gives float32[]", "will be, float32[]",
+    ),
+    "another shape": (
+        lambda: _scanned(_ONE, lambda s, x: (s.reshape(1), s)), "shape_mismatch",
+        "gets carry as float32[] and gives float32[1]", "will be, float32[1]",
+    ),
+    "another structure": (
+        lambda: _scanned(_ONE, lambda s, x: ((s,), s)), "shape_mismatch",
+        "gets the carries float32[] and gives (float32[],)", "structure",
+    ),
+    "no tensor at all": (
+        lambda: _scanned(None, lambda s, x: (None, 2.0)), "invalid_argument",
+        "combine_fn gives (None, 2.0), which has no tensor", "torch.tensor(1.0)",
+    ),
+    "rows that are numbers": (
+        lambda: _scanned(_ONE, lambda s, x: (s, s), xs=[1.0, 2.0]), "invalid_argument",
+        "xs is [1.0, 2.0], so there are no rows", "length",
+    ),
+    "rows without an axis": (
+        lambda: _scanned(_ONE, lambda s, x: (s, s), xs=_ONE), "shape_mismatch",
+        "xs is float32[], and each step gets a row", "an axis",
+    ),
+    "a loop's number": (
+        lambda: _looped((1.0,), lambda v: v * 2, lambda v: v < 9), "invalid_argument",
+        "while_loop: body_fn gets carry[0] as 1.0 and gives 2.0", "torch.tensor(1.0)",
+    ),
+    "a loop's dtype": (
+        lambda: _looped((_WHOLE,), lambda v: v * 2.5, lambda v: v < 9), "dtype_mismatch",
+        "body_fn gets carry[0] as int64[] and gives float32[]", "will be, float32[]",
+    ),
+    "a loop without a tuple": (
+        lambda: _looped(_ONE, lambda v: v * 2, lambda v: v < 9), "invalid_argument",
+        "carried_inputs is float32[], and no tuple", "a tuple",
+    ),
+    "a loop by Python's bool": (
+        lambda: _looped((_ONE,), lambda v: v * 2, lambda v: True), "invalid_argument",
+        "cond_fn gives True, and no tensor", "v < 10",
+    ),
+    "a branch's number": (
+        lambda: torch.cond(_ONE > 0, lambda v: v * 2, lambda v: 1.0, (_ONE,)), "invalid_argument",
+        "cond: true_fn gives float32[], false_fn gives 1.0", "torch.tensor(1.0)",
+    ),
+    "a branch's dtype": (
+        lambda: torch.cond(_ONE > 0, lambda v: v, lambda v: v.long(), (_ONE,)), "dtype_mismatch",
+        "true_fn gives float32[], false_fn gives int64[]", "dtypes",
+    ),
+    "branches of numbers": (
+        lambda: torch.cond(_ONE > 0, lambda v: 2, lambda v: 2, (_ONE,)), "invalid_argument",
+        "true_fn gives 2, which has no tensor", "torch.tensor(1.0)",
+    ),
+    "branches without a tuple": (
+        lambda: torch.cond(_ONE > 0, lambda v: v, lambda v: v, _ONE), "invalid_argument",
+        "operands is float32[], and no tuple", "a tuple",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _CARRIES)
+def test_what_does_not_fit_is_told_with_its_way_out(name: str) -> None:
+    run, code, said, hint = _CARRIES[name]
+    with pytest.raises(RuntimeError) as caught:
+        run()
+    assert isinstance(caught.value, GradwireError)
+    assert (caught.value.code, said in caught.value.detail) == (code, True), caught.value
+    assert hint in str(caught.value.hint)
+
+
+def test_carries_in_a_dict_go_by_key(session: Session) -> None:
+    """In whatever order a step, or a branch, gives them."""
+    start = {"a": torch.tensor(1.0), "b": torch.tensor(2.0)}
+    last, _ = torch.scan(lambda s, x: ({"b": s["b"] * 3, "a": s["a"]}, x), start, torch.ones(2))
+    assert (last["a"].item(), last["b"].item()) == (1.0, 18.0)
+    (found,) = torch.while_loop(
+        lambda s: s["b"] < 9, lambda s: ({"b": s["b"] * 3, "a": s["a"]},), (start,)
+    )
+    assert (found["a"].item(), found["b"].item()) == (1.0, 18.0)
+    for pred, b in ((True, 2.0), (False, -2.0)):
+        chosen = torch.cond(
+            torch.tensor(pred), lambda s: s, lambda s: {"b": -s["b"], "a": s["a"]}, (start,)
+        )
+        assert (chosen["a"].item(), chosen["b"].item()) == (1.0, b)
+
+
+def test_numbers_that_stay_go_along(session: Session) -> None:
+    (last, times), _ = torch.scan(
+        lambda c, x: ((c[0] * c[1] + x, c[1]), None), (torch.tensor(1.0), 1000), torch.ones(2)
+    )
+    assert (last.item(), times) == (1001001.0, 1000)

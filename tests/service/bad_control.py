@@ -71,6 +71,8 @@ def steps(step: Callable[..., Bad]) -> Iterator[Bad]:
     yield step("a while_loop on several bools", "not_scalar", 422,
                loop | {"while_loop": "{each}"})  # fmt: skip
     yield step("a cond of branches of different shapes", *SHAPE, cond)
+    yield step("a cond of branches of different dtypes", *DTYPE,
+               cond | {"false_fn": "{whole}", "args": [1.0], "true_fn": "{vector}"})  # fmt: skip
     yield step("a cond on a number", *DTYPE, cond | {"cond": 1.0, "false_fn": "{vector}"})
     yield step("a cond on several", "not_scalar", 422, cond | {"cond": [True, False],
                "false_fn": "{vector}"})  # fmt: skip

@@ -36,6 +36,22 @@ PROGRAM = {
     "program": {"inputs": ["x"], "source": "y = x ** 2\nz = y.sum()", "outputs": ["z"]},
     "inputs": {"x": [1, 2, 3]},
 }
+LOOP = {
+    "programs": {
+        "grow": {"inputs": ["s", "x"], "source": "t = s * x", "outputs": ["t"]},
+        "all": {
+            "inputs": ["x"],
+            "ops": [{"scan": "grow", "init": [1.0], "xs": ["x"], "out": "p"}],
+            "outputs": ["p"],
+        },
+    },
+    "steps": [
+        {"tensor": "x", "value": [1, 2, 3], "requires_grad": True},
+        {"call": "all", "args": ["x"], "out": "y"},
+        {"backward": {"tensors": ["y"]}},
+    ],
+    "return": ["y", "x.grad"],
+}
 
 
 def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -197,6 +213,17 @@ def files(tmp_path: Path) -> dict[str, Path]:
         ),
         "unknown.json": json.dumps({"steps": [{"seed": 1}, {"seed": 2, "sed": 3}]}),
         "failing.gw": "x = tensor([1.0])\ny = sin(nope)\n",
+        "loop.json": json.dumps(LOOP),
+        "loop_program.json": json.dumps(
+            {
+                "programs": LOOP["programs"],
+                "program": LOOP["programs"]["all"],
+                "inputs": {"x": [1, 2, 3]},
+            }
+        ),
+        "late.json": json.dumps(LOOP | {"programs": dict(reversed(LOOP["programs"].items()))}),
+        "absent.json": json.dumps(LOOP | {"programs": {}}),
+        "listed.json": json.dumps(LOOP | {"programs": []}),
         "broken.json": "{",
         "other.json": "[]",
     }
@@ -224,6 +251,12 @@ def test_run(server: Running, files: dict[str, Path], remote: bool) -> None:
     rows = table(run("run", files["text.gw"], *where))
     assert [row[0] for row in rows] == ["name", "x", "y", "z"]
     assert rows[2][-1] == "[1.0, 4.0, 9.0]"
+    for name in ("loop.json", "loop_program.json"):
+        rows = table(run("run", files[name], *where))
+        assert [(row[0], row[-1]) for row in rows[1:]] == [
+            ("y" if name == "loop.json" else "p", "6.0"),
+            ("x.grad", "[6.0, 3.0, 2.0]"),
+        ]
     assert len(server.service.host.sessions()) == before
 
 
@@ -244,6 +277,15 @@ def table(shown: subprocess.CompletedProcess[str]) -> list[list[str]]:
         ("failing.json", "tensor_not_found, step 1 (sin): there is no tensor called 'nope'"),
         ("unknown.json", "invalid_request, step 1: steps[1].sed"),
         ("failing.gw", "tensor_not_found: source, line 2: there is no tensor called 'nope'"),
+        (
+            "late.json",
+            "program_not_found, step 0: programs.all: there is no program 'grow'\n  hint: a f",
+        ),
+        (
+            "absent.json",
+            "program_not_found, step 1: there is no program 'all'\n  hint: a file gives",
+        ),
+        ("listed.json", "invalid_request: "),
         ("broken.json", "invalid_json: "),
         ("other.json", "invalid_request: "),
     ],
@@ -273,6 +315,11 @@ def test_graph(server: Running, files: dict[str, Path], tmp_path: Path, remote: 
         assert run("graph", files[name], "-o", out, *where).returncode == 0
         text = " ".join(ElementTree.parse(out).getroot().itertext())
         assert ("pow" in text) == (name != "text.gw")
+    assert run("graph", files["loop.json"], "-o", tmp_path / "loop.svg", *where).returncode == 0
+    assert "Scan" in (tmp_path / "loop.svg").read_text()
+    out = tmp_path / "program.svg"
+    assert run("graph", files["loop_program.json"], "-o", out, *where).returncode == 0
+    assert "Scan" in out.read_text()
     for suffix, start in ((".dot", "digraph"), (".mmd", "flowchart"), (".json", "{")):
         out = tmp_path / f"graph{suffix}"
         assert run("graph", files["steps.json"], "-o", out, *where).returncode == 0

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.source import parse
 
@@ -135,6 +136,62 @@ def test_anything_else_is_refused_with_its_position(
     assert found in caught.value.detail
     assert caught.value.hint
     caught.value.detail.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("last, all = scan(body, start, xs)", "scan"),
+        ("last, all = torch.scan(lambda c, x: (c + x, c), start, xs)", "scan"),
+        ("y = while_loop(a, b, (x,))", "while_loop"),
+        ("y = cond(p, a, b, (x,))", "cond"),
+        ("y = call(f, x)", "call"),
+        ("y = vmap(f)(x)", "vmap"),
+        ("y = torch.func.vmap(f, in_dims=0)(x)", "vmap"),
+        ("g, = torch.autograd.grad(y, x)", "grad"),
+        ("h = hessian(f)(x)", "hessian"),
+    ],
+)
+def test_steps_of_their_own_are_no_calls(text: str, word: str) -> None:
+    with pytest.raises(GradwireError) as caught:
+        parse(text)
+    assert caught.value.code == "invalid_source"
+    assert f"found {word}, which is no op: " in caught.value.detail
+    assert f"{word} is a step of its own" in str(caught.value.hint)
+    stored = "a program that was stored before" in str(caught.value.hint)
+    assert stored == (word != "grad")
+
+
+@pytest.mark.parametrize("text", ["for v in x: y = v", "while x: y = x", "if x: y = x",
+                                  "y = a if b else c", "y = cat([v for v in x])"])  # fmt: skip
+def test_loops_and_branches_are_told_of_the_steps(text: str) -> None:
+    with pytest.raises(GradwireError) as caught:
+        parse(text)
+    hint = str(caught.value.hint)
+    assert all(f'{{"{word}": …}}' in hint for word in ("scan", "while_loop", "cond"))
+    assert "stored before" in hint
+
+
+@pytest.mark.parametrize("text", ["def f(x): y = x", "y = lambda v: v", "y = sin(lambda v: v)"])
+def test_functions_are_told_of_programs(text: str) -> None:
+    with pytest.raises(GradwireError) as caught:
+        parse(text)
+    assert "a program of its own, stored before" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["scan", "torch.while_loop", "vmap", "torch.func.hessian"])
+def test_an_op_that_is_a_step_is_told_so(name: str) -> None:
+    with pytest.raises(GradwireError) as caught:
+        resolve(name)
+    assert caught.value.code == "op_not_found"
+    assert f"{name.rpartition('.')[2]} is a step of its own" in str(caught.value.hint)
+
+
+def test_ops_that_share_a_name_with_a_step_are_ops() -> None:
+    text = "a = tensor([1.0])\nb = a.detach()\nc = cond(m, 2)\nd = m.cond()"
+    assert [step["op"] for step in parse(text)] == ["tensor", "detach", "cond", "cond"]
+    with pytest.raises(GradwireError, match="did you mean detach"):
+        resolve("torch.detach")
 
 
 def test_length_and_steps_are_bounded() -> None:

@@ -128,6 +128,7 @@ class Compiled:
         self._variants: OrderedDict[Kind, Variant] = OrderedDict()
         self.retraces: list[str] = []
         self.hits = 0
+        self._calls = 0
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__doc__ = getattr(function, "__doc__", None)
         self.__wrapped__ = function
@@ -135,9 +136,14 @@ class Compiled:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)
 
+    def __repr__(self) -> str:
+        kinds = _counted(len(self._variants), "kind of arguments", "kinds of arguments")
+        return f"<compiled {self.__name__}: {kinds}, {_counted(self._calls, 'call', 'calls')}>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if innermost() is not None:  # it becomes a part of what is being written down
             return self._function(*args, **kwargs)
+        self._calls += 1
         tensors: list[Tensor] = []
         structure = taken_apart((args, kwargs), tensors.append)
         try:
@@ -228,6 +234,10 @@ class Compiled:
                     return f"tensor {place} was {old}, and is {new}"
             return f"{len(last.tensors)} tensors before, {len(kind.tensors)} now"
         return "another static argument"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _tensors(tensors: Sequence[Tensor]) -> tuple[str, ...]:

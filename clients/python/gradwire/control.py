@@ -12,10 +12,19 @@ from typing import Any
 from gradwire import called
 from gradwire.asking import session_of
 from gradwire.called import Wanted
+from gradwire.carries import (
+    arranged,
+    described,
+    need_carries,
+    need_condition,
+    need_same,
+    need_sequence,
+    need_tensors,
+    wrong,
+)
 from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
-from gradwire_engine.errors import GradwireError, error
 
 Function = Callable[..., Any]
 
@@ -25,11 +34,19 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, operands: Any = ()) -
 
     Both have to give the same: structure, shapes, dtypes. As torch.cond.
     """
+    operands = need_sequence("cond", "operands", operands)
     if not isinstance(pred, Tensor):
         return (true_fn if pred else false_fn)(*operands)
     session: Any = innermost() or session_of([pred, *operands], {})
-    both = [_traced(f, operands, session) for f in (true_fn, false_fn)]
-    _need_alike("cond", "true_fn", both[0], "false_fn", both[1])
+    first = _traced(true_fn, operands, session)
+    gives = first.restored(first.outputs)
+
+    def other(*given: Any) -> Any:
+        return arranged(false_fn(*given), gives)
+
+    both = [first, _traced(_named(other, false_fn), operands, session)]
+    need_same("cond", "true_fn", gives, "false_fn", both[1].restored(both[1].outputs))
+    need_tensors("cond", "true_fn", gives, first.outputs)
     count = len(_tensors(operands))
     programs, captured = _together(both, count)
     inputs = [t for _, t in both[0].trace.inputs[:count]]
@@ -75,7 +92,7 @@ def loop(
     session: Any = innermost() or session_of([init, xs], {})
     carries = _tensors(init)
     rows = [_inside(session, x.movedim(dim, 0) if dim else x) for x in _tensors(xs)]
-    count = _steps(rows, length)
+    count = _steps(xs, rows, length)
     left = iter([*[tuple(c.shape) for c in carries], *[tuple(r.shape[1:]) for r in rows]])
 
     def enter(inside: Trace, tensor: Tensor) -> Tensor:
@@ -84,11 +101,13 @@ def loop(
     def function(carry: Any, x: Any) -> Any:
         found = combine_fn(carry, x)
         if not isinstance(found, tuple) or len(found) != 2:
-            raise _wrong(f"scan: combine_fn gives {type(found).__name__}", "give (carry, y)")
-        return each_once(found)
+            raise wrong(f"scan: combine_fn gives {type(found).__name__}", "give (carry, y)")
+        return each_once((arranged(found[0], init), found[1]))
 
     traced = trace(_named(function, combine_fn), (init, xs), session, enter)
-    _need_carries("scan", "combine_fn", init, traced.structure[0], traced.outputs)
+    gives = traced.restored(traced.outputs)
+    need_carries("scan", "combine_fn", init, gives[0])
+    need_tensors("scan", "combine_fn", gives, traced.outputs)
     collected = traced.outputs[len(carries) :]
     parts = [
         *[Wanted(c.shape, c.dtype, named) for c in carries],
@@ -118,15 +137,18 @@ def while_loop(
 
     As torch.while_loop. bound: it has to end within so many steps; backward needs one.
     """
-    carried = tuple(carried_inputs)
+    carried = need_sequence("while_loop", "carried_inputs", carried_inputs)
     session: Any = innermost() or session_of(carried, {})
 
     def body(*given: Any) -> Any:
         found = body_fn(*given)
-        return each_once(found if isinstance(found, tuple) else (found,))
+        return arranged(found if isinstance(found, tuple) else (found,), carried)
 
     both = [_traced(cond_fn, carried, session), _traced(_named(body, body_fn), carried, session)]
-    _need_carries("while_loop", "body_fn", carried, both[1].structure, both[1].outputs)
+    gives = both[1].restored(both[1].outputs)
+    need_carries("while_loop", "body_fn", carried, gives)
+    need_tensors("while_loop", "body_fn", gives, both[1].outputs)
+    need_condition(both[0].restored(both[0].outputs), both[0].outputs)
     carries = _tensors(carried)
     programs, captured = _together(both, len(carries))
     inputs = [t for _, t in both[0].trace.inputs[: len(carries)]]
@@ -188,60 +210,27 @@ def _together(both: Sequence[Traced], count: int) -> tuple[list[str], list[Tenso
     return programs, list(taken.values())
 
 
-def _described(outputs: Sequence[Tensor]) -> str:
-    shown = [f"{o.dtype.name}{list(o.shape)}" for o in outputs]
-    return ", ".join(shown) or "nothing"
-
-
-def _need_alike(asked: str, one: str, first: Traced, other: str, second: Traced) -> None:
-    shown = _described(first.outputs), _described(second.outputs)
-    if shown[0] != shown[1] or not _same(first.structure, second.structure):
-        raise _wrong(
-            f"{asked}: {one} gives {shown[0]}, {other} gives {shown[1]}",
-            "both have to give the same: structure, shapes and dtypes",
+def _steps(xs: Any, rows: Sequence[Tensor], length: int | None) -> int:
+    if not rows and length is None:
+        raise wrong(
+            f"scan: xs is {described(xs)}, so there are no rows, and length is None",
+            "give tensors, of which each step gets a row; or, without any, length",
+        )
+    if any(not row.ndim for row in rows):
+        raise wrong(
+            f"scan: xs is {described(xs)}, and each step gets a row of each",
+            "give tensors that have an axis; what is the same in every step needs no place in xs",
             "shape_mismatch",
         )
-
-
-def _need_carries(
-    asked: str, called: str, before: Any, after: Any, outputs: Sequence[Tensor]
-) -> None:
-    """Refuse carries that come out of a step as something else than went in."""
-    went: list[Tensor] = []
-    structure = taken_apart(before, went.append)
-    came = outputs[: len(went)]
-    shown = _described(went), _described(came)
-    if shown[0] != shown[1] or not _same(structure, after):
-        raise _wrong(
-            f"{asked}: {called} gets the carries {shown[0]} and gives {shown[1]}",
-            "carries keep their structure, shapes and dtypes from step to step",
-            "shape_mismatch",
-        )
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two structures are of the same make; tuples and lists count as the same."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return one is other
-
-
-def _steps(rows: Sequence[Tensor], length: int | None) -> int:
     counts = {int(row.shape[0]) for row in rows} | ({length} if length is not None else set())
     if len(counts) != 1:
-        raise _wrong(
+        raise wrong(
             f"scan: xs have {', '.join(str(r.shape[0]) for r in rows) or 'no'} rows, length is "
             f"{length}",
-            "all have as many rows as there are steps; without xs, give length",
+            "all have as many rows as there are steps",
             "shape_mismatch",
         )
     return counts.pop()
-
-
-def _wrong(detail: str, hint: str, code: str = "invalid_argument") -> GradwireError:
-    return error(code, detail, hint)
 
 
 __all__ = ["cond", "loop", "scan", "while_loop"]

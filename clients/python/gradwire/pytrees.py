@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradwire.functions import catalogued
@@ -9,17 +10,22 @@ from gradwire.tensor import Tensor
 from gradwire.trace import restored, taken_apart
 
 
-def shown(value: Any) -> str:
+def _star(_: Any) -> str:
+    return "*"
+
+
+def shown(value: Any, leaf: Callable[[Any], str] = _star) -> str:
     """A nest as torch prints it, `*` for whatever is none; alike for those of one structure."""
     if isinstance(value, dict):
-        return "{" + ", ".join([f"{key!r}: {shown(item)}" for key, item in value.items()]) + "}"
+        items = [f"{key!r}: {shown(item, leaf)}" for key, item in value.items()]
+        return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
-        parts = ", ".join(map(shown, value))
+        parts = ", ".join([shown(item, leaf) for item in value])
         if isinstance(value, list):
             return f"[{parts}]"
         name = "" if type(value) is tuple else type(value).__name__
         return f"{name}({parts},)" if len(value) == 1 else f"{name}({parts})"
-    return "*"
+    return leaf(value)
 
 
 def leaves(value: Any) -> list[Any]:
@@ -32,15 +38,18 @@ def leaves(value: Any) -> list[Any]:
 
 
 def spread(said: Any, value: Any) -> list[Any] | None:
-    """What is said of each leaf of a nest: one item stands for all below it. None: no such nest."""
+    """What is said of each leaf of a nest: one item stands for all below it. None: no such nest.
+
+    Dicts are alike if they have the same keys, in whatever order.
+    """
     if not isinstance(said, tuple | list | dict):
         return [said] * len(leaves(value))
     if type(said) is not type(value) or len(said) != len(value):
         return None
-    if isinstance(said, dict) and list(said) != list(value):
+    if isinstance(said, dict) and set(said) != set(value):
         return None
     found: list[Any] = []
-    for key in said if isinstance(said, dict) else range(len(said)):
+    for key in value if isinstance(said, dict) else range(len(said)):
         below = spread(said[key], value[key])
         if below is None:
             return None

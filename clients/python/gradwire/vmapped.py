@@ -68,9 +68,12 @@ def vmap(
 def _dims_of(in_dims: Any, args: Sequence[Any]) -> list[int | None]:
     """The axis of each tensor among the arguments; one number stands for all below it."""
     if not isinstance(in_dims, int | tuple):
+        said = (in_dims,) if isinstance(in_dims, dict) else (0, {"w": 0, "b": None})
+        said = tuple(in_dims) if isinstance(in_dims, list) else said
         raise ValueError(
-            f"vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            f"structure of inputs, got: {type(in_dims)}"
+            "vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}\n"
+            f"  hint: the tuple has an item for each argument, as in {said}"
         )
     if not args:
         raise ValueError("vmap: got no inputs. Maybe you forgot to add inputs")

@@ -69,8 +69,9 @@ def _check_alike(true: Sequence[Spec], false: Sequence[Spec]) -> None:
 def unlike(true: Sequence[Spec], false: Sequence[Spec]) -> GradwireError:
     """The error of branches that give different things."""
     shown = [", ".join(map(str, specs)) or "nothing" for specs in (true, false)]
+    shapes = [[spec.shape for spec in specs] for specs in (true, false)]
     return error(
-        "shape_mismatch",
+        "dtype_mismatch" if shapes[0] == shapes[1] else "shape_mismatch",
         f"cond: true_fn gives {shown[0]}, false_fn gives {shown[1]}",
         "both have to give as many results, of the same shapes and dtypes",
     )

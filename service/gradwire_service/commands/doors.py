@@ -12,6 +12,7 @@ from gradwire_service.host import graph, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.protocol import (
     OpsRequest,
+    Program,
     SessionCreate,
     StepsRequest,
     ValueAndGradRequest,
@@ -27,6 +28,7 @@ _DRAW = {"svg": picture.to_svg, "dot": picture.to_dot, "mermaid": picture.to_mer
 class Door(Protocol):
     """What the commands need of a host; everything happens in one new session."""
 
+    def program(self, body: dict[str, Any]) -> str: ...
     def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]: ...
     def graph(self, form: str) -> str: ...
 
@@ -37,6 +39,10 @@ class Here:
     def __init__(self) -> None:
         self.host = Host()
         self.session: Session = self.host.create(SessionCreate())
+
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program, which is stored."""
+        return self.host.programs.put(read(Program, body), {})[0].program.id
 
     def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
         """The reply to a request, as JSON shows it."""
@@ -59,6 +65,11 @@ class There:
     def __init__(self, url: str, key: str | None) -> None:
         self.client = client_of(url, key, timeout=300)
         self.session = f"/v1/sessions/{self._send('POST', '/v1/sessions', json={}).json()['id']}"
+
+    def program(self, body: dict[str, Any]) -> str:
+        """The id of a program, which is stored, and stays: others may have posted the same."""
+        found: str = self._send("POST", "/v1/programs", json=body).json()["id"]
+        return found
 
     def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
         """The reply to a request."""

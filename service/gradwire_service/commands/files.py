@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gradwire_engine.errors import error
@@ -13,10 +15,14 @@ JSON_SUFFIX = ".json"
 
 
 class Asked(NamedTuple):
-    """A file's request: the call it is for ("steps", "ops", "value_and_grad") and its body."""
+    """A file's request: the call it is for ("steps", "ops", "value_and_grad") and its body.
+
+    programs: those that its steps run, by the names that they have in the file.
+    """
 
     call: str
     body: dict[str, Any]
+    programs: Mapping[str, Any] = MappingProxyType({})
 
 
 def read(path: Path) -> Asked:
@@ -31,7 +37,15 @@ def read(path: Path) -> Asked:
         body = json.loads(text)
     except ValueError as problem:
         raise error("invalid_json", f"{path}: {problem}") from None
-    return Asked(_call(path, body), body)
+    call = _call(path, body)
+    programs = body.pop("programs", {})
+    if not isinstance(programs, dict):
+        raise error(
+            "invalid_request",
+            f"{path}: programs have to be an object, of programs by name",
+            '{"programs": {"body": {"inputs": […], "source": "…", "outputs": […]}}, "steps": […]}',
+        )
+    return Asked(call, body, programs)
 
 
 def _call(path: Path, body: Any) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 from gradwire_engine.errors import error
 from gradwire_service.commands.doors import Door, Here, There
 from gradwire_service.commands.files import Asked, read
+from gradwire_service.commands.named import explained, with_ids
 
 FORMATS = {".svg": "svg", ".dot": "dot", ".mmd": "mermaid", ".md": "mermaid", ".json": "json"}
 _LONGEST = 200
@@ -36,7 +37,8 @@ def opened(url: str | None, key: str | None) -> Iterator[Door]:
 def run(path: Path, url: str | None, key: str | None) -> None:
     """Run a file and print what it returns."""
     asked = read(path)
-    with opened(url, key) as door:
+    with opened(url, key) as door, explained():
+        asked = with_ids(asked, door.program)
         reply = door.run(asked.call, asked.body)
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(_table(_rows(reply)))
@@ -47,8 +49,8 @@ def draw(path: Path, out: Path | None, url: str | None, key: str | None) -> None
     form = "svg" if out is None else FORMATS.get(out.suffix.lower())
     if form is None:
         raise error("invalid_argument", f"{out}: the suffix is one of {', '.join(FORMATS)}")
-    with opened(url, key) as door:
-        for asked in _in_session(read(path)):
+    with opened(url, key) as door, explained():
+        for asked in _in_session(with_ids(read(path), door.program)):
             door.run(asked.call, asked.body)
         text = door.graph(form)
     if out is None:
@@ -76,7 +78,8 @@ def _in_session(asked: Asked) -> Iterator[Asked]:
         for name, value in inputs.items()
     ]
     yield Asked("steps", {"steps": leaves})
-    yield Asked("ops", {key: program[key] for key in ("ops", "source") if program.get(key)})
+    steps = program.get("ops")
+    yield Asked("steps", {"steps": steps}) if steps else Asked("ops", {"source": program["source"]})
 
 
 def _rows(reply: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any] | None]]:

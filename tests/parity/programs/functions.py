@@ -56,6 +56,12 @@ def jacobians(torch, see):
 
 
 def over_a_batch(torch, see):
+    def named(d, c):
+        return (d["a"] * d["b"][0] * d["b"][1] * c).sum()
+
+    def other(d):
+        return d["a"].sum() + d["b"]
+
     rows, w, loss, f = draw(torch, 4, 3), draw(torch, 3, seed=1), _loss(torch), torch.func
     _shown(
         see, plain=f.vmap(loss, in_dims=(0, None))(rows, w),
@@ -65,8 +71,15 @@ def over_a_batch(torch, see):
         nested=f.vmap(f.vmap(torch.dot, (None, 0)), (0, None))(rows, rows),
         jacobians=f.vmap(f.jacrev(lambda a: torch.tanh(a) * w))(rows),
         captured=f.vmap(lambda a: a @ rows.T + w.sum())(rows),
+        named=f.vmap(named, in_dims=({"a": 1, "b": [0, None]}, 0))(
+            {"a": rows.T, "b": [rows, w]}, rows
+        ),
+        other_order=f.vmap(other, in_dims=({"b": 0, "a": 0},))({"a": rows, "b": rows[:, 0]}),
     )  # fmt: skip
     see.error(
+        dims_in_a_dict=lambda: f.vmap(lambda d: d["a"], in_dims={"a": 0})({"a": rows}),
+        dims_in_a_list=lambda: f.vmap(loss, in_dims=[0, None])(rows, w),
+        other_keys=lambda: f.vmap(lambda d: d["a"], in_dims=({"b": 0},))({"a": rows}),
         none=lambda: f.vmap(loss, in_dims=(None, None))(rows, w),
         range=lambda: f.vmap(loss, in_dims=(2, None))(rows, w),
         sizes=lambda: f.vmap(torch.dot)(rows, rows[:2]),

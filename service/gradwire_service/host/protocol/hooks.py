@@ -8,6 +8,7 @@ from typing import Literal as OneOf
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from gradwire_service.host.protocol.calls import ProgramId
 from gradwire_service.host.protocol.names import LiteralOrName, Read, Written
 from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.walks import Part
@@ -22,15 +23,13 @@ class HookStep(StepPart):
 
     word = "hook"
     hook: Written = Field(description="The tensor, or the result of the node.", examples=["h"])
-    program: str | None = Field(
+    program: ProgramId | None = Field(
         None,
         description="A program from the gradient to its replacement; it may also give nothing "
         "back: with `observes` its outputs don't count. A post_accumulate hook's program takes the "
         "leaf and its gradient; a node hook's takes the gradients of the operands and then of the "
         "results; a node_before hook's those of the results.",
         examples=["p_0f4c2ba1d7e95836a1b2c3d4e5f60718"],
-        min_length=1,
-        max_length=64,
     )
     args: list[LiteralOrName] = Field(
         default_factory=list,

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from gradwire_engine.optim import KINDS
+from gradwire_service.host.protocol.calls import ProgramId
 from gradwire_service.host.protocol.names import LiteralOrName, Out, Read, Written
 from gradwire_service.host.protocol.step import StepPart
 
@@ -61,13 +62,11 @@ class AdvanceStep(StepPart):
 
     word = "step"
     step: Written = Field(description="The optimiser's name.", examples=["opt"])
-    closure: str | None = Field(
+    closure: ProgramId | None = Field(
         None,
         description="The id of a program that computes the loss, for L-BFGS: it is run anew, and "
         "differentiated into `.grad` of the parameters, at each point that the optimiser tries.",
         examples=["p_0f4c2ba1d7e95836a1b2c3d4e5f60718"],
-        min_length=1,
-        max_length=64,
     )
     args: list[LiteralOrName] | None = Field(
         None,

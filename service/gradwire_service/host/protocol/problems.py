@@ -123,7 +123,7 @@ def _explain_word(place: Place, step: object) -> tuple[str, str]:
     if word is not None:
         return (
             f"{place.path}: a {word} step can't stand here",
-            "here stand op steps; in programs grad, requires_grad, call, vmap, transform ones too",
+            "op steps stand here; in a program's ops also grad, requires_grad, what runs programs",
         )
     if not isinstance(step, dict):
         return f"{place.path} must be an object; got {shown(step)}", "a step is an object"

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import Discriminator, Field, Tag
 
-from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_engine.catalogue import NO_OPS
+from gradwire_service.host.protocol.calls import (
+    CallPart,
+    CallStep,
+    Derivative,
+    TransformStep,
+    VmapStep,
+)
 from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
 from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.protocol.names import (
@@ -186,6 +193,17 @@ STEPS: Mapping[str, type[StepPart]] = {
         VmapStep, CondStep, ScanStep, WhileStep, HookStep, UnhookStep, EdgeStep,
     )
 }  # fmt: skip
+
+_RUNS = "in steps, or in the ops of a program; what it runs is a program that was stored before"
+NO_OPS |= {
+    word: f'{word} is a step of its own: {{"{word}": …}}'
+    + (f" {_RUNS}" if issubclass(kind, CallPart) else "")
+    for word, kind in STEPS.items()
+}
+NO_OPS |= {
+    name: f'{name} is a step of its own: {{"transform": "{name}", "call": …}} {_RUNS}'
+    for name in get_args(Derivative)
+}
 
 # A word may also be another step's field (`call` has `backward`, a tensor has `requires_grad`), so
 # those that are no one's field come first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gradwire_engine.catalogue import ATTRIBUTES
+from gradwire_engine.catalogue import ATTRIBUTES, NO_OPS, find
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host.protocol.names import NAME
 from gradwire_service.host.source import literal
@@ -155,6 +155,7 @@ class Expressions:
 
     def _parts(self, node: ast.Call) -> tuple[str, list[Any], dict[str, Any]]:
         """The op's name, its positional arguments (a method's receiver first), those by name."""
+        self._refuse_step(node)
         name, receiver = self._callee(node.func)
         args = [self.tensor(receiver)] if receiver is not None else []
         args += [self.argument(value) for value in node.args]
@@ -171,6 +172,16 @@ class Expressions:
                     return self._op_name(node, name), value
                 return self._op_name(node, ".".join([*space, name])), None
         raise self.text.refuse(node, "a call of what isn't an op", "softmax(x, dim=1) or x.sum(0)")
+
+    def _refuse_step(self, call: ast.Call) -> None:
+        """Loops, vmap and the like are steps: what they run can't be written in a text."""
+        node = call.func
+        while isinstance(node, ast.Call):  # vmap(f)(x)
+            node = node.func
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in NO_OPS and not _takes(name, len(call.args)):
+                raise self.text.refuse(node, f"{name}, which is no op", NO_OPS[name])
 
     def _refuse_library(self, node: ast.expr, value: ast.expr, op: str) -> None:
         """Libraries under the names that scripts import them by are no tensors."""
@@ -230,3 +241,11 @@ class Expressions:
 
 def _may_be_tensor(node: ast.expr, value: Any) -> bool:
     return isinstance(value, str) and not isinstance(node, ast.Constant)
+
+
+def _takes(name: str, count: int) -> bool:
+    """Whether there is an op of a name; one in a namespace (linalg.cond) that takes so many."""
+    op = find(name)
+    if op is None or op.name == name:
+        return op is not None
+    return any(count <= signature.positional for signature in op.signatures)

@@ -34,6 +34,21 @@ _WORDS = {
     ast.AnnAssign: "an annotation",
     ast.Expr: "an expression whose value goes nowhere",
 }
+_CHOICE = (
+    "where(condition, a, b) chooses by element. Loops and branches are steps of their own: "
+    '{"scan": …}, {"while_loop": …} and {"cond": …} in steps, or in the ops of a program; what '
+    "they run is a program that was stored before"
+)
+_PROGRAM = (
+    "a function is a program of its own, stored before; call, vmap, scan, while_loop and cond "
+    "steps run it by its id, in steps, or in the ops of another program"
+)
+_INSTEAD = {
+    **dict.fromkeys((ast.For, ast.While, ast.If, ast.IfExp), _CHOICE),
+    **dict.fromkeys((ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp), _CHOICE),
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), _PROGRAM),
+}
+"""What stands in place of what Python has, by kinds of nodes."""
 
 
 class Text:
@@ -56,11 +71,15 @@ class Text:
         return found if len(found) <= _SHOWN else found[:_SHOWN] + "…"
 
     def refuse(self, node: ast.AST, found: str | None, allowed: str) -> GradwireError:
-        """The invalid_source for a node: position, what was found, what is allowed there."""
+        """The invalid_source for a node: position, what was found, what is allowed there.
+
+        Without `found` it is the node itself, and a loop or function has a hint of its own.
+        """
         line: int = node.lineno  # type: ignore[attr-defined]
         what = found or _describe(node)
         detail = f"found {what}: {self.excerpt(node)}"
-        return located(line, self.column(node), detail, allowed)
+        hint = allowed if found else _INSTEAD.get(type(node), allowed)
+        return located(line, self.column(node), detail, hint)
 
 
 def located(line: int, column: int, detail: str, hint: str) -> GradwireError:
