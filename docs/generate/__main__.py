@@ -8,14 +8,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from docs.generate import errors, examples, ops, pictures, settings
+from docs.generate import errors, examples, ops, pictures, plan, settings
 from docs.generate.stubs.files import FILES
 
 from gradwire_engine.examples import FILE as EXAMPLES
 
 DOCS = Path(__file__).parents[1]
 PAGES = {"ops.md": ops.page, "errors.md": errors.page, "settings.md": settings.page}
-WRITTEN = {DOCS / name: page for name, page in PAGES.items()} | {EXAMPLES: examples.text} | FILES
+WRITTEN = (
+    {DOCS / name: page for name, page in PAGES.items()}
+    | {DOCS / "pictures/plan.svg": plan.picture, EXAMPLES: examples.text}
+    | FILES
+)
 """Every generated file, and what writes it."""
 
 

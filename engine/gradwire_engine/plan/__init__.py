@@ -7,9 +7,8 @@ trace: running a function on symbols writes it down. graph: what was written dow
 each makes a graph smaller. lower, record, probe: kernels taken apart into steps of the array
 library. code: those steps, as data. algebra, sums: fewer of them. legality: what may be done with
 each kind. regions, space: which steps run together over the same elements. sweep, bound, scratch: a
-region block by block. run_numpy: all of it in order. figures: what a graph takes, before it runs. parts:
-the same of a plan, region by region, and of loops.
-planned, explain: the front door.
+region block by block. run_numpy: all of it in order. figures: what a graph takes, before it runs.
+parts: the same of a plan, region by region, and of loops. planned, explain: the front door.
 
 parted: the step of a loop in parts, by what has to wait for the step before. chunk, chunk_making,
 chunk_values, chunk_core: many steps as one list of calls. fixed: calls on arrays that stay where

@@ -40,7 +40,7 @@ class _Drawing:
         """What runs as one; below its ops stands what it takes."""
         first, *_ = outputs = region["outputs"]
         kind: Kind = "op" if region["shape"] is None else "region"
-        title = " · ".join(region["ops"])
+        title = " · ".join(name.rpartition(".")[2] for name in region["ops"])
         if region["how"] == "loop":
             kind, title = "region", f"{title} × {region['times']:,}"
         takes = f"{_many(region['flops'])}FLOP, {_many(region['bytes_moved'])}B"
