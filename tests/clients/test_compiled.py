@@ -196,6 +196,7 @@ def test_explain_shows_loops_with_their_steps(session: Session) -> None:
     assert f"  scan × 20: {20 * step:,} FLOP" in lines
     assert lines[lines.index(f"  scan × 20: {20 * step:,} FLOP") + 1].startswith("    matmul: ")
     assert found.plan["flops"] == 20 * step
+    assert "runs op by op; the steps of its loops are planned" in lines
     assert "scan × 20" in found.picture()
 
 

@@ -93,6 +93,7 @@ def test_nothing_runs_and_nothing_is_allocated(server: Running) -> None:
         ("y = x + 1", {"x": {"shape": [-3]}}, "invalid_request"),
         ("y = x + 1", {"x": {"shape": [3], "dtype": "float"}}, "invalid_request"),
         ("y = x + 1", {"x": [1, 2]}, "invalid_request"),
+        ("y = x + 1", {"x": {"shape": [3, None]}}, "invalid_request"),
         ("y = x + 1", {"x": {"shape": [1] * 100}}, "invalid_request"),
         ("y = x + 1", {"x": {"shape": [10**30]}}, "invalid_request"),
         ("y = x + 1", {"x": {"shape": [2**40, 2**40]}}, "memory_limit"),
@@ -118,7 +119,7 @@ def test_what_runs_together_is_one_region(server: Running) -> None:
     assert (product["ops"], product["how"], product["reads"]) == (["matmul"], "call", ["x", "w"])
     assert region["ops"] == ["add", "tanh", "mul", "mean"]
     assert region["shape"] == [128, 256]
-    assert region["reads"] == ["b", 0]
+    assert region["reads"] == ["b", [0, 0]]
     assert [r["ops"] for r in rest] == [["mean"]]  # what is added up is divided
     assert [r["gives"] for r in found["regions"]] == [{}, {}, {"z": 0}]
     assert found["flops"] == sum(r["flops"] for r in found["regions"])
@@ -183,7 +184,7 @@ def test_what_plans_answered_is_told(server: Running) -> None:
         asked = {"inputs": {"x": [number, 1, 2]}}
         server.client.post(f"/v1/programs/{key}/value_and_grad", json=asked)
     told = plan(server, key, x=[3])["planned"]
-    assert (told["made"], told["runs"]) == (1, 3)
+    assert (told["made"], told["runs"]) == (1, 5)
     assert told["seconds"] > 0
 
 
@@ -226,3 +227,43 @@ def test_an_output_may_be_an_input(server: Running) -> None:
     asked = body(None, {"x": [3, 2]})
     reply = server.client.post(f"/v1/programs/{key}/plan?format=svg", json=asked)
     assert reply.status_code == 200
+
+
+def test_what_is_no_scalar_gets_a_cotangent(server: Running) -> None:
+    """As a request of value_and_grad has to give one."""
+    key = source(server, "y = tanh(x @ w)\ni = y.argmax(1)\ns = y.sum()", "x w", "y s")
+    found = plan(server, key, "value_and_grad", x=[64, 32], w=[32, 16])
+    assert found["grads"]["w"] == {"dtype": "float32", "shape": [32, 16]}
+    assert found["flops"] >= 3 * 2 * 64 * 32 * 16
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "hint"),
+    [
+        ({"inputs": {"x": [2]}}, "inputs.x must be an object", "A shape for each input"),
+        (
+            {"inputs": {"x": {"shape": [None]}}},
+            "inputs.x.shape[0] must be a whole number", "Its shape",
+        ),
+        ({"inputs": {"x": {"shap": [2]}}}, "inputs.x.shap is not a field", "did you mean shape?"),
+        ({"inputs": {"x": {"shape": [2]}}, "wrt": ["x"]}, "nothing is differentiated", "transform"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_where_they_are(
+    server: Running, asked: dict[str, Any], said: str, hint: str
+) -> None:
+    key = source(server, "y = x + 1", outputs="y")
+    reply = server.client.post(f"/v1/programs/{key}/plan", json=asked).json()
+    assert reply["code"] == "invalid_request"
+    assert said in reply["detail"]
+    assert hint in reply["hint"]
+
+
+def test_a_missing_program_is_what_is_missing(server: Running) -> None:
+    reply = server.client.post("/v1/plan", json={"inputs": {"x": {"shape": [2]}}}).json()
+    assert reply["detail"] == "program is missing"
+    assert "The program" in reply["hint"]
+    reply = server.client.post(
+        "/v1/plan", json={"inputs": {}, "program": {"inputs": [], "outputs": []}}
+    )
+    assert "neither ops nor source is given" in reply.json()["detail"]

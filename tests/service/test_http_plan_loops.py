@@ -38,10 +38,11 @@ def test_a_scan_is_one_region(server: Running) -> None:
     assert loop["reads"] == ["h", "w"]
     assert loop["gives"] == {"last": 0}
     assert loop["outputs"][1] == {"dtype": "float32", "shape": [STEPS, ROWS, SIDE]}
-    assert (total["ops"], total["reads"], total["gives"]) == (["sum"], [0], {"z": 0})
+    assert (total["ops"], total["reads"], total["gives"]) == (["sum"], [[0, 1]], {"z": 0})
     (inside,) = loop["inside"]
     assert [region["ops"] for region in inside] == [["matmul"], ["tanh"]]
     assert inside[0]["reads"] == ["carry.0", "args.0"]
+    assert [region["gives"] for region in inside] == [{"ys.0": 0}, {"carry.0": 0}]
     assert loop["flops"] == STEPS * sum(r["flops"] for r in inside) == STEPS * (PRODUCT + ELEMENTS)
     assert loop["bytes_moved"] == STEPS * sum(region["bytes_moved"] for region in inside)
     assert found["flops"] == loop["flops"] + STEPS * ELEMENTS

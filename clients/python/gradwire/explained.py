@@ -70,9 +70,13 @@ class Explanation:
             if len(regions) > _SHOWN:
                 lines.append(f"  and {len(regions) - _SHOWN} more")
         if self.planned is not None:
-            lines.append(_of_plans(**self.planned))
+            loops = any(region["how"] == "loop" for region in (self.plan or {})["regions"])
+            lines.append(LOOPS if loops else _of_plans(**self.planned))
         lines.append(f"{self.hits} calls needed no trace; {len(self.retraces)} traces:")
         return "\n".join([*lines, *(f"  {reason}" for reason in self.retraces)])
+
+
+LOOPS = "runs op by op; the steps of its loops are planned"
 
 
 def _lines(regions: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:

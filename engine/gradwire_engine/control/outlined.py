@@ -45,8 +45,9 @@ def outlined(
     carries = specs[: loop.carries]
     kept = [_rows(spec, times) for spec in carries] if keep else []
     found = [*made[: loop.carries], *[_rows(spec, times) for spec in made[loop.carries :]]]
-    names = tuple(loop.names(len(values)))
-    line = _Line(Repeated(loop.asked, times, tuple(graphs), names), (*found, *kept))
+    names, results = loop.names(len(values)), loop.results(len(made))
+    what = Repeated(loop.asked, times, tuple(graphs), tuple(names), tuple(results))
+    line = _Line(what, (*found, *kept))
     symbols = running().entered(line, [value.array for value in values])
     tensors = [
         Tensor(symbol, spec._replace(device=SYMBOLIC), None)

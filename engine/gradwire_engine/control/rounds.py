@@ -52,6 +52,11 @@ class Loop:
         kinds = ("carry", self.carries), ("xs", self.slices), ("args", rest)
         return [f"{kind}.{place}" for kind, many in kinds for place in range(many)]
 
+    def results(self, count: int) -> list[str]:
+        """What these many results of a step are called: `carry.0`, `ys.0`."""
+        kinds = ("carry", self.carries), ("ys", count - self.carries)
+        return [f"{kind}.{place}" for kind, many in kinds for place in range(many)]
+
     def check(self, before: Sequence[Spec], after: Sequence[Spec]) -> None:
         """Refuse a step that does not give its carries as they came."""
         if len(after) < self.carries:
@@ -67,7 +72,8 @@ class Loop:
                     "shape_mismatch" if old.shape != new.shape else "dtype_mismatch",
                     f"{self.asked}: carry {place} goes into a step as {old} and comes out as {new}",
                     "a carry keeps its shape and dtype from step to step; begin with what it will "
-                    "be",
+                    f"be, {new}: a literal may say its dtype, "
+                    f'{{"dtype": "{new.dtype.name}", "data": …}}',
                 )
 
 

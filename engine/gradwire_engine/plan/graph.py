@@ -39,13 +39,15 @@ class Line(NamedTuple):
 class Repeated:
     """What stands in an op's place in the line of a loop, which can be looked at and not run.
 
-    graphs: what is run each of so many times; names: of their inputs.
+    graphs: what is run each of so many times; names: of their inputs, results: of what the last of
+    them gives.
     """
 
     name: str
     times: int
     graphs: tuple[Graph, ...]
     names: tuple[str, ...]
+    results: tuple[str, ...]
     view = random = data_dependent = False
     places = ()
 

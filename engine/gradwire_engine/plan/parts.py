@@ -25,7 +25,8 @@ class Part(NamedTuple):
 
     ops: their names, in order; an op that several parts have a share in is in each. how: `region`
     block by block, `compiled` as one function, `call` of array functions or of a kernel, `view`;
-    `loop`, of which `inside` is what is done each of so many `times`, for inputs of these `names`.
+    `loop`, of which `inside` is what is done each of so many `times`, for inputs of these `names`,
+    with these `results` of the last.
     shape: the space of a region, None else. reads, makes: numbers of values; outputs: the specs of
     these. flops: of the ops that do most here. moved: bytes that it reads and writes.
     """
@@ -41,6 +42,7 @@ class Part(NamedTuple):
     moved: int
     times: int = 1
     names: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     inside: tuple[Whole, ...] = ()
 
 
@@ -153,6 +155,7 @@ def _loop(graph: Graph, line: Line, known: dict[int, Whole]) -> Part:
         loop.times * sum(step.moved for step in inside),
         loop.times,
         loop.names,
+        loop.results,
         inside,
     )
 

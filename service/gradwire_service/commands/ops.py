@@ -9,6 +9,7 @@ import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.catalogue import CATALOGUE, inplace_twin, resolve
 from gradwire_engine.examples import example
 from gradwire_engine.op import Op
+from gradwire_service.host.protocol import steps  # noqa: F401  (knows what is a step, and no op)
 
 
 def show(name: str | None) -> None:

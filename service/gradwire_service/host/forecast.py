@@ -8,6 +8,7 @@ from typing import Any
 from gradwire_engine.call import ADDRESSABLE
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import using
+from gradwire_engine.ops.creation import ones_like
 from gradwire_engine.plan import Graph, UntraceableError, trace
 from gradwire_engine.plan.parts import Part, Whole, whole
 from gradwire_engine.plan.passes import without_dead
@@ -22,6 +23,9 @@ from gradwire_service.host.reply import Reply
 
 _SHOWN = 2**14
 """Regions up to which those inside of loops are shown."""
+
+Place = str | tuple[int, int]
+"""Where a value comes from: an input, or a region and which of its outputs."""
 
 
 class _Clock:
@@ -41,6 +45,12 @@ def forecast(program: Program, asked: PlanInputs, meter: Meter) -> Reply:
     """
     if meter.allowance is not None:
         raise TooMuchHere
+    if asked.wrt is not None and asked.transform == "evaluate":
+        raise error(
+            "invalid_request",
+            "wrt: nothing is differentiated",
+            'say what is: "transform": "value_and_grad", for one',
+        )
     specs = [_spec(name, asked.inputs[name]) for name in program.inputs]
     results: dict[str, Tensor] = {}
     reply: dict[str, Reply] = {}
@@ -66,13 +76,16 @@ def _given(
     """The outputs, and the parts of the derivative that is asked for."""
     if asked.transform == "evaluate":
         return program(*inputs), {}
-    found = derive(asked.transform, Ask(program, inputs, Wanted.of(asked), _unread))
+    wanted = Wanted.of(asked)
+    if asked.transform == "value_and_grad":
+        wanted = wanted._replace(cotangents=dict.fromkeys(program.outputs, ...))
+    found = derive(asked.transform, Ask(program, inputs, wanted, _cotangent))
     return found.outputs, found.parts
 
 
-def _unread(value: Any, like: Tensor) -> Tensor | None:  # noqa: ARG001
-    """Cotangents are none but those implied."""
-    return None
+def _cotangent(_: Any, like: Tensor) -> Tensor | None:
+    """One of ones, where none is implied."""
+    return ones_like(like) if like.shape and like.dtype.differentiable else None
 
 
 def _named(name: str, part: Any) -> Iterator[tuple[str, Tensor]]:
@@ -141,8 +154,9 @@ class _Regions:
     def of(self, found: Whole, inputs: Sequence[str], results: Sequence[str] = ()) -> list[Reply]:
         """Parts; what they read by the names of inputs and the places of other regions."""
         self._left -= len(found.parts)
-        places: dict[int, str | int] = dict(zip(found.inputs, inputs, strict=True))
-        places |= {number: i for i, part in enumerate(found.parts) for number in part.makes}
+        places: dict[int, Place] = dict(zip(found.inputs, inputs, strict=True))
+        for place, part in enumerate(found.parts):
+            places |= {number: (place, output) for output, number in enumerate(part.makes)}
         gives: dict[int, list[str]] = {}
         for number, name in zip(found.outputs, results, strict=False):
             gives.setdefault(number, []).append(name)
@@ -153,12 +167,15 @@ class _Regions:
         if part.how != "loop":
             return {}
         shown = sum(len(step.parts) for step in part.inside) <= self._left
-        inside = [self.of(step, part.names) for step in part.inside] if shown else None
-        return {"times": part.times, "inside": inside}
+        if not shown:
+            return {"times": part.times, "inside": None}
+        *before, body = part.inside
+        inside = [self.of(step, part.names) for step in before]
+        return {"times": part.times, "inside": [*inside, self.of(body, part.names, part.results)]}
 
 
 def _region(
-    part: Part, places: Mapping[int, str | int], gives: Mapping[int, Sequence[str]]
+    part: Part, places: Mapping[int, Place], gives: Mapping[int, Sequence[str]]
 ) -> dict[str, Reply]:
     names = ((place, name) for place, n in enumerate(part.makes) for name in gives.get(n, ()))
     return {

@@ -189,11 +189,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Give one gradient or null for each argument, of its shape.",
     ),
     "untraceable": Explanation(
-        "What is to be written down, or worked out from shapes alone, needs values: a Python function "
-        "that becomes a program, a function under vmap, a program that plan is asked about.",
+        "What is to be written down, or worked out from shapes alone, needs values: a function of "
+        "Python that becomes a program, a function under vmap, a program that plan is asked about.",
         "if x.item() > 0: inside a function given to vmap.",
-        "Use ops such as where, or cond; run a function embedded, without a server; run a program by "
-        "evaluate.",
+        "Use ops such as where, or cond; run a function embedded, without a server; run a program "
+        "by evaluate.",
     ),
     "data_dependent_shape": Explanation(
         "The shape of a result depends on elements, where it has to be known before.",

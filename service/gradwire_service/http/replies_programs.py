@@ -143,9 +143,10 @@ class RegionReply(Part):
         examples=[None],
     )
     threads: int = Field(description="Threads that share it.", examples=[1])
-    reads: list[str | int] = Field(
-        description="Inputs by name, and other regions by their place in the list.",
-        examples=[["x"]],
+    reads: list[str | tuple[int, int]] = Field(
+        description="Inputs by name; of other regions their place in the list, and that of the "
+        "output there.",
+        examples=[["x", [0, 0]]],
     )
     outputs: list[OutputSpec] = Field(
         description="What it gives to others.", examples=[[{"dtype": "float32", "shape": [3]}]]
@@ -165,18 +166,18 @@ class RegionReply(Part):
     inside: list[list[RegionReply]] | None = Field(
         None,
         description="Of a loop: the regions of a step; of a while_loop the condition's before "
-        "them. They read `carry.0`, `xs.0` and `args.0`. Null where there are thousands.",
+        "them. They read `carry.0`, `xs.0` and `args.0`, and give `carry.0` and `ys.0`. Null where "
+        "there are thousands.",
         examples=[None],
     )
 
 
 class PlannedReply(Part):
-    """What plans of the program did: in transforms, in calls with `planned`, as a loop's body."""
+    """What was of the program: in transforms, in calls with `planned`, as a loop's body."""
 
     made: int = Field(description="Plans that there are of it.", examples=[2])
     runs: int = Field(
-        description="Transforms that they answered, planned calls, and steps of loops, forward and "
-        "back.",
+        description="How often it was run there, steps of loops and ways back each for itself.",
         examples=[20000],
     )
     seconds: float = Field(description="Seconds that making plans took.", examples=[0.004])

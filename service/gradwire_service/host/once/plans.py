@@ -94,16 +94,16 @@ class Case:
 class Known:
     """What is known of one program and what is asked of it; `ready` where it has a plan.
 
-    answered: calls that a plan answered. seconds: what looking for plans took.
+    runs: calls that went well, by a plan or not. seconds: what looking for plans took.
     """
 
-    __slots__ = ("answered", "cases", "owner", "ready", "seconds")
+    __slots__ = ("cases", "owner", "ready", "runs", "seconds")
 
     def __init__(self, owner: object) -> None:
         self.owner = owner  # held, since a key may be its address
         self.cases: dict[Specs, Case] = {}
         self.ready = False
-        self.answered = 0
+        self.runs = 0
         self.seconds = 0.0
 
 
@@ -135,15 +135,15 @@ class Plans:
     def note(self, known: Known) -> None:
         """A plan of it has answered."""
         self.answered += 1
-        known.answered += 1
+        known.runs += 1
 
     def figures(self, owner: object) -> Figures:
-        """Plans that there are of a program, calls that they answered, and what they took."""
+        """Plans that there are of a program, how often it was run, and what making them took."""
         with self._lock:
             found = [known for known in self._known.values() if known.owner is owner]
             made = sum(case.plans for known in found for case in known.cases.values())
-        answered = sum(known.answered for known in found)
-        return Figures(made, answered, sum(known.seconds for known in found))
+        runs, seconds = sum(known.runs for known in found), sum(known.seconds for known in found)
+        return Figures(made, runs, seconds)
 
     def all(self) -> list[Planned]:
         """Every plan."""
@@ -169,6 +169,7 @@ class Plans:
         with self._lock:
             self.slow += 1
             known = self._entry(key, owner)
+            known.runs += 1
             case = self._case(known, specs_of(inputs), dtypes)
             seen = case.found.get(specs, 0)
             if type(seen) is not int:

@@ -11,6 +11,8 @@ from gradwire_service.host.picture.data import EdgeData, GraphData, Kind, NodeDa
 
 _STEPS = ("", "k", "M", "G", "T", "P")
 Shown = Mapping[str, Any]
+Source = str | tuple[int, int]
+"""An input, or a region and which of its outputs."""
 
 
 def plan_graph(plan: Shown, inputs: Mapping[str, Shown]) -> GraphData:
@@ -24,7 +26,7 @@ def plan_graph(plan: Shown, inputs: Mapping[str, Shown]) -> GraphData:
             drawing.region(place, region)
     for place, region in enumerate(plan["regions"]):
         for name, output in region["gives"].items():
-            drawing.result(name, place, region["outputs"][output])
+            drawing.result(name, (place, output), region["outputs"][output])
     return {"nodes": [*drawing.nodes.values()], "edges": drawing.edges}
 
 
@@ -47,26 +49,30 @@ class _Drawing:
         size = {"dtype": first["dtype"], "shape": region["shape"] or first["shape"]}
         node = self._node(f"r{place}", kind, title, takes, size)
         node["bytes"] = sum(map(_nbytes, outputs))
-        read = [source for r in region["reads"] for source in self._sources(r)]
+        read = [source for r in region["reads"] for source in self._sources(_source(r))]
         self._edges(read, f"r{place}")
 
-    def result(self, name: str, place: int, spec: Shown) -> None:
+    def result(self, name: str, source: Source, spec: Shown) -> None:
         """An output, or a part of a derivative."""
         self._node(f"out {name}", "output", name, None, spec)
-        self._edges(self._sources(place), f"out {name}")
+        self._edges(self._sources(source), f"out {name}")
 
-    def _edges(self, sources: list[str | int], end: str) -> None:
+    def _edges(self, sources: list[Source], end: str) -> None:
         for source in dict.fromkeys(sources):
-            if isinstance(source, str) and f"in {source}" not in self.nodes:
-                self._node(f"in {source}", "leaf", source, None, self._inputs[source])
-            start = f"in {source}" if isinstance(source, str) else f"r{source}"
-            self.edges.append({"from": start, "to": end, "operand": str(source)})
+            if isinstance(source, str):
+                if f"in {source}" not in self.nodes:
+                    self._node(f"in {source}", "leaf", source, None, self._inputs[source])
+                self.edges.append({"from": f"in {source}", "to": end, "operand": source})
+            else:
+                shown = _shown(self._regions[source[0]]["outputs"][source[1]])
+                self.edges.append({"from": f"r{source[0]}", "to": end, "operand": shown})
 
-    def _sources(self, read: str | int) -> list[str | int]:
+    def _sources(self, read: Source) -> list[Source]:
         """Where a value comes from, past views."""
-        if isinstance(read, str) or self._regions[read]["how"] != "view":
+        if isinstance(read, str) or self._regions[read[0]]["how"] != "view":
             return [read]
-        return [source for r in self._regions[read]["reads"] for source in self._sources(r)]
+        behind = map(_source, self._regions[read[0]]["reads"])
+        return [source for r in behind for source in self._sources(r)]
 
     def _node(self, key: str, kind: Kind, label: str, name: str | None, spec: Shown) -> NodeData:
         made = self.nodes[key] = NodeData(
@@ -81,6 +87,15 @@ class _Drawing:
             step=None,
         )
         return made
+
+
+def _source(read: Any) -> Source:
+    """What is read, which JSON has as a list."""
+    return read if isinstance(read, str) else (read[0], read[1])
+
+
+def _shown(spec: Shown) -> str:
+    return f"{spec['shape']} {spec['dtype']}"
 
 
 def _nbytes(spec: Shown) -> int:

@@ -34,7 +34,7 @@ def build(
         for e in model.inputs
     ]
     _distinct("inputs", [entry.name for entry in entries])
-    _distinct("outputs", model.outputs)
+    _distinct("outputs", model.outputs, "; in source text another name for y is again = y")
     if not model.outputs:
         raise error("invalid_request", "outputs: a program has at least one", "name what it gives")
     steps, lines = _steps(model, [entry.name for entry in entries], arrays, limits)
@@ -63,11 +63,13 @@ def _shape(shape: list[int | None] | None) -> tuple[int | None, ...] | None:
     return None if shape is None else tuple(shape)
 
 
-def _distinct(field: str, names: Sequence[str]) -> None:
+def _distinct(field: str, names: Sequence[str], more: str = "") -> None:
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise error(
-            "invalid_request", f"{field}: {twice!r} stands there twice", "name each of them once"
+            "invalid_request",
+            f"{field}: {twice!r} stands there twice",
+            f"name each of them once{more}",
         )
 
 

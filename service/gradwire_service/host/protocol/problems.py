@@ -25,7 +25,7 @@ from gradwire_service.host.protocol.steps import (
     OpStep,
     word_of,
 )
-from gradwire_service.host.protocol.transforms import TRANSFORMS
+from gradwire_service.host.protocol.transforms import TRANSFORMS, InputSpec
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 
 _FIELDS, _LONG = 4, 60
@@ -42,6 +42,10 @@ _INSIDE: dict[tuple[type[BaseModel], str], type[BaseModel]] = {
     (BackwardStep, "backward"): BackwardFields,
     **{(bodies.inline, "program"): Program for bodies in TRANSFORMS.values()},
 }
+_OF_EACH: dict[tuple[type[BaseModel], str], type[BaseModel]] = dict.fromkeys(
+    [(kind, "inputs") for kind in TRANSFORMS["plan"]], InputSpec
+)
+"""What stands in a mapping, by names that are anyone's."""
 
 _SENTENCES: dict[str, Callable[[dict[str, Any]], str]] = {
     "missing": lambda _: "is missing",
@@ -107,6 +111,7 @@ def _hint(place: Place, found: ErrorDetails) -> str:
         field = STEPS[last].model_fields[last]
         example = dumps({last: (field.examples or [{}])[0]})
         return f"{field.description} For example {example}"
+    last = next((part for part in reversed(found["loc"]) if part in fields), last)
     if last not in fields or not fields[last].description:
         return f"the fields here are {', '.join(fields)}"
     examples = fields[last].examples
@@ -151,8 +156,10 @@ def _place(
             inner = _UNIONS[kind, field].get(str(word), kind)
             step = step if field == "inputs" else index
             return _place(inner, tuple(rest), _join(path, f"{field}[{index}]"), step)
+        case (str(field), str(key), *rest) if (kind, field) in _OF_EACH and rest:
+            return _place(_OF_EACH[kind, field], tuple(rest), _join(_join(path, field), key), step)
         case (str(field), *rest):
-            inner = _INSIDE.get((kind, field), kind)
+            inner = _INSIDE.get((kind, field), kind) if rest else kind
             if field == "ops" and rest and isinstance(rest[0], int):
                 step = rest[0]
             return _place(inner, tuple(rest), _join(path, field), step)

@@ -178,7 +178,9 @@ class OpsOrSource(Part):
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
-        if (self.ops is None) == (self.source is None):
+        if self.ops is None and self.source is None:
+            raise PydanticCustomError("ops_or_source", "neither ops nor source is given")
+        if self.ops is not None and self.source is not None:
             raise PydanticCustomError("ops_or_source", "give either ops or source, not both")
         return self
 
