@@ -17,6 +17,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.shared import total
 from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
+from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import sum_to_shape
 from gradwire_engine.recipe import Recipe, Step
 from gradwire_engine.rule import NOT_IMPLEMENTED, unknown
@@ -39,6 +40,10 @@ Pending = dict[Any, Any]
 
 Useful = set[Any] | None
 """The nodes and leaves that a gradient is wanted for, or lead there; None: all."""
+
+
+_CONSTANT = 2**14
+"""Bytes of what a trace keeps of what is made of nothing."""
 
 
 class Reading(NamedTuple):
@@ -71,6 +76,8 @@ def ones(spec: Spec) -> Tensor:
 def _filled(spec: Spec, value: int) -> Tensor:
     if spec.device == "meta":
         return _in_mode(Tensor(phantom_of(spec), spec, None))
+    if spec.device == SYMBOLIC and spec.nbytes > _CONSTANT:  # made as it runs, and not now
+        return full(spec.shape, value, dtype=spec.dtype, device=SYMBOLIC)  # type: ignore[no-any-return]
     found = backend(spec.device)
     array = found.xp.empty(spec.shape, spec.dtype.numpy)
     array.fill(value)  # `full` does the same in ten times as much Python

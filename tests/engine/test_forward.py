@@ -17,6 +17,7 @@ from tests.engine.trial import REFUSED, Host, Trial, cotangents, host, on
 from gradwire_engine import ops
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import CATALOGUE
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.forward import Pushed, push
 from gradwire_engine.mode import no_grad, using
 from gradwire_engine.op import Primitive
@@ -164,3 +165,17 @@ def test_what_conjugates_says_so(name: str) -> None:
     back = grad([y], leaves, [weight], materialize_grads=True)
     wanted = product(back, [t for t in given if t is not None])
     agree(product(moved.full_tangents, [weight]), wanted, 1e-9)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_floor_divide_refuses_whatever_moves(place: int) -> None:
+    """Its rule is one for both operands, of which a whole one can't move."""
+    floor = CATALOGUE["floor_divide"]
+    pair = [Tensor.of(np.array([7], "uint8")), Tensor.of(np.array([[1.0, 2.0, 3.0]], "float32"))]
+    still, moving = pair if place else pair[::-1]
+
+    def function(x: Any) -> Any:
+        return floor(still, x) if place else floor(x, still)
+
+    with pytest.raises(GradwireError, match="derivative of floor_divide is not implemented"):
+        push("jvp", function, (moving,), (moving,), (moving,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 from xml.etree import ElementTree
 
@@ -267,3 +268,49 @@ def test_a_missing_program_is_what_is_missing(server: Running) -> None:
         "/v1/plan", json={"inputs": {}, "program": {"inputs": [], "outputs": []}}
     )
     assert "neither ops nor source is given" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "transform"),
+    [
+        ("z = (x + torch.ones(20000, 20000)).sum()", "value_and_grad"),
+        ("z = (ones_like(torch.full((20000, 20000), 2.0)) * x).sum()", "value_and_grad"),
+        ("z = (x.expand(20000, 20000) * 2).exp()", "value_and_grad"),
+        ("z = (torch.arange(400000000) * x).sum()", None),
+        ("z = (torch.eye(20000) * x).sum()", None),
+    ],
+)
+def test_a_plan_of_large_constants_makes_none(
+    server: Running, text: str, transform: str | None
+) -> None:
+    """What is made of nothing is made when it runs: 1.6 GB each, of which plan takes none."""
+    key = source(server, text)
+    tracemalloc.start()
+    try:
+        found = plan(server, key, transform, x=[1])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6
+    assert found["peak_bytes"] > 1.6e9
+
+
+@pytest.mark.parametrize(
+    ("text", "transform", "shape"),
+    [("z = zeros_like(x)", "jacobian", [6000, 6000]), ("z = x.sum()", "hessian", [2**36])],
+)
+def test_derivatives_that_no_machine_holds_are_refused(
+    server: Running, text: str, transform: str, shape: list[int]
+) -> None:
+    key = source(server, text)
+    asked = body(transform, {"x": shape})
+    reply = server.client.post(f"/v1/programs/{key}/plan", json=asked)
+    assert reply.json()["code"] == "memory_limit"
+
+
+def test_a_picture_of_many_views(server: Running) -> None:
+    key = source(server, "\n".join(["y = x + 1", *["y = y.T"] * 1500]), outputs="y")
+    path = f"/v1/programs/{key}/plan?format=svg"
+    reply = server.client.post(path, json=body(None, {"x": [2, 3]}))
+    assert reply.status_code == 200
+    assert "<svg" in reply.text

@@ -137,3 +137,18 @@ def test_thousands_of_loops_are_told_and_not_shown(server: Running) -> None:
     assert len(reply.content) < 2**22
     assert b'"inside":null' in reply.content
     assert plan(server, key, h=[5])["flops"] == 6**13 * 15
+
+
+def test_a_branch_without_a_gradient_doesnt_hide_the_others(server: Running) -> None:
+    fixed, moves = (
+        source(server, text, "x", "y") for text in ("y = (x @ x).detach()", "y = x * 2")
+    )
+    for one, other in ((fixed, moves), (moves, fixed)):
+        ops = [
+            {"op": "sum", "args": ["x"], "out": "s"}, {"op": "gt", "args": ["s", 0], "out": "p"},
+            {"cond": "p", "true_fn": one, "false_fn": other, "args": ["x"], "out": ["y"]},
+            {"op": "sum", "args": ["y"], "out": "z"},
+        ]  # fmt: skip
+        key = stored(server, inputs=["x"], ops=ops, outputs=["z"])
+        found = plan(server, key, "value_and_grad", x=[8, 8])
+        assert found["grads"] == {"x": {"dtype": "float32", "shape": [8, 8]}}

@@ -40,12 +40,16 @@ def cond(
 
 
 def _larger(true_fn: Program, false_fn: Program, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """In a trace that is only looked at, which knows no values: the program that does more."""
+    """In a trace that is only looked at, which knows no values: what the program gives that does
+    more, or where only the other's has a gradient, that.
+    """
     specs = [value.spec._replace(device="cpu") for value in operands]
     (true, gives), (false, others) = (graph_of(one, specs) for one in (true_fn, false_fn))
     _check_alike(gives, others)
-    larger = true_fn if work(true) >= work(false) else false_fn
-    return tuple(larger(*operands))
+    programs = (true_fn, false_fn) if work(true) >= work(false) else (false_fn, true_fn)
+    larger, smaller = (program(*operands) for program in programs)
+    pairs = zip(larger, smaller, strict=True)
+    return tuple([b if b.requires_grad and not a.requires_grad else a for a, b in pairs])
 
 
 def need_bool(what: str, spec: Spec) -> None:

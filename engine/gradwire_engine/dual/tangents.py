@@ -131,6 +131,8 @@ def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spe
     total: Any = None
     for step in recipe.steps:
         tangent = tangents[step.target]
+        if tangent is None:  # a rule for all operands, of which this one does not move
+            continue
         if tangent.dtype is not out.dtype:
             tangent = to_dtype(tangent, out.dtype)
         if tangent.shape != out.shape:
@@ -140,7 +142,7 @@ def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spe
             arguments = [_expanded(value, out) for value in arguments]
         part = turn(step.function(turn(tangent), *arguments))
         total = part if total is None else total + part
-    return fit(total, out)
+    return None if total is None else fit(total, out)
 
 
 def _same(value: Any) -> Any:

@@ -53,7 +53,7 @@ class _Lowering:
     def _line(self, line: Line) -> tuple[int, ...]:
         if line.op.view:
             return self._view(line)
-        if not line.op.random and not line.op.data_dependent:
+        if self._of_arrays(line) and not line.op.random and not line.op.data_dependent:
             try:
                 found = record(self.recorder, self._kernel(line), self._probes(line))
             except Exception:  # whatever it does that no probe can: it runs as a whole then
@@ -61,6 +61,13 @@ class _Lowering:
             if found and self._as_inferred(line, found):
                 return found
         return self._call(line)
+
+    def _of_arrays(self, line: Line) -> bool:
+        """Whether a kernel gets arrays: of nothing it would make its result, on probes too."""
+        constants = self.graph.constants
+        return any(
+            n not in constants or isinstance(constants[n], np.ndarray) for n in line.operands
+        )
 
     def _call(self, line: Line) -> tuple[int, ...]:
         """A kernel as one step, whose results lie in order, and views of those that are turned."""

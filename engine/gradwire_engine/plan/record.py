@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,18 @@ RECORDING = Unlisted("recording")
 """The device of probes."""
 
 
+_LITTLE = 2**14
+"""Elements of an array that a kernel makes of nothing, beyond which it isn't taken apart."""
+_MAKERS = frozenset({"ones", "zeros", "full", "arange", "linspace", "eye", "identity", "tri"})
+_SQUARE = frozenset({"eye", "identity", "tri"})
+
+
 class _Library:
     """The array library of the recording device: NumPy's, where new arrays are probes."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(backend("cpu").xp, name)
+        found = getattr(backend("cpu").xp, name)
+        return partial(_made, name, found) if name in _MAKERS else found
 
     def empty(self, shape: Any, dtype: Any = float) -> Probe:
         """An array that is written to before it is read."""
@@ -45,6 +54,17 @@ class _Library:
     def ascontiguousarray(self, x: Any) -> Any:
         """Row-major."""
         return x.copy() if type(x) is Probe else np.ascontiguousarray(x)
+
+
+def _made(name: str, make: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """A known array, where it is small: it is made now, and kept."""
+    if isinstance(given[0], Sequence):
+        size = prod(given[0])
+    else:
+        size = int(max((abs(x) for x in given[:3] if isinstance(x, int | float)), default=0))
+    if size ** (2 if name in _SQUARE else 1) > _LITTLE:
+        raise UnrecordableError("a large array of nothing")
+    return make(*given, **options)
 
 
 class _Running(threading.local):

@@ -79,7 +79,8 @@ def limit(what: str, count: int, most: int) -> None:
         raise error(
             "limit_exceeded",
             f"the graph has {count} {what}, and this picture shows at most {most}",
-            "ask for what leads to one tensor (?tensor=z), or for format=json",
+            "ask for less (of a session's graph what leads to one tensor: ?tensor=z), or for "
+            "format=json",
         )
 
 

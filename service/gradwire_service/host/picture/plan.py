@@ -37,6 +37,10 @@ class _Drawing:
         self._regions, self._inputs = regions, inputs
         self.nodes: dict[str, NodeData] = {}
         self.edges: list[EdgeData] = []
+        self._behind: list[list[Source]] = []  # of views, where what they show comes from
+        for region in regions:
+            reads = map(_source, region["reads"]) if region["how"] == "view" else ()
+            self._behind.append([source for read in reads for source in self._sources(read)])
 
     def region(self, place: int, region: Shown) -> None:
         """What runs as one; below its ops stands what it takes."""
@@ -71,8 +75,7 @@ class _Drawing:
         """Where a value comes from, past views."""
         if isinstance(read, str) or self._regions[read[0]]["how"] != "view":
             return [read]
-        behind = map(_source, self._regions[read[0]]["reads"])
-        return [source for r in behind for source in self._sources(r)]
+        return self._behind[read[0]]
 
     def _node(self, key: str, kind: Kind, label: str, name: str | None, spec: Shown) -> NodeData:
         made = self.nodes[key] = NodeData(
