@@ -268,3 +268,22 @@ def test_numbers_that_stay_go_along(session: Session) -> None:
         lambda c, x: ((c[0] * c[1] + x, c[1]), None), (torch.tensor(1.0), 1000), torch.ones(2)
     )
     assert (last.item(), times) == (1001001.0, 1000)
+
+
+class Pair(list[Any]):
+    """A list of another kind."""
+
+
+def test_carries_stand_in_whatever_sequence(session: Session) -> None:
+    """A size, a list of another kind and a named tuple are given as they came."""
+    found = torch.max(torch.tensor([[1.0, 3.0]]), 1)
+    init = (torch.zeros(2).shape, Pair([torch.tensor(1.0)]), found)
+
+    def step(carry: Any, x: Any) -> Any:
+        size, pair, best = carry
+        return (size, Pair([pair[0] * x]), type(best)(best.values + x, best.indices)), x
+
+    (size, pair, best), _ = torch.scan(step, init, torch.tensor([2.0, 3.0]))
+    assert (type(size), size) == (torch.Size, torch.Size([2]))
+    assert (type(pair), pair[0].item()) == (Pair, 6.0)
+    assert (best.values.tolist(), best.indices.tolist()) == ([8.0], [1])

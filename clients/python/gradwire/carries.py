@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwire.pytrees import shown
 from gradwire.tensor import Tensor
+from gradwire.trace import rebuilt
 from gradwire_engine.errors import GradwireError, error
 
 _STAYS = "carries keep their structure, shapes and dtypes from step to step; "
@@ -29,7 +30,7 @@ def arranged(value: Any, like: Any) -> Any:
     sequences = isinstance(value, list | tuple) and isinstance(like, list | tuple)
     if sequences and len(value) == len(like):
         parts = [arranged(item, other) for item, other in zip(value, like, strict=True)]
-        return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
+        return rebuilt(value, parts)
     return value
 
 

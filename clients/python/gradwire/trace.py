@@ -203,7 +203,7 @@ class Trace:
             return value if session is self else self.placeholder(self._from_outside(value))
         if isinstance(value, list | tuple):
             items = [self.lifted(item) for item in value]
-            return type(value)(items) if type(value) in (list, tuple) else type(value)(*items)
+            return rebuilt(value, items)
         return value
 
     def _from_outside(self, value: Tensor) -> Tensor:
@@ -394,8 +394,14 @@ def taken_apart(value: Any, take: Callable[[Tensor], None]) -> Any:
         return {key: taken_apart(item, take) for key, item in value.items()}
     if isinstance(value, list | tuple):
         parts = [taken_apart(item, take) for item in value]
-        return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
+        return rebuilt(value, parts)
     return value
+
+
+def rebuilt(like: list[Any] | tuple[Any, ...], items: list[Any]) -> Any:
+    """Items in a sequence of the same kind; a named tuple takes them one by one."""
+    make: Callable[[list[Any]], Any] = getattr(like, "_make", type(like))
+    return make(items)
 
 
 def restored(structure: Any, parts: Iterator[Any]) -> Any:
@@ -405,9 +411,7 @@ def restored(structure: Any, parts: Iterator[Any]) -> Any:
     if isinstance(structure, dict):
         return {key: restored(item, parts) for key, item in structure.items()}
     if isinstance(structure, list | tuple):
-        items = [restored(item, parts) for item in structure]
-        plain = type(structure) in (list, tuple)
-        return type(structure)(items) if plain else type(structure)(*items)
+        return rebuilt(structure, [restored(item, parts) for item in structure])
     return structure
 
 

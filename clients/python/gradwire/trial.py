@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradwire.tensor import Tensor
+from gradwire.trace import rebuilt
 from gradwire.wire import tensors_in
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import using
@@ -52,7 +53,7 @@ def _tried(value: Any) -> Any:
         zeros = np.broadcast_to(np.zeros((), value.dtype.numpy), value.shape)
         return Meta.of(zeros if known is None else known)
     if isinstance(value, list | tuple):
-        return type(value)([_tried(v) for v in value])
+        return rebuilt(value, [_tried(v) for v in value])
     return value
 
 
