@@ -29,13 +29,13 @@ Place = str | tuple[int, int]
 
 
 class _Clock:
-    """Time is taken, bytes are not."""
+    """Time is taken, bytes are not: what would be allocated is only told."""
 
     def __init__(self, meter: Meter) -> None:
         self.tick = meter.tick
 
     def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
-        """Nothing is allocated."""
+        """Ask nobody."""
 
 
 def forecast(program: Program, asked: PlanInputs, meter: Meter) -> Reply:
