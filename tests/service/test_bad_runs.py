@@ -98,6 +98,8 @@ BAD: dict[str, tuple[Callable[[Running], str], tuple[str, ...]]] = {
     "a while_loop whose body doubles its carry": (doubles_in_while, ("shape_mismatch",)),
     "lines that double": (doubles_line_by_line, ENDED),
 }
+LONG = [name for name in BAD if "end" in name or "million" in name]
+"""Those with which nothing is wrong but that they go on."""
 LITERAL = [1.0, 2.0]
 
 
@@ -142,7 +144,10 @@ def test_it_ends_with_an_error(narrow: Running, name: str) -> None:
     assert ledger.held == held
     body = {"inputs": {"x": {"shape": [2]}}}
     reply = narrow.client.post(f"/v1/programs/{key}/plan", json=body)
-    assert reply.json().get("code") in (*codes, "untraceable"), reply.text[:300]
+    if name in LONG:  # nothing runs, so nobody waits
+        assert reply.json()["outputs"]["y"] == {"dtype": "float32", "shape": [2]}
+    else:
+        assert reply.json().get("code") in codes, reply.text[:300]
     assert narrow.client.get("/health/ready").is_success
 
 

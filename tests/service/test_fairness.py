@@ -85,17 +85,22 @@ def p99(client: httpx.Client, seconds: float) -> float:
 
 @pytest.mark.slow
 def test_a_flood_raises_the_others_p99_by_little_and_takes_none_of_its_bytes() -> None:
+    """Against the same flood on another server: what a machine with two cores does to everyone, which
+    was a factor of two to five, is no matter of tenants.
+    """
     settings = {"GRADWIRE_KEYS": f"alice:{ONE},bob:{TWO}", "GRADWIRE_TENANT_BYTES": str(64 * 2**20)}
-    with serving("--port", 0, "--log", "none", **settings) as (_, url):
+    arguments = "--port", 0, "--log", "none"
+    with serving(*arguments, **settings) as (_, url), serving(*arguments, **settings) as (_, other):
         headers = {"authorization": f"Bearer {TWO}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as bob:
             key = bob.post("/v1/sessions", json={}).json()["id"]
             p99(bob, 1.0)
             ratios = []
             for _ in range(ATTEMPTS):  # what else runs here only adds: one quiet attempt is enough
-                alone = p99(bob, 2.0)
+                with flood(other, ONE, 48):
+                    beside = p99(bob, 2.0)
                 with flood(url, ONE, 48):
-                    ratios.append(p99(bob, 2.0) / alone)
+                    ratios.append(p99(bob, 2.0) / beside)
                 if ratios[-1] <= FACTOR:
                     break
             with flood(url, ONE, 16):

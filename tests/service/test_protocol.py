@@ -187,7 +187,7 @@ BAD: list[tuple[type[BaseModel], object, int | None, str]] = [
     (StepsRequest, steps({"seed": 2**64}), 0, "seed must be less than 18446744073709551616"),
     (StepsRequest, steps({"seed": 10**5000}), 0, "seed must be less than"),
     (StepsRequest, steps({"free": "x"}), 0, "free must be a list"),
-    (OpsRequest, {}, None, "give either ops or source"),
+    (OpsRequest, {}, None, "neither ops nor source is given"),
     (OpsRequest, {"ops": [], "source": ""}, None, "give either ops or source"),
     (OpsRequest, {"source": 1}, None, "source must be a string"),
     (OpsRequest, {"ops": [{"op": "sin"}, {"seed": 1}]}, 1, "ops[1]: a seed step can't stand here"),
