@@ -85,8 +85,9 @@ def p99(client: httpx.Client, seconds: float) -> float:
 
 @pytest.mark.slow
 def test_a_flood_raises_the_others_p99_by_little_and_takes_none_of_its_bytes() -> None:
-    """Against the same flood on another server: what a machine with two cores does to everyone, which
-    was a factor of two to five, is no matter of tenants.
+    """Against the same flood on another server: what two cores do to everyone is none of tenants'.
+
+    That alone was a factor of two to five.
     """
     settings = {"GRADWIRE_KEYS": f"alice:{ONE},bob:{TWO}", "GRADWIRE_TENANT_BYTES": str(64 * 2**20)}
     arguments = "--port", 0, "--log", "none"
