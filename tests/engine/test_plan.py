@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,8 @@ def traced(name: str, function: Any, points: Sequence[Host]) -> Graph | None:
         return None
 
 
-@sampled_op
-def test_planned_is_eager(name: str) -> None:
+def graphs_of(name: str) -> Iterator[tuple[Any, list[Host], Graph]]:
+    """Of each sample that can be traced: results and gradients as a function, points, the graph."""
     for call in samples_of(name):
         trial = Trial(name, call)
 
@@ -67,12 +67,15 @@ def test_planned_is_eager(name: str) -> None:
             return value_and_grads(trial, leaves)
 
         points = [np.ascontiguousarray(p) if p.ndim else p for p in trial.points]
-        if not points:
-            continue
+        graph = traced(name, both, points) if points else None
+        if graph is not None:
+            yield both, points, graph
+
+
+@sampled_op
+def test_planned_is_eager(name: str) -> None:
+    for both, points, graph in graphs_of(name):
         eager = [host(y) for y in both(*map(Tensor.of, points))]
-        graph = traced(name, both, points)
-        if graph is None:
-            continue
         for plan in (Plan(graph), Plan(simplified(graph))):
             runs = [[x.copy() for x in plan.run(points)] for _ in range(3)]
             for run in runs:  # the third one is on kernels called directly
@@ -88,16 +91,7 @@ def test_fused_is_eager(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "SHARED", 2)
     monkeypatch.setattr(sweep, "BLOCK", 3)
     monkeypatch.setattr(sweep, "threads", lambda: 2)
-    for call in samples_of(name):
-        trial = Trial(name, call)
-
-        def both(*leaves: Tensor, trial: Trial = trial) -> list[Tensor]:
-            return value_and_grads(trial, leaves)
-
-        points = [np.ascontiguousarray(p) if p.ndim else p for p in trial.points]
-        graph = traced(name, both, points) if points else None
-        if graph is None:
-            continue
+    for both, points, graph in graphs_of(name):
         plan = Plan(simplified(graph))
         found = [x.copy() for x in plan.run(points)]
         check(found, [host(y) for y in both(*map(Tensor.of, points))])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.engine.samples import samples_of
-from tests.engine.test_plan import sampled_op, traced, value_and_grads
+from tests.engine.test_plan import graphs_of, sampled_op
 from tests.engine.test_plan_regions import with_gradient
-from tests.engine.trial import Trial
 
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.plan import Plan, plan_of, regions, simplified, trace
@@ -17,7 +14,6 @@ from gradwire_engine.plan.compiled.llvm import available
 from gradwire_engine.plan.figures import flops, moved
 from gradwire_engine.plan.parts import Part, parts_of, parts_op_by_op
 from gradwire_engine.spec import Spec, float32
-from gradwire_engine.tensor import Tensor
 
 WIDE, NARROW = Spec((128, 784), float32, "cpu"), Spec((784, 256), float32, "cpu")
 ROW = Spec((256,), float32, "cpu")
@@ -46,18 +42,9 @@ def coherent(parts: list[Part], plan: Plan) -> None:
 @sampled_op
 def test_the_parts_of_every_op_are_coherent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With regions of whatever size, too."""
-    for call in samples_of(name):
-        trial = Trial(name, call)
-
-        def both(*leaves: Tensor, trial: Trial = trial) -> list[Tensor]:
-            return value_and_grads(trial, leaves)
-
-        points = [np.ascontiguousarray(p) if p.ndim else p for p in trial.points]
-        graph = traced(name, both, points) if points else None
-        if graph is None:
-            continue
-        for smallest in (regions.SMALLEST, 1):
-            monkeypatch.setattr(regions, "SMALLEST", smallest)
+    for smallest in (regions.SMALLEST, 1):
+        monkeypatch.setattr(regions, "SMALLEST", smallest)
+        for _, _, graph in graphs_of(name):
             plan = Plan(simplified(graph))
             coherent(parts_of(plan), plan)
 

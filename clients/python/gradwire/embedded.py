@@ -24,7 +24,6 @@ _MANY = 2**62
 _YEARS = 3e8
 KEPT = 4096
 """Programs that are remembered: more than the steps that wait to be sent can name."""
-_DRAW = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}
 
 
 @cache
@@ -138,7 +137,7 @@ class Embedded:
         """The graph: json as data, dot, mermaid and svg as text."""
         with _host().using(session_id) as session, _own_state():
             data = graph.graph(session, tensor)
-        return data if format == "json" else _DRAW[format](data)
+        return data if format == "json" else picture.DRAW[format](data)
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""

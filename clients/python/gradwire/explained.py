@@ -43,7 +43,7 @@ class Explanation:
     def picture(self, format: str = "svg") -> str:
         """The plan, its regions and their sizes, as "svg", "dot" or "mermaid"."""
         picture = import_module("gradwire_service.host.picture")
-        draw = {"svg": picture.to_svg, "dot": picture.to_dot, "mermaid": picture.to_mermaid}
+        draw = picture.DRAW
         if format not in draw:
             said = f"{format!r} is none of the formats"
             raise error("invalid_argument", said, f"one of {', '.join(draw)}", raised=ValueError)

@@ -11,7 +11,7 @@ from gradwire_engine.plan.compiled.straight import Straight
 from gradwire_engine.plan.figures import flops, moved, peak
 from gradwire_engine.plan.graph import Graph, Line, Repeated
 from gradwire_engine.plan.passes import simplified, without_dead
-from gradwire_engine.plan.run_numpy import Plan
+from gradwire_engine.plan.run_numpy import Plan, makes_of, reads_of
 from gradwire_engine.plan.sweep import Sweep
 from gradwire_engine.spec import Spec, dtype_of
 
@@ -195,12 +195,12 @@ class _Group:
 
     def makes(self) -> tuple[int, ...]:
         """Values that its units make."""
-        return tuple(n for unit in self.units for n in _makes(unit))
+        return tuple(n for unit in self.units for n in makes_of(unit))
 
     def reads(self) -> tuple[int, ...]:
         """Values of others that its units read, each once."""
         own = set(self.makes())
-        read = (n for unit in self.units for n in _reads(unit))
+        read = (n for unit in self.units for n in reads_of(unit))
         return tuple(dict.fromkeys(n for n in read if n not in own))
 
 
@@ -245,7 +245,7 @@ def _lines(unit: Unit) -> tuple[int, ...]:
 def _moved(code: Code, unit: Unit) -> int:
     if isinstance(unit, Step) and unit.kind == VIEW:
         return 0
-    numbers = {*_reads(unit), *_makes(unit)}
+    numbers = {*reads_of(unit), *makes_of(unit)}
     return sum(_held(code.phantoms[n]) for n in numbers if n in code.phantoms)
 
 
@@ -255,14 +255,6 @@ def _held(array: Any) -> int:
     for count, stride in zip(array.shape, array.strides, strict=True):
         size *= count if stride else min(count, 1)
     return size
-
-
-def _reads(unit: Unit) -> Sequence[int]:
-    return [part.number for part in unit.reads] if isinstance(unit, Sweep) else unit.operands
-
-
-def _makes(unit: Unit) -> Sequence[int]:
-    return unit.makes if isinstance(unit, Sweep) else unit.results
 
 
 __all__ = ["Part", "Whole", "parts_of", "parts_op_by_op", "whole"]

@@ -118,7 +118,7 @@ class _Making:
             for number in step.operands:
                 self._readers.setdefault(number, set()).add(place)
         units = [unit for group in groups for unit in self._of_group(group)]
-        self.units: list[Step | Sweep] = straightened(code, units, _reads)
+        self.units: list[Step | Sweep] = straightened(code, units, reads_of)
         self._owner: dict[int, int] = {}
         last = self._last_uses()
         self._ending: dict[int, list[int]] = {}
@@ -169,10 +169,10 @@ class _Making:
         owner = self._owner
         last: dict[int, int] = {}
         for i, unit in enumerate(self.units):
-            reads = _reads(unit)
+            reads = reads_of(unit)
             for number in reads:
                 last[owner.get(number, number)] = i
-            for number in _makes(unit):
+            for number in makes_of(unit):
                 if not isinstance(unit, Sweep) and unit.kind == VIEW:
                     owner[number] = owner.get(unit.operands[0], unit.operands[0])
                 else:
@@ -183,7 +183,7 @@ class _Making:
         return last
 
     def _action(self, index: int, unit: Step | Sweep) -> Action:
-        reads, makes = _reads(unit), _makes(unit)
+        reads, makes = reads_of(unit), makes_of(unit)
         for number in makes:
             self.places.setdefault(number, len(self.places))
         first = self.places[makes[0]] if makes else 0
@@ -203,7 +203,7 @@ class _Making:
             aliases = not isinstance(unit, Sweep) and unit.kind == VIEW
             sweeping = unit.nbytes if isinstance(unit, Sweep) else 0
             if not aliases:
-                held += sum(self.code.phantoms[n].nbytes for n in _makes(unit))
+                held += sum(self.code.phantoms[n].nbytes for n in makes_of(unit))
             most, scratch = max(most, held), max(scratch, sweeping)
             for n in self._ending.get(i, ()):
                 if n not in self._known and n not in self._owner:
@@ -211,11 +211,13 @@ class _Making:
         self.peak = most + scratch
 
 
-def _reads(unit: Step | Sweep) -> tuple[int, ...]:
+def reads_of(unit: Step | Sweep) -> tuple[int, ...]:
+    """The values that a unit takes."""
     return tuple(p.number for p in unit.reads) if isinstance(unit, Sweep) else unit.operands
 
 
-def _makes(unit: Step | Sweep) -> tuple[int, ...]:
+def makes_of(unit: Step | Sweep) -> tuple[int, ...]:
+    """The values that a unit gives."""
     return unit.makes if isinstance(unit, Sweep) else unit.results
 
 

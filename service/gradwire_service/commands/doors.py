@@ -22,7 +22,6 @@ from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec import write_reply
 
 _REQUESTS: dict[str, Any] = {"steps": StepsRequest, "ops": OpsRequest}
-_DRAW = {"svg": picture.to_svg, "dot": picture.to_dot, "mermaid": picture.to_mermaid}
 
 
 class Door(Protocol):
@@ -56,7 +55,7 @@ class Here:
     def graph(self, form: str) -> str:
         """The graph of the session as a picture or as JSON."""
         data = graph.graph(self.session)
-        return orjson.dumps(data).decode() if form == "json" else _DRAW[form](data)
+        return orjson.dumps(data).decode() if form == "json" else picture.DRAW[form](data)
 
 
 class There:

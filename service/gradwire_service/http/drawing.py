@@ -30,5 +30,4 @@ def drawn(call: Call, form: str, graph: GraphData) -> Answer:
     # Imported by the first picture: it would be a twentieth of the server's start.
     from gradwire_service.host import picture
 
-    draw = {"dot": picture.to_dot, "mermaid": picture.to_mermaid, "svg": picture.to_svg}[form]
-    return call.compressed(Answer(200, FORMATS[form], [draw(graph).encode()]))
+    return call.compressed(Answer(200, FORMATS[form], [picture.DRAW[form](graph).encode()]))

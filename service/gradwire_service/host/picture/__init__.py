@@ -12,7 +12,11 @@ from gradwire_service.host.picture.mermaid import to_mermaid
 from gradwire_service.host.picture.plan import plan_graph
 from gradwire_service.host.picture.svg import to_svg
 
+DRAW = {"svg": to_svg, "dot": to_dot, "mermaid": to_mermaid}
+"""What draws a graph, by the name of the format."""
+
 __all__ = [
+    "DRAW",
     "EdgeData",
     "GraphData",
     "Kind",
