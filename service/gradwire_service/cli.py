@@ -56,6 +56,12 @@ def serve(
     keys_file: Annotated[
         Path | None, typer.Option("--keys-file", help="The file of gradwire keys.")
     ] = None,
+    allowed_hosts: Annotated[
+        str | None, typer.Option(help="Names it may be called by beside localhost, with commas.")
+    ] = None,
+    allowed_origins: Annotated[
+        str | None, typer.Option(help="Sites whose pages may call it, with commas.")
+    ] = None,
     data: Annotated[
         str | None, typer.Option(help="Where sessions are kept: a folder, or a URL of PostgreSQL.")
     ] = None,
@@ -72,7 +78,8 @@ def serve(
     given = {
         "host": host, "port": port, "uds": uds, "log": log, "workers": workers,
         "body_bytes": body_bytes, "session_bytes": session_bytes, "server_bytes": server_bytes,
-        "seconds": seconds, "keys_file": keys_file, "data": data, "insecure": insecure,
+        "seconds": seconds, "keys_file": keys_file, "allowed_hosts": allowed_hosts,
+        "allowed_origins": allowed_origins, "data": data, "insecure": insecure,
     }  # fmt: skip
     _settled(lambda: run_server({k: v for k, v in given.items() if v is not None}))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +12,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from gradwire_engine.errors import error
 from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.limits import Limits
+from gradwire_service.http.access import checked_origin
+from gradwire_service.http.hosts import ANY, checked_pattern, is_loopback
 
 
 class Settings(BaseSettings, Limits, Upkeep):
@@ -40,6 +41,17 @@ class Settings(BaseSettings, Limits, Upkeep):
     insecure: bool = Field(
         False, description="Let other machines in without keys, where the network keeps them out."
     )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Names by which the server may be called, separated by commas, beside those of "
+        "loopback: example.com, *.example.com, or * for any. Where it listens on loopback and asks "
+        "for no key, others are refused; where this is set, anywhere.",
+    )
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Sites whose pages may call the server from a browser, separated by commas: "
+        "https://example.com, https://*.example.com, or * for all.",
+    )
     data: str | None = Field(
         None,
         description="Where sessions are kept beyond the server's end: a folder, or a URL of "
@@ -55,12 +67,22 @@ class Settings(BaseSettings, Limits, Upkeep):
         20.0, gt=0, description="How long requests under way may take after SIGTERM."
     )
 
-    @field_validator("keys", mode="before")
+    @field_validator("keys", "allowed_hosts", "allowed_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
-        return tuple(key for key in map(str.strip, value.split(",")) if key)
+        return tuple(item for item in map(str.strip, value.split(",")) if item)
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(checked_pattern, value))
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(checked_origin, value))
 
     @field_validator("data", "traces", mode="before")
     @classmethod
@@ -77,6 +99,18 @@ class Settings(BaseSettings, Limits, Upkeep):
         """How durable sessions are looked after, alone."""
         return Upkeep(**{name: getattr(self, name) for name in Upkeep.model_fields})
 
+    @property
+    def hosts(self) -> tuple[str, ...] | None:
+        """The names that are served beside those of loopback; None where every name is."""
+        if ANY in self.allowed_hosts or not (self.allowed_hosts or self._needs_no_key_here):
+            return None
+        return self.allowed_hosts
+
+    @property
+    def _needs_no_key_here(self) -> bool:
+        """Whether a browser on this machine reaches the server, which lets it in without a key."""
+        return is_loopback(self.host) and not (self.uds or self.keys or self.keys_file)
+
     def check_address(self) -> None:
         """Refuse to listen where other machines can reach it and nobody asks for a key."""
         if self.keys_file is not None and not self.keys_file.exists():
@@ -84,7 +118,7 @@ class Settings(BaseSettings, Limits, Upkeep):
                 "invalid_argument", f"keys_file: there is no {self.keys_file}",
                 "gradwire keys create makes it", raised=FileNotFoundError,
             )  # fmt: skip
-        if self.uds or self.keys or self.keys_file or self.insecure or _is_loopback(self.host):
+        if self.uds or self.keys or self.keys_file or self.insecure or is_loopback(self.host):
             return
         raise error(
             "forbidden",
@@ -103,12 +137,3 @@ def misspelt(environment: Iterable[str]) -> list[str]:
     prefix = "GRADWIRE_"
     known = {prefix + name.upper() for name in (*Settings.model_fields, *_CLIENTS)}
     return sorted(n for n in environment if n.upper().startswith(prefix) and n.upper() not in known)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -131,7 +131,9 @@ def test_what_takes_too_long_is_stopped_at_the_end() -> None:
         key = httpx.post(f"{url}/v1/sessions", json={}).json()["id"]
         host, _, port = url.removeprefix("http://").partition(":")
         body = json.dumps({"steps": SLOW * 50}).encode()
-        head = f"POST /v1/sessions/{key}/steps HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}"
+        head = (
+            f"POST /v1/sessions/{key}/steps HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}"
+        )
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall(head.encode() + b"\r\n\r\n" + body)
             time.sleep(0.2)

@@ -107,7 +107,7 @@ def target() -> Iterator[Target]:
 
 
 def head(path: str, length: int | None, *more: str) -> bytes:
-    lines = [f"POST {path} HTTP/1.1", "Host: x", "Content-Type: application/json", *more]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *more]
     lines += [] if length is None else [f"Content-Length: {length}"]
     return "\r\n".join([*lines, "", ""]).encode()
 
@@ -218,7 +218,7 @@ def test_too_many_connections(target: Target) -> None:
         for _ in range(700):
             stack.enter_context(socket.create_connection(target.address, timeout=10))
         time.sleep(0.2)
-        received = target.exchange(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+        received = target.exchange(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
         refused(received, 503, "overloaded")
         assert b"retry-after" in received
     time.sleep(1.5)
@@ -249,7 +249,9 @@ def test_a_head_that_never_ends(target: Target) -> None:
 )  # fmt: skip
 def test_tricks_with_paths(target: Target, path: str) -> None:
     for method in (b"GET", b"POST", b"DELETE"):
-        sent = b"%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+        sent = (
+            b"%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+        )
         received = target.exchange(sent % (method, path.encode()))
         assert received.startswith((b"HTTP/1.1 404", b"HTTP/1.1 405")), received[:200]
         assert b"root:" not in received
@@ -268,7 +270,7 @@ def test_guessed_ids(target: Target) -> None:
     target.check()
 
 
-CHUNKED = b"POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize("path", [b"/v1/sessions", b"/v1/nowhere"])
@@ -297,7 +299,7 @@ def test_trailers_that_never_end(target: Target, path: bytes, opening: bytes, li
 def test_trailers_are_dropped(target: Target) -> None:
     """They are no headers: not of this request, and not of the next on the connection."""
     body = b"2\r\n{}\r\n0\r\nGradwire-Timeout: -1\r\nX-Request-Id: trailer\r\n\r\n"
-    last = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    last = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     received = target.exchange(CHUNKED % b"/v1/sessions" + body, last)
     assert received.startswith(b"HTTP/1.1 201")
     assert received.count(b"HTTP/1.1 200") == 1
@@ -312,7 +314,7 @@ def test_a_body_that_nobody_reads_ends_the_connection(target: Target) -> None:
     for received in (many, none, chunks):
         assert received.startswith(b"HTTP/1.1 404"), received[:100]
         assert b"connection: close" in received
-    last = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    last = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     received = target.exchange(head("/v1/nowhere", 10), b"0123456789" + last)
     assert received.startswith(b"HTTP/1.1 404")
     assert b"HTTP/1.1 200" in received

@@ -15,6 +15,7 @@ from gradwire_engine.kernels.heap import give_back
 from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.pool import Pool
+from gradwire_service.http.access import Access
 from gradwire_service.http.codec import read_request
 from gradwire_service.http.log import Log
 from gradwire_service.http.service import Service
@@ -47,8 +48,14 @@ def create_app(
     data: str | None = None,
     upkeep: Upkeep = Upkeep(),  # noqa: B008  (it is frozen)
     traces: str | None = None,
+    hosts: Collection[str] | None = None,
+    origins: Collection[str] = (),
 ) -> Service:
-    """A service of its own: its sessions, its threads, its counts."""
+    """A service of its own: its sessions, its threads, its counts.
+
+    hosts: names that it is called by beside those of loopback; None for any. origins: other sites
+    whose pages may call it. Both as in the settings.
+    """
     api = FastAPI(
         title="gradwire",
         version=VERSION,
@@ -57,13 +64,15 @@ def create_app(
         redirect_slashes=False,
         lifespan=lambda app: lifespan(app.state.service),
     )
-    api.router.routes.extend(routes())
+    served = routes()
+    api.router.routes.extend(served)
     written = Log(log)
     ring = Ring(keys, None if keys_file is None else KeyFile(keys_file), written.complaint)
     tenants = Tenants(limits or Limits(), Pool(workers))
     keeper = None if data is None else _keeper(data, tenants, written, upkeep)
     spans = None if traces is None else _spans(traces)
-    service = api.state.service = Service(tenants, written, api, ring, keeper, spans)
+    access = Access(hosts, origins, {route.method for route in served}, bool(ring))
+    service = api.state.service = Service(tenants, written, api, ring, access, keeper, spans)
     return service
 
 

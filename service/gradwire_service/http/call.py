@@ -123,6 +123,12 @@ class Call:
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def repeats(self, name: bytes) -> bool:
+        """Tell whether the head has more than one header of this lower-case name."""
+        headers = self.scope["headers"]
+        several = len(headers) != len(self._headers)
+        return several and sum(given == name for given, _ in headers) > 1
+
     @property
     def query(self) -> dict[str, str]:
         """The query's parameters, the last of equal names."""

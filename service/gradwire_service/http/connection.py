@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _PER_HEADER = 4
 """Bytes of a header beside its name and value."""
+_AUTHORITY_END = re.compile(rb"[/?#]")
 _DROPPED = 2**21
 """Bytes of a refused body that are read for the connection's sake: a new one costs more."""
 
@@ -114,9 +116,19 @@ class Connection(HttpToolsProtocol):
             self._away, self._dropped = (refused, method, time.monotonic()), 0
         else:
             self._heading = True
+            if not self.url.startswith(b"/"):
+                self._take_authority()
             super().on_headers_complete()
             self._heading = False
         self.headers = _TRAILERS  # the scope has those of the head
+
+    def _take_authority(self) -> None:
+        """Have the host of an absolute target stand for the header Host, as RFC 9112 3.2.2 says."""
+        _, absolute, rest = self.url.partition(b"://")
+        if absolute:
+            authority = _AUTHORITY_END.split(rest, maxsplit=1)[0]
+            others = [pair for pair in self.headers if pair[0] != b"host"]
+            self.headers[:] = [(b"host", authority), *others]
 
     def _plain(self) -> bool:
         """Whether nothing but a body can follow the head, and nothing waits for its reply."""

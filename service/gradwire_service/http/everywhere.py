@@ -51,7 +51,7 @@ REPLAYED = {
     "description": "There where the reply is the first one's, and nothing ran.",
     "schema": {"type": "string", "enum": ["true"]},
 }
-_ALWAYS = ("internal", "overloaded")
+_ALWAYS = ("forbidden", "internal", "overloaded")
 _WORK = ("unauthorized", "rate_limited", "shutting_down", "invalid_request")
 
 

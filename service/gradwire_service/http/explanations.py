@@ -6,6 +6,7 @@ from html import escape
 from typing import NamedTuple
 
 from gradwire_engine.errors import CODES
+from gradwire_service.http.html import framed
 
 
 class Explanation(NamedTuple):
@@ -34,9 +35,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Send Authorization: Bearer KEY with a key that the server was started with.",
     ),
     "forbidden": Explanation(
-        "The key, or the way the server was set up, doesn't allow this.",
-        "gradwire serve --host 0.0.0.0 where no keys are configured.",
-        "Use a key that may do it; for a server that other machines reach, configure keys.",
+        "The way the server was set up doesn't allow this. Where it asks for no key, it serves no "
+        "page of another site, and on loopback no name but loopback's: whatever page a browser "
+        "on that machine has open could send requests otherwise.",
+        "GET /v1/sessions with the header Origin: https://other.example, or with a Host that isn't "
+        "localhost; gradwire serve --host 0.0.0.0 where no keys are configured.",
+        "Call the server by localhost, 127.0.0.1 or [::1]. GRADWIRE_ALLOWED_HOSTS allows another "
+        "name, GRADWIRE_ALLOWED_ORIGINS a site. A server that other machines reach wants keys.",
     ),
     "not_found": Explanation(
         "There is no such route.",
@@ -268,23 +273,6 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Report it with the request id; the server's log has the rest.",
     ),
 }
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; \
-padding: 0 1rem }} code, pre {{ background: #8882; padding: .1em .3em; white-space: pre-wrap }}
-</style></head>
-<body>
-{body}
-</body>
-</html>
-"""
-
-
-def framed(title: str, body: str) -> str:
-    """A page of the service around this."""
-    return _PAGE.format(title=title, body=body)
 
 
 def page(code: str) -> str:

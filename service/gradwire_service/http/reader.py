@@ -8,7 +8,7 @@ from json import dumps
 from typing import Any
 
 from gradwire_service.http.codec import JSON
-from gradwire_service.http.explanations import framed
+from gradwire_service.http.html import framed
 
 Document = Mapping[str, Any]
 _SHORT = 1500

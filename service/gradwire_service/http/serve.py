@@ -50,6 +50,8 @@ def serve(given: dict[str, Any]) -> None:
         settings.data,
         settings.upkeep,
         settings.traces,
+        settings.hosts,
+        settings.allowed_origins,
     )
     config = configured(
         app, timeout_graceful_shutdown=round(settings.shutdown_seconds) or 1, backlog=_BACKLOG

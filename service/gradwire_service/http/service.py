@@ -23,6 +23,7 @@ from gradwire_service.host.frames import let_go
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import problem
+from gradwire_service.http.access import Access
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.at_once import SENDER, Sender
 from gradwire_service.http.body import WHOLE, Body, Hangup
@@ -68,10 +69,11 @@ class Service:
         log: Log,
         api: FastAPI,
         ring: Ring,
+        access: Access,
         keeper: Keeper | None = None,
         spans: Spans | None = None,
     ) -> None:
-        self.tenants, self.ring = tenants, ring
+        self.tenants, self.ring, self.access = tenants, ring, access
         self.log, self.keeper, self.spans = log, keeper, spans
         self.api = api
         self.locked = bool(ring)
@@ -124,6 +126,8 @@ class Service:
             found = await self.answer(call, began, lambda: self._found(call, send))
             if WHOLE not in scope:
                 await Body(call).leave()
+            if self.access.shared:
+                found = found._replace(headers=(*found.headers, *self.access.cors(call)))
         except Hangup:
             return
         except asyncio.CancelledError:
@@ -148,10 +152,13 @@ class Service:
     ) -> Answer:
         """What `find` answers, or the problem; found once for an Idempotency-Key.
 
-        begin: reads what stands for the head of the request, once its caller may send it.
+        begin: reads what stands for the head of a stream's message, once its caller may send it;
+        the stream's handshake had the check of its Host and Origin.
         """
-        scope = call.scope
         try:
+            preflight = self.access.check(call) if begin is None else None
+            if preflight is not None:
+                return preflight
             tenant = self._admit(call)
             if tenant is not None:
                 if self._many(tenant) and not self._turns.now(tenant, began):
@@ -163,16 +170,20 @@ class Service:
                     return await answered_once(call, find)
             return await find()
         except GradwireError as raised:
-            if raised.code == "internal" and isinstance(raised.__cause__, Exception):
-                self.log.failure(call.request_id, scope["path"], raised.__cause__)
+            self._log_failure(call, raised)
             return refused(raised, call)
         except HTTPException:
             return self._no_route(call)
         except Hangup:
             raise
         except Exception as raised:
-            self.log.failure(call.request_id, scope["path"], raised)
+            self.log.failure(call.request_id, call.scope["path"], raised)
             return refused(problem.internal(call.request_id), call)
+
+    def _log_failure(self, call: Call, raised: GradwireError) -> None:
+        """Log the fault of ours that an error may stand for."""
+        if raised.code == "internal" and isinstance(raised.__cause__, Exception):
+            self.log.failure(call.request_id, call.scope["path"], raised.__cause__)
 
     def _many(self, tenant: Tenant) -> bool:
         """Whether a request may have to wait for its turn on the event loop.
@@ -185,9 +196,10 @@ class Service:
     def turns_away(self, path: bytes) -> bool:
         """Whether a request for this path is refused before anything is made of it.
 
-        Where keys are configured it isn't known yet whose it is, and a span has its parts.
+        Where keys are configured it isn't known yet whose it is, a span has its parts, and what
+        a page of another site may read says so.
         """
-        if self.locked or self.spans is not None or self.draining:
+        if self.locked or self.spans is not None or self.draining or self.access.shared:
             return False
         return self.crowd.full and path.startswith(b"/v1/")
 

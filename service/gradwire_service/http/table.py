@@ -144,7 +144,12 @@ def _server() -> list[Route]:
     plain = ("text/plain; version=0.0.4", metric)
     missing = ("op_not_found",)
     return [
-        Route("/", "GET", server.welcome, Doc("server", "WelcomeReply")),
+        Route(
+            "/",
+            "GET",
+            server.welcome,
+            Doc("server", "WelcomeReply", errors=("not_acceptable",), also=("text/html",)),
+        ),
         Route("/v1/ops", "GET", server.list_ops, Doc("catalogue", "OpsReply")),
         Route("/v1/ops/{name}", "GET", server.read_op, Doc("catalogue", "OpReply", errors=missing)),
         Route("/v1/info", "GET", server.info, Doc("server", "InfoReply")),
@@ -162,4 +167,5 @@ def _pages() -> list[Route]:
         Route("/errors/{code}", "GET", pages.error_page, Doc("pages", html, errors=missing)),
         Route("/openapi.json", "GET", pages.openapi, Doc("pages", ("application/json", "{…}"))),
         Route("/docs", "GET", pages.docs, Doc("pages", html)),
+        Route("/favicon.ico", "GET", pages.icon, Doc("pages", ("image/svg+xml", "<svg/>"))),
     ]

@@ -6,7 +6,7 @@ import socket
 import time
 
 _PAUSE = 0.005
-_ASKED = b"GET /health/ready HTTP/1.1\r\nHost: load\r\n\r\n"
+_ASKED = b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
 _READY = b'{"status":"ready"}'
 
 

@@ -40,7 +40,7 @@ class Kind(NamedTuple):
 def posted(path: str, body: bytes, media: str = JSON, accept: str = JSON) -> bytes:
     """A POST."""
     return (
-        f"POST {path} HTTP/1.1\r\nHost: load\r\nContent-Type: {media}\r\nAccept: {accept}\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\nAccept: {accept}\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     ).encode() + body
 

@@ -9,6 +9,7 @@ from gradwire_service.http.codec.negotiation import (
     SAFETENSORS,
     encoding,
     need_taken,
+    prefers,
     sent,
     wanted,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "need_taken",
     "opened",
     "parsed",
+    "prefers",
     "read_request",
     "sent",
     "wanted",

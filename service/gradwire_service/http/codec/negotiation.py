@@ -60,6 +60,13 @@ def need_taken(accept: str | None, offer: str) -> None:
 
 
 @lru_cache(maxsize=256)
+def prefers(accept: str | None, other: str) -> bool:
+    """Tell whether a caller would rather have this media type than any that replies come in."""
+    items = [_parts(item) for item in (accept or "*/*").split(",")]
+    return _rank(other, items) > max(_rank(offer, items) for offer in OFFERED)
+
+
+@lru_cache(maxsize=256)
 def encoding(accept_encoding: str | None) -> str | None:
     """The Content-Encoding to answer in, None for none: zstd before gzip where both are as good."""
     best, found = 0.0, None

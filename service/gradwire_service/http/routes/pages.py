@@ -12,15 +12,22 @@ from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
 from gradwire_service.http.codec import JSON
 from gradwire_service.http.explanations import index, page
+from gradwire_service.http.html import html
 from gradwire_service.http.openapi import document
 from gradwire_service.http.reader import contract
 
-HTML = "text/html; charset=utf-8"
+_ICON = b"""\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+<rect width="16" height="16" rx="3" fill="#1d4ed8"/>
+<path d="M3.5 4.5h9L8 12.5z" fill="none" stroke="#fff" stroke-width="1.5" stroke-linejoin="round"/>
+</svg>
+"""
+_DAY = (b"cache-control", b"max-age=86400")
 
 
 async def errors(_: Call) -> Answer:
     """The list of all errors."""
-    return Answer(200, HTML, [index().encode()])
+    return html(index())
 
 
 async def error_page(call: Call) -> Answer:
@@ -28,7 +35,7 @@ async def error_page(call: Call) -> Answer:
     code = call.path["code"]
     if code not in CODES:
         raise error("not_found", f"there is no error called {code[:64]!r}", "/errors lists them")
-    return Answer(200, HTML, [page(code).encode()])
+    return html(page(code))
 
 
 async def openapi(call: Call) -> Answer:
@@ -39,9 +46,14 @@ async def openapi(call: Call) -> Answer:
 
 async def docs(call: Call) -> Answer:
     """The contract as a page: every route, field and example."""
-    return call.compressed(Answer(200, HTML, [_contract(call.service.api)]))
+    return call.compressed(html(_contract(call.service.api)))
 
 
 @cache
-def _contract(api: FastAPI) -> bytes:
-    return contract(document(api)).encode()
+def _contract(api: FastAPI) -> str:
+    return contract(document(api))
+
+
+async def icon(_: Call) -> Answer:
+    """The nabla that a browser shows beside a page's title."""
+    return Answer(200, "image/svg+xml", [_ICON], (_DAY,))

@@ -6,7 +6,8 @@ from gradwire_engine.errors import error
 from gradwire_service.host import catalogue
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import JSON
+from gradwire_service.http.codec import JSON, prefers
+from gradwire_service.http.route import Route
 from gradwire_service.version import VERSION
 
 
@@ -40,8 +41,29 @@ WELCOME = {
 
 
 async def welcome(call: Call) -> Answer:
-    """What this is, and where to go on."""
-    return call.answer(WELCOME)
+    """What this is, and where to go on; to a browser, which would rather have HTML, as a page."""
+    if not prefers(call.header(b"accept"), "text/html"):
+        return _varying(call.answer(WELCOME))
+    # Imported by the first browser: most servers see none.
+    from gradwire_service.http.home import home
+    from gradwire_service.http.html import html
+
+    host = None if call.service.locked else call.host
+    page = html(home(WELCOME, _summaries(call), call.header(b"host"), host))
+    return _varying(call.compressed(page), (b"cache-control", b"no-store"))
+
+
+def _summaries(call: Call) -> dict[str, str]:
+    """What a GET gives, by path, in the words of the contract."""
+    return {
+        route.path: route.summary or ""
+        for route in call.service.api.router.routes
+        if isinstance(route, Route) and route.method == "GET"
+    }
+
+
+def _varying(found: Answer, *headers: tuple[bytes, bytes]) -> Answer:
+    return found._replace(headers=(*found.headers, (b"vary", b"accept"), *headers))
 
 
 async def info(call: Call) -> Answer:
