@@ -67,6 +67,7 @@ CODES: dict[str, Code] = {
     "unreachable": Code(503, "Unreachable", ConnectionError),
     "shutting_down": Code(503, "Shutting down", RuntimeError),
     "storage_unavailable": Code(503, "Storage unavailable", RuntimeError),
+    "unanswered": Code(504, "Unanswered", TimeoutError),
     "deadline_exceeded": Code(504, "Deadline exceeded", TimeoutError),
     "memory_limit": Code(507, "Memory limit", MemoryError),
     "storage_full": Code(507, "Storage full", RuntimeError),

@@ -15,9 +15,8 @@ import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
-from gradwire.http import SAFETENSORS, Http, checked, encoded
-from gradwire.retrying import key_for, sent
-from gradwire.transport import Arrays
+from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
+from gradwire.retrying import sent
 from gradwire_engine.errors import error
 
 _CLOSING = 1.0
@@ -35,13 +34,15 @@ class Line:
         self._socket: Any = None
         self._lock = Lock()
 
-    def exchange(self, body: dict[str, Any], arrays: Arrays) -> httpx.Response:
-        """Send a message, and its reply as one of HTTP; errors of the connection as httpx's."""
+    def exchange(self, part: Part, data: bool) -> httpx.Response:
+        """Send a message, and its reply as one of HTTP; errors of the connection as httpx's.
+
+        data: whether elements of what is read are wanted.
+        """
         with self._lock:
             number = next(self._numbers)
-            content, kind = encoded({"id": number} | body, arrays)
             try:
-                return self._answer(content if kind == SAFETENSORS else content.decode(), number)
+                return self._answer(_message(part, number, data), number)
             except BaseException as problem:  # the reply may still come: to nobody
                 opened = self._socket is not None
                 self._drop()
@@ -100,17 +101,12 @@ class Stream(Http):
         self._lines: dict[str, Line] = {}
         finalize(self, _close, self._lines)
 
-    def _asked(
-        self, session_id: str, body: dict[str, Any], arrays: Arrays, binary: bool, data: bool
-    ) -> httpx.Response:
+    def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
         """The reply to a request for steps, over the session's stream."""
         if self._forgotten:
             self._drop()
-        headers = key_for("POST")
-        headers["Accept"] = SAFETENSORS if binary else "application/json"
-        head: dict[str, Any] = {"headers": headers} | ({} if data else {"data": "none"})
-        reply = sent(partial(self._line(session_id).exchange, head | body, arrays), self.url)
-        return checked(reply)
+        exchange = partial(self._line(session_id).exchange, part, data)
+        return checked(sent(exchange, self.url))
 
     def _line(self, session_id: str) -> Line:
         found = self._lines.get(session_id)
@@ -126,6 +122,14 @@ class Stream(Http):
             if line is not None:
                 line.close()
         super()._drop()
+
+
+def _message(part: Part, number: int, data: bool) -> str | bytes:
+    """A part of a request as a message: what its head would say stands in it."""
+    accept = SAFETENSORS if part.binary else "application/json"
+    head: dict[str, Any] = {"id": number, "headers": part.key | {"Accept": accept}}
+    content, kind = encoded(head | ({} if data else {"data": "none"}) | part.body, part.arrays)
+    return content if kind == SAFETENSORS else content.decode()
 
 
 def _close(lines: dict[str, Line]) -> None:

@@ -42,7 +42,7 @@ class Tensor(Elements):
     def __del__(self) -> None:
         try:
             if self._name:
-                self.session.forget(self._name)
+                self.session.forget(self._name, getattr(self._meta, "nbytes", 0))
         except AttributeError:  # Python is shutting down, or __init__ did not finish
             return
 
@@ -126,28 +126,28 @@ class Tensor(Elements):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""
-        with self.session.recording() as recording:
+        with self.session.recording() as mark:
             before = self._meta._edge
             self._meta.requires_grad_(requires_grad)
             if self._meta._edge is not before:
                 step = {"requires_grad": self._name, "value": requires_grad}
-                self.session.record(step, mark=recording.mark)
+                self.session.record(step, mark=mark)
                 note_leaf(self)
         return self
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `.grad`."""
-        with self.session.recording() as recording:
+        with self.session.recording() as mark:
             self._meta.retain_grad()
             if not self._meta.was_leaf:
-                self.session.record({"retain_grad": self._name}, mark=recording.mark)
+                self.session.record({"retain_grad": self._name}, mark=mark)
 
     def detach(self) -> Tensor:
         """The same elements and version counter, without history."""
-        with self.session.recording() as recording:
+        with self.session.recording() as mark:
             made = Tensor(self.session, self._meta.detach())
             step = {"detach": self._name, "out": made._name}
-            self.session.record(step, [made], mark=recording.mark)
+            self.session.record(step, [made], mark=mark)
         return made
 
     @property
@@ -180,10 +180,10 @@ class Tensor(Elements):
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-        with self.session.recording() as recording:
+        with self.session.recording() as mark:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}
-            self.session.record(step, mark=recording.mark)
+            self.session.record(step, mark=mark)
             assign(self, "_grad", value)
 
     @grad.deleter
@@ -193,11 +193,11 @@ class Tensor(Elements):
     def _named_gradient(self, meta: Meta) -> Tensor:
         """The gradient under a name of its own, so that it outlives a later zeroing."""
         session = self.session
-        with session.recording() as recording:
+        with session.recording() as mark:
             made = Tensor(session, meta)
             step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
             assign(self, "_grad", made)  # a hook that is called again finds none of its first call
-            session.record(step, [made], mark=recording.mark)  # it gives its operand itself
+            session.record(step, [made], mark=mark)  # it gives its operand itself
         return made
 
 

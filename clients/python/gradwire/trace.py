@@ -66,12 +66,22 @@ class Trace:
         """A name that no other tensor of the trace has."""
         return f"t{next(self._names)}"
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str, nbytes: int = 0) -> None:
         """Names end with the program's run."""
 
     def recording(self) -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises."""
-        return Recording(self._lock, self.journal, _nothing)
+        return Recording(self)
+
+    def _prepare(self) -> None:
+        """Nothing: the session around has its default dtype already."""
+
+    def _position(self) -> int:
+        return len(self.steps)
+
+    def _undo(self, mark: int, _: int) -> None:
+        """Undo what a block changed in the mirrors; who raises in a function ends its trace."""
+        self.journal.rollback(mark)
 
     def record(
         self,
@@ -238,10 +248,6 @@ def leaves(edge: Edge | None) -> Iterator[Any]:
         if not node.edges:
             yield node
         stack.extend(target(e) for e in node.edges if e is not None)
-
-
-def _nothing() -> None:
-    """No preparation: the session around has its default dtype already."""
 
 
 def innermost() -> Trace | None:

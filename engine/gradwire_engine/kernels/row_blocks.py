@@ -15,7 +15,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.cores import cores
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK = 1 << 17
 """Elements in a block: with a temporary it fits the second-level cache."""
@@ -81,9 +81,16 @@ def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run each on a thread of its own, the first on this one, or all on this; what they return."""
     if len(works) == 1 or alone():
         return [work() for work in works]
-    waiting = [_pool().submit(copy_context().run, _share, work) for work in works[1:]]
-    first = copy_context().run(_share, works[0])
-    return [first, *[future.result() for future in waiting]]
+    waiting: list[Future[Any]] = []
+    try:
+        for work in works[1:]:
+            waiting.append(_pool().submit(copy_context().run, _share, work))
+        first = copy_context().run(_share, works[0])
+        return [first, *[future.result() for future in waiting]]
+    except BaseException:  # also an interrupt: nobody writes any more into what is given up
+        for future in waiting:
+            future.exception()
+        raise
 
 
 def _share(work: Callable[[], Any]) -> Any:

@@ -34,7 +34,7 @@ from gradwire_service.host.protocol import (
     SessionPatch,
 )
 from gradwire_service.host.reply import Filled, Reply
-from gradwire_service.host.run import RunRequest, run
+from gradwire_service.host.run import Progress, RunRequest, run
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.version import VERSION
@@ -85,10 +85,17 @@ class Host:
         self.parkings = 0
 
     def handle(
-        self, session_id: str, request: RunRequest, arrays: Mapping[str, Array] = _NONE
+        self,
+        session_id: str,
+        request: RunRequest,
+        arrays: Mapping[str, Array] = _NONE,
+        progress: Progress | None = None,
     ) -> Reply:
-        """Run the steps of a request in a session and answer it; all or nothing."""
-        return self.run(self.session(session_id), request, arrays)
+        """Run the steps of a request in a session and answer it; all or nothing.
+
+        progress: as for `run.run`.
+        """
+        return self.run(self.session(session_id), request, arrays, progress=progress)
 
     def run(
         self,
@@ -97,14 +104,18 @@ class Host:
         arrays: Mapping[str, Array] = _NONE,
         allowance: int | None = None,
         until: Deadline | None = None,
+        progress: Progress | None = None,
     ) -> Reply:
-        """The same for a session at hand; `allowance` and `until` as for `run.run`."""
-        session.hold()
+        """The same for a session at hand; `allowance`, `until`, `progress` as for `run.run`."""
+        session.users += 1
         try:
-            self.check_open(session)
-            return run(session, request, arrays, until or Deadline(self.limits.seconds), allowance)
+            with session.lock:
+                self.check_open(session)
+                time_limit = until or Deadline(self.limits.seconds)
+                return run(session, request, arrays, time_limit, allowance, progress)
         finally:
-            session.release()
+            session.users -= 1
+            session.touch()
 
     def check_open(self, session: Session) -> None:
         """Refuse a session that was closed while the request waited for it."""

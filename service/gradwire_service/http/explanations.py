@@ -235,6 +235,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "A URL where nothing listens.",
         "Start the server, or mend the URL.",
     ),
+    "unanswered": Explanation(
+        "A server was asked and gave no answer, or none within the client's timeout: only the SDK "
+        "says so, no server does. Whether the request was done shows when it is asked for again.",
+        "`connect(url, timeout=1)`, and an op that takes ten seconds.",
+        "Go on: the SDK's next call asks again by the same key, and the server does it once. Where "
+        "work takes longer, give connect() a longer timeout.",
+    ),
     "shutting_down": Explanation(
         "The server was asked to end: it finishes what it does and takes nothing new.",
         "A request after SIGTERM.",

@@ -18,10 +18,10 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = _empty() if data is None else data
         session = source.session
-        with session.recording() as recording:
+        with session.recording() as mark:
             super().__init__(session, source._meta.detach())
             step = {"detach": source._name, "out": self._name}
-            session.record(step, [self], mark=recording.mark)
+            session.record(step, [self], mark=mark)
         if requires_grad:
             self.requires_grad_()
 
@@ -61,10 +61,10 @@ class Buffer(Tensor):
 
     def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
         session = data.session
-        with session.recording() as recording:
+        with session.recording() as mark:
             super().__init__(session, data._meta.detach())
             step = {"detach": data._name, "out": self._name}
-            session.record(step, [self], mark=recording.mark)
+            session.record(step, [self], mark=mark)
         self.persistent = persistent
 
 

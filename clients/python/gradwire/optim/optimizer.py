@@ -66,10 +66,10 @@ class Hosted(Optimizer):
     def _send(self) -> None:
         """Record the groups as they are now."""
         groups = self._now()
-        with self._session.recording() as recording:
+        with self._session.recording() as mark:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
-            self._session.record(step, mark=recording.mark)
+            self._session.record(step, mark=mark)
         self._sent = groups
 
     def _now(self) -> list[Group]:
@@ -95,9 +95,9 @@ class Hosted(Optimizer):
             with enable_grad():
                 loss = closure()
         self._sync()
-        with self._session.recording() as recording:
+        with self._session.recording() as mark:
             self._mirror.step()
-            self._session.record({"step": self._name}, mark=recording.mark)
+            self._session.record({"step": self._name}, mark=mark)
         return loss
 
     # saving
@@ -129,9 +129,9 @@ class Hosted(Optimizer):
             {name: _literal(value) for name, value in state_dict["state"].get(i, {}).items()}
             for i in numbers
         ]
-        with self._session.recording() as recording:
+        with self._session.recording() as mark:
             step = {"optimizer": self._name, "state": state}
-            self._session.record(step, mark=recording.mark)
+            self._session.record(step, mark=mark)
 
     def _said(self) -> dict[str, Any]:
         """What a snapshot of the session would lack of it: entries that the host doesn't know."""
