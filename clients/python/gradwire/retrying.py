@@ -77,8 +77,8 @@ def _unanswered(problem: httpx.TransportError, url: str) -> GradwireError:
     return error(
         "unanswered",
         f"{url} gave no answer ({why})",
-        "go on: the next call asks again whether it was done, by the same key; a longer timeout may "
-        "be given to connect()",
+        "go on: the next call asks by the same key whether it was done; a longer timeout may be "
+        "given to connect()",
         raised=TimeoutError if slow else ConnectionError,
     )
 

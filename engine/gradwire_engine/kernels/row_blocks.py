@@ -84,7 +84,7 @@ def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
     waiting: list[Future[Any]] = []
     try:
         for work in works[1:]:
-            waiting.append(_pool().submit(copy_context().run, _share, work))
+            waiting.append(_pool().submit(copy_context().run, _share, work))  # noqa: PERF401
         first = copy_context().run(_share, works[0])
         return [first, *[future.result() for future in waiting]]
     except BaseException:  # also an interrupt: nobody writes any more into what is given up
