@@ -42,6 +42,7 @@ CODES: dict[str, Code] = {
     "inference_tensor": Code(409, "Inference tensor", RuntimeError),
     "idempotency_conflict": Code(409, "Idempotency conflict", RuntimeError),
     "session_damaged": Code(409, "Session damaged", RuntimeError),
+    "forked_process": Code(409, "Forked process", RuntimeError),
     "session_closed": Code(410, "Session closed", RuntimeError),
     "session_expired": Code(410, "Session expired", RuntimeError),
     "payload_too_large": Code(413, "Payload too large", RuntimeError),

@@ -115,6 +115,8 @@ def session_of(args: Any, kwargs: Kwargs) -> Session | None:
     """The session that these arguments' tensors live in; an error where they live in two."""
     found: Session | None = None
     for tensor in tensors_in((*args, *kwargs.values())):
+        if tensor.session.left:
+            tensor.session.check_tensor(tensor._name)
         if found is not None and tensor.session is not found:
             raise error(
                 "invalid_argument",

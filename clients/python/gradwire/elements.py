@@ -39,6 +39,8 @@ class Elements(Facts, Methods):
 
     def _read(self) -> np.ndarray:
         """The elements, read once for each version; not to be written."""
+        if self.session.left:
+            self.session.check_tensor(self._name)
         found = self._known()
         if found is None:
             version, found = self._meta.version, self.session.read(self._name)

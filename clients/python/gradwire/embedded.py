@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from json import dumps
-from threading import Lock
 from typing import Any
 
 from gradwire.transport import Arrays, Received, Request, Step, Values
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.locks import lock
 from gradwire_engine.mode import State, local
 from gradwire_service.host import graph, optimizers, picture
 from gradwire_service.host.host import Host
@@ -52,7 +52,7 @@ class _Recent:
     def __init__(self) -> None:
         self._used: OrderedDict[str, str] = OrderedDict()
         self._texts: Counter[str] = Counter()  # how many of them a program has
-        self._lock = Lock()
+        self._lock = lock()
 
     def find(self, text: str) -> str | None:
         """The id of a program that was used before."""

@@ -14,6 +14,7 @@ from weakref import finalize
 import httpx
 import numpy as np
 
+from gradwire import forks
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
 from gradwire.transport import UNANSWERED, Arrays, Received, Request, Step, Values
@@ -67,14 +68,29 @@ class Http:
                 f"write http://{url}" if "://" not in url else "it begins with http:// or https://",
                 raised=ValueError,
             )
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._timeout = timeout
+        self._begin()
+        forks.transports.add(self)
+
+    def _begin(self) -> None:
         self._client = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout, verify=_trusted(self.url)
+            base_url=self.url,
+            headers=self._headers,
+            timeout=self._timeout,
+            verify=_trusted(self.url),
         )
         self._forgotten: deque[str] = deque()
         self._programs = Posted(self._post_program, self._delete_program)
-        finalize(self, _end, self._client, self._forgotten)
+        self._ending = finalize(self, _end, self._client, self._forgotten)
+
+    def renew(self) -> Any:
+        """In a forked child: begin with connections of its own. Gives the parent's, still open."""
+        self._ending.detach()
+        left = self._client
+        self._begin()
+        return left
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""

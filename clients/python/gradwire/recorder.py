@@ -10,15 +10,15 @@ for it once more, by the same key, and the host does it once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gradwire import defaults, origins
+from gradwire import defaults, forks, origins
 from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
@@ -26,6 +26,7 @@ from gradwire.pending import Pending, Recording, users_line
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import Journal
+from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
 
@@ -60,7 +61,7 @@ class Recorder:
     def __init__(self, transport: Transport, key: str, dtype: DType, first: int = 1) -> None:
         self.transport, self.id = transport, key
         self._dtype = dtype
-        self._lock = RLock()
+        self._lock = rlock()
         self._names = count(first)
         self._pending = Pending()
         self._under_way: _UnderWay | None = None
@@ -73,6 +74,37 @@ class Recorder:
         self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
         self._took: list[Took] | None = None  # what ops took, while somebody wants to know
         self.journal = Journal()
+        forks.sessions.add(self)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the host is this process."""
+        return at_hand(self)
+
+    # forked children
+
+    left = False
+    """Whether it is a parent's, which this process was forked from."""
+
+    def leave_to(self, parent: int) -> None:
+        """In a forked child: the session stays the parent's, and this process sends nothing."""
+        self.left = True
+        self._unusable = error(
+            "forked_process",
+            f"session {self.id} on {getattr(self.transport, 'url', 'its host')} belongs to process "
+            f"{parent}, which this process, {os.getpid()}, was forked from",
+            "make a session of this process by gradwire.connect(url).session(), and hand over "
+            "values as arrays, x.numpy(), before the fork; or start the process by spawn",
+        )
+
+    def check_tensor(self, name: str) -> None:
+        """Refuse a tensor by its name where its session is left to a parent."""
+        if self.left:
+            assert self._unusable is not None
+            raise error(
+                self._unusable.code, f"tensor {name!r}: {self._unusable.detail}",
+                self._unusable.hint,
+            )  # fmt: skip
 
     # recording
 
@@ -88,8 +120,13 @@ class Recorder:
         """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
         self._forgotten.add(name, nbytes)
 
-    def recording(self) -> Recording:
-        """A block that changes mirrors and records one step: undone together if it raises."""
+    def recording(self, name: str = "") -> Recording:
+        """A block that changes mirrors and records one step: undone together if it raises.
+
+        name: of the tensor that it is about, for errors.
+        """
+        if self.left:
+            self.check_tensor(name)
         return Recording(self)
 
     def _prepare(self) -> None:

@@ -57,6 +57,11 @@ class Session(Recorder):
         self._anomaly = bool(made.get("detect_anomaly"))
         self._forgetting = finalize(self, transport.forget, self.id)
 
+    def leave_to(self, parent: int) -> None:
+        """In a forked child: the session stays the parent's, and this process never ends it."""
+        super().leave_to(parent)
+        self._forgetting.detach()
+
     @classmethod
     def of(cls, transport: Transport, made: dict[str, Any], first: int) -> Session:
         """A session that the host has already, by its resource. first: as for Recorder."""
@@ -116,6 +121,8 @@ class Session(Recorder):
 
     def close(self) -> None:
         """End the session and free what it holds."""
+        if self.left:
+            return
         with self._lock:
             if self._forgetting.detach() is not None:
                 self.transport.delete(self.id)

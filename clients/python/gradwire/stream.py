@@ -7,7 +7,6 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import count
 from json import loads
-from threading import Lock
 from typing import Any
 from weakref import finalize
 
@@ -18,6 +17,7 @@ from websockets.sync.client import connect
 from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
 from gradwire.retrying import sent
 from gradwire_engine.errors import error
+from gradwire_engine.locks import lock
 
 _CLOSING = 1.0
 """Seconds to wait for a server that is told goodbye."""
@@ -32,7 +32,7 @@ class Line:
         self._numbers = count(1)
         self._open = ExitStack()
         self._socket: Any = None
-        self._lock = Lock()
+        self._lock = lock()
 
     def exchange(self, part: Part, data: bool) -> httpx.Response:
         """Send a message, and its reply as one of HTTP; errors of the connection as httpx's.
@@ -95,11 +95,19 @@ class Stream(Http):
     """The transport to a server at a URL, with a stream for each session."""
 
     def __init__(self, url: str, key: str | None = None, timeout: float = 300.0) -> None:
-        super().__init__(url, key, timeout)
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._timeout = timeout
         self._lines: dict[str, Line] = {}
-        finalize(self, _close, self._lines)
+        super().__init__(url, key, timeout)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._lines = {}
+        self._closing = finalize(self, _close, self._lines)
+
+    def renew(self) -> Any:
+        """In a forked child: begin with connections of its own. Gives the parent's, still open."""
+        self._closing.detach()
+        lines = self._lines
+        return lines, super().renew()
 
     def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
         """The reply to a request for steps, over the session's stream."""

@@ -126,7 +126,7 @@ class Tensor(Elements):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""
-        with self.session.recording() as mark:
+        with self.session.recording(self._name) as mark:
             before = self._meta._edge
             self._meta.requires_grad_(requires_grad)
             if self._meta._edge is not before:
@@ -137,14 +137,14 @@ class Tensor(Elements):
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `.grad`."""
-        with self.session.recording() as mark:
+        with self.session.recording(self._name) as mark:
             self._meta.retain_grad()
             if not self._meta.was_leaf:
                 self.session.record({"retain_grad": self._name}, mark=mark)
 
     def detach(self) -> Tensor:
         """The same elements and version counter, without history."""
-        with self.session.recording() as mark:
+        with self.session.recording(self._name) as mark:
             made = Tensor(self.session, self._meta.detach())
             step = {"detach": self._name, "out": made._name}
             self.session.record(step, [made], mark=mark)
@@ -180,7 +180,7 @@ class Tensor(Elements):
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-        with self.session.recording() as mark:
+        with self.session.recording(self._name) as mark:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}
             self.session.record(step, mark=mark)
@@ -193,7 +193,7 @@ class Tensor(Elements):
     def _named_gradient(self, meta: Meta) -> Tensor:
         """The gradient under a name of its own, so that it outlives a later zeroing."""
         session = self.session
-        with session.recording() as mark:
+        with session.recording(self._name) as mark:
             made = Tensor(session, meta)
             step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
             assign(self, "_grad", made)  # a hook that is called again finds none of its first call

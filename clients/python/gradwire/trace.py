@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count
-from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,6 +24,7 @@ from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.journal import Journal
 from gradwire_engine.layout import mirrored_as
+from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.tape import Edge, target
 from gradwire_engine.tensor import Tensor as Meta
@@ -58,7 +58,7 @@ class Trace:
         self._captured: dict[int, Tensor] = {}
         self._constants: list[Tensor] = []
         self._names = count(1)
-        self._lock = RLock()
+        self._lock = rlock()
 
     # as a session
 
@@ -69,7 +69,10 @@ class Trace:
     def forget(self, name: str, nbytes: int = 0) -> None:
         """Names end with the program's run."""
 
-    def recording(self) -> Recording:
+    left = False
+    """As a session may be, in a forked child."""
+
+    def recording(self, name: str = "") -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises."""
         return Recording(self)
 

@@ -50,6 +50,10 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads() - 1, thread_name_prefix="blocks")
 
 
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> None:
     """Call `work` with matching blocks of rows of these matrices; at once on all on a GPU.
 

@@ -5,7 +5,6 @@ HTTP routes, the embedded SDK and whatever comes later are doors to it.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
+from gradwire_engine.locks import lock
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host import snapshot
 from gradwire_service.host.deadline import Deadline
@@ -78,7 +78,7 @@ class Host:
         self.once = Once(self.limits, self.ledger, self.programs, self.fetch)
         self._sessions: dict[str, Session] = {}
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._looked = 0.0
         self._work = Work(0, 0)
         self.ended = Counter(_ENDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.fork import fork_all
 from gradwire_engine.journal import drop, put
+from gradwire_engine.locks import rlock
 from gradwire_engine.optim import Optimizer
 from gradwire_engine.random import Generator
 from gradwire_engine.spec import DType
@@ -74,7 +74,7 @@ class Session:
         self.durable: Any = None  # what is kept of it beyond the process, for whoever keeps it
         self.asleep: Callable[[], None] | None = None  # reads it back, where it isn't in memory
         self._used_at = time.monotonic()
-        self.lock = threading.RLock()
+        self.lock = rlock()
 
     # who uses it, and until when
 

@@ -66,7 +66,7 @@ class Hosted(Optimizer):
     def _send(self) -> None:
         """Record the groups as they are now."""
         groups = self._now()
-        with self._session.recording() as mark:
+        with self._session.recording(self._name) as mark:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
             self._session.record(step, mark=mark)
@@ -95,7 +95,7 @@ class Hosted(Optimizer):
             with enable_grad():
                 loss = closure()
         self._sync()
-        with self._session.recording() as mark:
+        with self._session.recording(self._name) as mark:
             self._mirror.step()
             self._session.record({"step": self._name}, mark=mark)
         return loss
@@ -129,7 +129,7 @@ class Hosted(Optimizer):
             {name: _literal(value) for name, value in state_dict["state"].get(i, {}).items()}
             for i in numbers
         ]
-        with self._session.recording() as mark:
+        with self._session.recording(self._name) as mark:
             step = {"optimizer": self._name, "state": state}
             self._session.record(step, mark=mark)
 
