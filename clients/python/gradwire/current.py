@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from gradwire import in_force
 from gradwire.session import Session
@@ -34,6 +34,12 @@ class Client:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a client can't be pickled or copied: its connections are this process's; call "
+            "gradwire.connect(url) where it is needed"
+        )
 
     def session(self, **settings: Any) -> Session:
         """A session of one's own: `with client.session() as s:`. Settings as for Session."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwire.facts import Facts
 from gradwire.printing import shown
+from gradwire.shared_memory import SharedMemory
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ else:
     Methods = object
 
 
-class Elements(Facts, Methods):
+class Elements(Facts, SharedMemory, Methods):
     """Reading, and Python's protocols that read."""
 
     __slots__ = ("_elements",)

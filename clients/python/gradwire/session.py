@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import finalize
 
 import numpy as np
@@ -68,6 +68,12 @@ class Session(Recorder):
         found = cls.__new__(cls)
         found._begin(transport, made, first)
         return found
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            f"session {self.id} can't be pickled or copied: it lives on its host; another process "
+            "finds it by client.attach(id), and snapshot() makes a file of it"
+        )
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program, of which the host is told the first time."""

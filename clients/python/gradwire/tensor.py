@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from gradwire.elements import Elements
 from gradwire.grad_fn import GradFn, grad_fn, note_leaf
@@ -68,20 +69,22 @@ class Tensor(Elements):
 
     __hash__ = object.__hash__
 
+    def __copy__(self) -> Tensor:
+        """A leaf that shares the elements."""
+        found: Tensor = import_module("gradwire.pickling").copied(self)
+        return found
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment; detach() first"
             )
-        made: Tensor = self.detach().clone()
-        memo[id(self)] = made.requires_grad_(self.requires_grad)
-        if self.grad is not None:
-            made.grad = self.grad.__deepcopy__(memo)
-        return made
+        found: Tensor = import_module("gradwire.pickling").deeply_copied(self, memo)
+        return found
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a tensor lives in its session and can't be pickled; pickle its .numpy()")
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return import_module("gradwire.pickling").reduced(self)
 
     @property
     def requires_grad(self) -> bool:

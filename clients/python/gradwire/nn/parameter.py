@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.grad_fn import note_leaf
@@ -42,10 +41,6 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        made = memo[id(self)] = Parameter(self.detach().clone(), self.requires_grad)
-        return made
 
 
 def _empty() -> Tensor:
