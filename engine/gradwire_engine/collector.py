@@ -10,9 +10,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 
-_lock = Lock()
+from gradwire_engine.locks import lock
+
+_lock = lock()
 _state = {"pauses": 0, "was_on": False}
 
 

@@ -6,6 +6,7 @@ title and the Python class that torch raises in that place; `error` builds the e
 
 from __future__ import annotations
 
+import builtins
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ CODES: dict[str, Code] = {
     "inference_tensor": Code(409, "Inference tensor", RuntimeError),
     "idempotency_conflict": Code(409, "Idempotency conflict", RuntimeError),
     "session_damaged": Code(409, "Session damaged", RuntimeError),
+    "forked_process": Code(409, "Forked process", RuntimeError),
     "session_closed": Code(410, "Session closed", RuntimeError),
     "session_expired": Code(410, "Session expired", RuntimeError),
     "payload_too_large": Code(413, "Payload too large", RuntimeError),
@@ -67,6 +69,7 @@ CODES: dict[str, Code] = {
     "unreachable": Code(503, "Unreachable", ConnectionError),
     "shutting_down": Code(503, "Shutting down", RuntimeError),
     "storage_unavailable": Code(503, "Storage unavailable", RuntimeError),
+    "unanswered": Code(504, "Unanswered", TimeoutError),
     "deadline_exceeded": Code(504, "Deadline exceeded", TimeoutError),
     "memory_limit": Code(507, "Memory limit", MemoryError),
     "storage_full": Code(507, "Storage full", RuntimeError),
@@ -96,6 +99,16 @@ class GradwireError(Exception):
         super().__init__(_told(detail, hint))
         self.code, self.detail, self.hint = code, detail, hint
         self._found = detail
+
+    def __reduce__(self) -> Any:
+        """In pickles: what `error` makes, which is the same class there, and all that was noted."""
+        kind = type(self)
+        if kind.__bases__[0] is not GradwireError:
+            return super().__reduce__()
+        return _again, (self.code, self.detail, self.hint, kind.__bases__[1].__name__), vars(self)
+
+    def __str__(self) -> str:
+        return _told(self.detail, self.hint)
 
     def within(self, op: str) -> None:
         """Say that it was met in this op, where its text has another's name: the outermost counts.
@@ -131,6 +144,12 @@ def _told(detail: str, hint: str | None) -> str:
 def _exception_class(code: str, raised: type[Exception]) -> type[GradwireError]:
     name = "".join(word.title() for word in code.split("_"))
     return type(name, (GradwireError, raised), {"__module__": __name__})
+
+
+def _again(code: str, detail: str, hint: str | None, raised: str) -> GradwireError:
+    """The exception that a pickle tells of. raised: by name."""
+    kind = LinAlgError if raised == LinAlgError.__name__ else getattr(builtins, raised)
+    return error(code, detail, hint, raised=kind)
 
 
 def error(

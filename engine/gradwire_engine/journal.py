@@ -65,25 +65,36 @@ def drop(mapping: dict[Any, Any], key: Any) -> None:
 class transaction:
     """Run a block all or nothing: if it raises, every journalled write of it is undone.
 
-    Nested blocks undo their own part only. The cycle collector rests meanwhile.
+    Nested blocks undo their own part only. The cycle collector rests meanwhile. An interrupt that
+    comes between the block and `__exit__` undoes it too: nothing but the `with` statement holds the
+    transaction, so that it goes then, and ends itself.
     """
 
-    __slots__ = ("_block", "_journal", "_mark", "_outer")
+    _journal: Journal | None = None
+    _pausing = False
 
     def __enter__(self) -> Journal:
         state = local.state
         outer = self._outer = state.journal
+        journal = Journal() if outer is None else outer
+        self._mark, self._block, self._journal = len(journal.entries), journal.block, journal
+        state.journal, journal.block = journal, object()
         if outer is None:
             pause()
-        journal = self._journal = Journal() if outer is None else outer
-        self._mark, self._block = len(journal.entries), journal.block
-        state.journal, journal.block = journal, object()
+            self._pausing = True
         return journal
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         journal = self._journal
-        if self._outer is None:
+        if journal is None:
+            return
+        if self._pausing:
             resume()
+            self._pausing = False
         if kind is not None:
             journal.rollback(self._mark)
-        local.state.journal, journal.block = self._outer, self._block
+        local.state.journal, journal.block, self._journal = self._outer, self._block, None
+
+    def __del__(self) -> None:
+        if self._journal is not None:
+            self.__exit__(KeyboardInterrupt)

@@ -111,7 +111,14 @@ def current() -> State:
 
 
 class using(ContextDecorator):
-    """Set fields of this thread's state for a block or a function, and put them back after."""
+    """Set fields of this thread's state for a block or a function, and put them back after.
+
+    They are put back as well where an interrupt comes between the block and `__exit__`: the `with`
+    statement lets go of what was entered then. `kept` is for modes that stay without a block.
+    """
+
+    kept = False
+    """Whether `__enter__` called by hand holds for good, as scripts use torch.no_grad()."""
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields
@@ -133,6 +140,12 @@ class using(ContextDecorator):
         state = local.state
         for name, value in self._saved.pop().items():
             setattr(state, name, value)
+
+    def __del__(self) -> None:
+        saved = getattr(self, "_saved", None)
+        if saved and not self.kept:
+            for name, value in saved[0].items():
+                setattr(local.state, name, value)
 
 
 def charge(nbytes: int, flops: int = 0, ops: int = 0) -> None:

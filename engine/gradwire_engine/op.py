@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +33,19 @@ nesting. Where operands are mixed, the one of the highest level decides.
 
 PRIMITIVES: dict[str, list[Primitive]] = {}
 """Every primitive by its name, also those that only rules use and the catalogue lacks."""
+
+
+@cache
+def _results(name: str, fields: tuple[str, ...]) -> Any:
+    """The class of an op's results, which pickles find by its name and fields."""
+    made = namedtuple(name, fields)  # type: ignore[misc]
+    reduce = lambda self: (_again, (name, fields, tuple(self)))  # noqa: E731
+    return type(name, (made,), {"__slots__": (), "__reduce__": reduce, "__module__": __name__})
+
+
+def _again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """Results that a pickle tells of."""
+    return _results(name, fields)._make(values)
 
 
 class Inferred:
@@ -199,8 +212,9 @@ class Primitive(Overload):
         """
         if any(name.startswith("out") for name in self.outputs):
             return tuple
-        made = namedtuple(self.name.rpartition(".")[2], self.outputs)  # type: ignore[misc]
-        return made._make
+        make: Callable[[Sequence[Any]], Any]
+        make = _results(self.name.rpartition(".")[2], tuple(self.outputs))._make
+        return make
 
     @property
     def differentiable(self) -> bool:

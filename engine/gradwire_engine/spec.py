@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
@@ -47,8 +48,8 @@ class DType:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> tuple[Callable[[str], DType], tuple[str]]:
+        return _of_name, (self.name,)
 
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)
@@ -73,6 +74,13 @@ DTYPES: dict[str, DType] = {
         float16, bfloat16, float32, float64, complex64, complex128,
     )
 }  # fmt: skip
+
+
+def _of_name(name: str) -> DType:
+    """The dtype that a pickle tells of: there is one of each name."""
+    return DTYPES[name]
+
+
 OTHER_NAMES = {
     "half": float16, "float": float32, "double": float64, "cfloat": complex64,
     "cdouble": complex128, "byte": uint8, "char": int8, "short": int16, "int": int32,

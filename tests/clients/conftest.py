@@ -36,9 +36,9 @@ class Counted:
         self.sent: list[list[str]] = []
         self.copies = 0
 
-    def steps(self, session_id, steps, *rest):
-        self.sent.append([_word(step) for step in steps])
-        return self._inner.steps(session_id, steps, *rest)
+    def steps(self, session_id, request):
+        self.sent.append([_word(step) for step in request.steps])
+        return self._inner.steps(session_id, request)
 
     def imagine(self, *asked):
         self.copies += 1

@@ -150,5 +150,6 @@ def test_copies_of_tensors(session: Session) -> None:
     assert both[0] is both[1]
     with pytest.raises(RuntimeError, match="deepcopy"):
         copy.deepcopy(x * 2)
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dumps(x)
+    again = pickle.loads(pickle.dumps(x))
+    assert (again.is_leaf, again.requires_grad, again.tolist()) == (True, True, [1.0, 2.0])
+    assert again.grad is None

@@ -10,6 +10,7 @@ import pytest
 
 import gradwire as torch
 from gradwire.session import Session
+from gradwire.transport import Request
 from gradwire.utils.checkpoint import checkpoint
 from gradwire_engine.errors import GradwireError
 
@@ -307,7 +308,7 @@ def test_what_somebody_else_freed_does_not_matter(session: Session) -> None:
     a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
     session.flush()
     names = [a._name, c._name]
-    session.transport.steps(session.id, [{"free": names}], [], {}, False)
+    session.transport.steps(session.id, Request([{"free": names}]))
     del a, b, c
     gc.collect()
     assert torch.ones(2).sum().item() == 2.0

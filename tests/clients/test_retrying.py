@@ -48,8 +48,8 @@ def test_it_gives_up_at_last() -> None:
     ("problem", "raised", "code", "attempts"),
     [
         (httpx.ConnectError("refused"), ConnectionError, "unreachable", ATTEMPTS),
-        (httpx.RemoteProtocolError("gone"), ConnectionError, "session_damaged", ATTEMPTS),
-        (httpx.ReadTimeout("slow"), TimeoutError, "session_damaged", 1),
+        (httpx.RemoteProtocolError("gone"), ConnectionError, "unanswered", ATTEMPTS),
+        (httpx.ReadTimeout("slow"), TimeoutError, "unanswered", 1),
         (httpx.ConnectTimeout("slow"), TimeoutError, "unreachable", 1),
     ],
 )

@@ -96,7 +96,7 @@ def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields:
     fields: those of the step; one that is a function is given the names of the results.
     """
     session = traced.trace.outer
-    with session.recording() as recording:
+    with session.recording() as mark:
         found = [
             Tensor(session, result(traced.args, part)) if isinstance(part, Wanted) else part
             for part in parts
@@ -108,7 +108,7 @@ def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields:
         ]
         _pass_on(traced, session)
         step = word | {"args": [t._name for t in traced.args], "out": out} | fields
-        session.record(step, made, mark=recording.mark)
+        session.record(step, made, mark=mark)
     return found
 
 
@@ -137,7 +137,7 @@ def derived(
     create_graph = local.state.grad and any(x.requires_grad for x in every)
     key = traced.id
     _pass_on(traced, session)
-    with _outside_of_inference(traced), session.recording() as recording:
+    with _outside_of_inference(traced), session.recording() as mark:
         kept = [part for part in parts if part is not None]
         own = frozenset(range(len(args), len(every)))
         made = [
@@ -157,7 +157,7 @@ def derived(
             "out": [None if part is None else next(names) for part in parts],
             "values": list(names),
         }
-        session.record(step | said, made, mark=recording.mark)
+        session.record(step | said, made, mark=mark)
         session.flush()
     return made[: len(kept)], made[len(kept) :]
 

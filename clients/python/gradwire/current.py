@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 from gradwire import in_force
 from gradwire.session import Session
 from gradwire.transport import Transport
 from gradwire_engine.errors import error
+from gradwire_engine.locks import lock
 
 
 class _Default:
@@ -20,7 +20,13 @@ class _Default:
 
 
 _default = _Default()
-_lock = Lock()
+_lock = lock()
+
+
+def _default_session() -> Session | None:
+    """The session that was made on first use; a parent's is not a forked child's."""
+    found = _default.session
+    return None if found is None or found.left else found
 
 
 class Client:
@@ -28,6 +34,12 @@ class Client:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a client can't be pickled or copied: its connections are this process's; call "
+            "gradwire.connect(url) where it is needed"
+        )
 
     def session(self, **settings: Any) -> Session:
         """A session of one's own: `with client.session() as s:`. Settings as for Session."""
@@ -73,7 +85,7 @@ def connect(
 
 def session() -> Session:
     """The session in force."""
-    return in_force.innermost() or _default.session or _first()
+    return in_force.innermost() or _default_session() or _first()
 
 
 def _first() -> Session:
@@ -84,10 +96,11 @@ def _first() -> Session:
             transport=os.environ.get("GRADWIRE_TRANSPORT") or "http",
         )
     with _lock:
-        if _default.session is None:
+        found = _default_session()
+        if found is None:
             assert _default.transport is not None
-            _default.session = Session(_default.transport)
-        return _default.session
+            found = _default.session = Session(_default.transport)
+        return found
 
 
 __all__ = ["Client", "connect", "session"]

@@ -14,6 +14,7 @@ from gradwire import current
 from gradwire.asked import asked, told, unknown
 from gradwire.layouts import laid
 from gradwire.options import Options, take_options
+from gradwire.pending import may_fail
 from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
@@ -38,22 +39,22 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
         return laid(args[0], lying)
     session = session_of(args, kwargs) or current.session()
     options.check(session.device)
-    with session.recording() as recording:
+    with session.recording() as mark:
         try:
             result = op(*map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
         except GradwireError as problem:
             if problem.code == "data_dependent_shape":
-                return _ask(session, op, args, kwargs, recording.mark)
+                return _ask(session, op, args, kwargs, mark)
             numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
             if numbers is None:
                 if _has_places(op, args, kwargs):
-                    _ask_why(session, step_of(op.name, args, kwargs), recording.mark)
+                    _ask_why(session, step_of(op.name, args, kwargs), mark)
                 raise
             found = call(op, numbers[0], numbers[1] | options.drawing)
         else:
             step = options.on(step_of(op.name, args, kwargs))
-            found = _adopt(session, step, result, args, recording.mark)
-            if recording.fallible and not harmless(op, args, kwargs):
+            found = _adopt(session, step, result, args, mark)
+            if may_fail() and not harmless(op, args, kwargs):
                 session.flush()
     if op.name in TRUTHS:
         return bool(found)
@@ -73,7 +74,7 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         raise TypeError(f"{name}(): the first argument must be the tensor that is written")
     session_of(args, kwargs)
     session = target.session
-    with session.recording() as recording:
+    with session.recording() as mark:
         overload, values = op.bind(
             [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
         )
@@ -82,11 +83,11 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         except GradwireError as problem:
             if problem.code != "data_dependent_shape":
                 if _has_places(overload, args, kwargs):
-                    _ask_why(session, step_of(name, args, kwargs), recording.mark)
+                    _ask_why(session, step_of(name, args, kwargs), mark)
                 raise
             write(name, values[0], asked(values, target.shape, target.dtype, _WRITTEN))
-        session.record(options.on(step_of(name, args, kwargs)), mark=recording.mark)
-        if local.state.grad or recording.fallible:
+        session.record(options.on(step_of(name, args, kwargs)), mark=mark)
+        if local.state.grad or may_fail():
             session.flush()
     return target
 
@@ -114,6 +115,8 @@ def session_of(args: Any, kwargs: Kwargs) -> Session | None:
     """The session that these arguments' tensors live in; an error where they live in two."""
     found: Session | None = None
     for tensor in tensors_in((*args, *kwargs.values())):
+        if tensor.session.left:
+            tensor.session.check_tensor(tensor._name)
         if found is not None and tensor.session is not found:
             raise error(
                 "invalid_argument",

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwire.facts import Facts
 from gradwire.printing import shown
+from gradwire.shared_memory import SharedMemory
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ else:
     Methods = object
 
 
-class Elements(Facts, Methods):
+class Elements(Facts, SharedMemory, Methods):
     """Reading, and Python's protocols that read."""
 
     __slots__ = ("_elements",)
@@ -39,6 +40,8 @@ class Elements(Facts, Methods):
 
     def _read(self) -> np.ndarray:
         """The elements, read once for each version; not to be written."""
+        if self.session.left:
+            self.session.check_tensor(self._name)
         found = self._known()
         if found is None:
             version, found = self._meta.version, self.session.read(self._name)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from json import dumps
-from threading import Lock
 from typing import Any
 
-from gradwire.transport import Arrays, Received, Step, Took, Values
+from gradwire.transport import Arrays, Received, Request, Step, Values
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.locks import lock
 from gradwire_engine.mode import State, local
 from gradwire_service.host import graph, optimizers, picture
 from gradwire_service.host.host import Host
@@ -52,7 +52,7 @@ class _Recent:
     def __init__(self) -> None:
         self._used: OrderedDict[str, str] = OrderedDict()
         self._texts: Counter[str] = Counter()  # how many of them a program has
-        self._lock = Lock()
+        self._lock = lock()
 
     def find(self, text: str) -> str | None:
         """The id of a program that was used before."""
@@ -190,28 +190,23 @@ class Embedded:
             found: dict[str, Any] = _host().restore(metadata, arrays).describe()
         return found
 
-    def steps(
-        self,
-        session_id: str,
-        steps: Sequence[Step],
-        returns: Sequence[str],
-        arrays: Arrays,
-        data: bool,
-        took: list[Took] | None = None,
-    ) -> Values:
-        """Do the steps, keeping those before one that fails; then read tensors."""
-        body = {"steps": steps, "return": list(returns), "atomic": False}
-        if took is not None:
-            body["profile"] = True
-        request = read(StepsRequest, body)
+    def steps(self, session_id: str, request: Request) -> Values:
+        """Do the steps, then read tensors. An interrupted call is made again with its request.
+
+        Each step is done whole or not at all, and `request.done` counts those that are.
+        """
+        asked = read(StepsRequest, request.body)
         if self._forgotten:
             self._drop()
-        with _own_state():
-            reply = _host().handle(session_id, request, arrays)
-        if took is not None:
-            took.append(reply["profile"])
+        before, local.state = local.state, State()
+        try:
+            reply = _host().handle(session_id, asked, request.arrays, request)
+        finally:
+            local.state = before
+        if request.took is not None:
+            request.took.append(reply["profile"])
         found: dict[str, TensorReply | None] = reply["values"]
-        return {name: None if v is None else _received(v, data) for name, v in found.items()}
+        return {n: None if v is None else _received(v, request.data) for n, v in found.items()}
 
     def imagine(
         self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
@@ -220,7 +215,7 @@ class Embedded:
         host = _host()
         copy = host.fork(host.session(session_id))
         try:
-            return self.steps(copy.id, steps, returns, arrays, True)
+            return self.steps(copy.id, Request(steps, returns, arrays))
         finally:
             host.delete(copy)
 

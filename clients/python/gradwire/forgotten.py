@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Set
+from itertools import islice
 
 FREE_AFTER = 64
 """Forgotten tensors that are freed between recorded steps rather than at their end."""
+FREE_BYTES = 2**20
+"""Bytes of forgotten tensors from which on that is done however few they are."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -19,22 +22,24 @@ _NONE: frozenset[str] = frozenset()
 class Forgotten:
     """What is to be freed; `aside` are names that the host is not asked for yet."""
 
-    __slots__ = ("_aside", "_held_back", "_names", "_never")
+    __slots__ = ("_aside", "_held_back", "_names", "_nbytes", "_never")
 
     def __init__(self) -> None:
         self._names: deque[str] = deque()
+        self._nbytes = 0  # of those that are gone; roughly, for it is counted without a lock
         self._aside: set[str] = set()
         self._never: set[str] = set()
         self._held_back = 0
 
-    def add(self, name: str) -> None:
+    def add(self, name: str, nbytes: int = 0) -> None:
         """A tensor is gone; takes no lock, for it may run at any time."""
         self._names.append(name)
+        self._nbytes += nbytes
 
     @property
     def many(self) -> bool:
         """Whether there are enough to be freed between recorded steps."""
-        return len(self._names) - self._held_back >= FREE_AFTER
+        return len(self._names) - self._held_back >= FREE_AFTER or self._nbytes >= FREE_BYTES
 
     def put_aside(self, name: str) -> None:
         """The host is not asked for this name yet."""
@@ -50,15 +55,25 @@ class Forgotten:
         self.asked_for(names)
         self._never |= names
 
-    def take(self, own: Set[str] = _NONE) -> list[str]:
-        """Names to free now. own: names put aside that what is recorded now makes itself."""
-        gone = [self._names.popleft() for _ in range(len(self._names))]
-        known = [name for name in gone if name not in self._never]
+    def due(self, own: Set[str] = _NONE) -> tuple[list[str], int, int]:
+        """Names to free now, their bytes, and how many entries that settles.
+
+        own: names put aside that what is recorded now makes itself.
+        """
+        count, nbytes = len(self._names), self._nbytes
+        gone = list(islice(self._names.copy(), count))
+        return [n for n in gone if n not in self._never and self._asked(n, own)], nbytes, count
+
+    def settle(self, count: int, own: Set[str] = _NONE) -> None:
+        """Cross out what was due, now that its end is recorded: so many entries."""
+        gone = [self._names.popleft() for _ in range(count)]
+        early = [n for n in gone if n not in self._never and not self._asked(n, own)]
         self._never.difference_update(gone)
-        early = [name for name in known if name in self._aside and name not in own]
         self._names.extend(early)
-        self._held_back = len(early)
-        return [name for name in known if name not in self._aside or name in own]
+        self._held_back, self._nbytes = len(early), 0
+
+    def _asked(self, name: str, own: Set[str]) -> bool:
+        return name not in self._aside or name in own
 
 
 __all__ = ["Forgotten"]

@@ -26,7 +26,9 @@ def function(name: str) -> Function | None:
     if op is None:
         return None
     made = _inplace(name, op) if twin else _OWN.get(op.name, _apply)(op)
-    made.__name__ = made.__qualname__ = name.rpartition(".")[2]
+    place, _, made.__name__ = name.rpartition(".")
+    made.__qualname__ = made.__name__
+    made.__module__ = f"gradwire.{place}" if place else "gradwire"  # where pickle finds it
     made.__doc__ = documentation(op)
     return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakValueDictionary
 
 from gradwire_engine.tape import AccumulateGrad, Node
@@ -39,6 +39,12 @@ class GradFn:
     def __init__(self, node: Node | AccumulateGrad) -> None:
         self.node = node
         self.tensor: Tensor | None = None  # by which the host knows the node
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a node of the graph can't be pickled or copied: the graph stays in its session; "
+            "pickle tensors, or take the session's snapshot()"
+        )
 
     def name(self) -> str:
         """PyTorch's name of the node: "PowBackward0", or "torch::autograd::AccumulateGrad"."""

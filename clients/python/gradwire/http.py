@@ -14,9 +14,10 @@ from weakref import finalize
 import httpx
 import numpy as np
 
+from gradwire import forks
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
-from gradwire.transport import Arrays, Received, Step, Took, Values
+from gradwire.transport import UNANSWERED, Arrays, Received, Request, Step, Values
 from gradwire_engine.errors import CODES, GradwireError, LinAlgError, error
 from gradwire_engine.spec import DTYPES
 
@@ -25,6 +26,8 @@ _BRIEF = 5.0
 """Seconds to wait for what matters little."""
 _TRIES = 3
 """How often a request goes on where a program was gone."""
+_NOT_KEPT = "the request was done, and its reply"
+"""How a server's answer begins to a retry whose first reply is not there any more."""
 
 
 def _trusted(url: str) -> SSLContext:
@@ -35,6 +38,23 @@ def _trusted(url: str) -> SSLContext:
 @cache
 def _authorities() -> SSLContext:
     return httpx.create_ssl_context()
+
+
+class Part:
+    """What was sent at once of a request, to be sent again as it is until it is answered.
+
+    end: how many steps of the request are done after it. last: whether it reads what is wanted.
+    binary: whether that comes as arrays. key: the header by which the server knows it again.
+    """
+
+    __slots__ = ("arrays", "binary", "body", "end", "key", "last", "sent")
+
+    def __init__(
+        self, end: int, last: bool, body: dict[str, Any], arrays: Arrays, binary: bool
+    ) -> None:
+        self.end, self.last, self.body, self.arrays, self.binary = end, last, body, arrays, binary
+        self.key = key_for("POST")
+        self.sent = False
 
 
 class Http:
@@ -48,14 +68,29 @@ class Http:
                 f"write http://{url}" if "://" not in url else "it begins with http:// or https://",
                 raised=ValueError,
             )
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._timeout = timeout
+        self._begin()
+        forks.transports.add(self)
+
+    def _begin(self) -> None:
         self._client = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout, verify=_trusted(self.url)
+            base_url=self.url,
+            headers=self._headers,
+            timeout=self._timeout,
+            verify=_trusted(self.url),
         )
         self._forgotten: deque[str] = deque()
         self._programs = Posted(self._post_program, self._delete_program)
-        finalize(self, _end, self._client, self._forgotten)
+        self._ending = finalize(self, _end, self._client, self._forgotten)
+
+    def renew(self) -> Any:
+        """In a forked child: begin with connections of its own. Gives the parent's, still open."""
+        self._ending.detach()
+        left = self._client
+        self._begin()
+        return left
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""
@@ -142,36 +177,42 @@ class Http:
         ).json()
         return found
 
-    def steps(
-        self,
-        session_id: str,
-        steps: Sequence[Step],
-        returns: Sequence[str],
-        arrays: Arrays,
-        data: bool,
-        took: list[Took] | None = None,
-    ) -> Values:
-        """Do the steps, keeping those before one that fails; then read tensors."""
-        done, tries = 0, _TRIES
+    def steps(self, session_id: str, request: Request) -> Values:
+        """Do the steps, then read tensors. An interrupted call is made again with its request.
+
+        It goes in parts where the server can't hold the programs of all steps together. What was
+        sent and not answered is sent again as it was, by the same key: the server does it once.
+        """
+        tries = _TRIES
         while True:
-            rest = steps[done:]
-            ready = rest[: self._programs.ready(rest)]
-            last = len(ready) == len(rest)
+            part = request.part or self._part(request)
+            request.part = part
             try:
-                found = self._steps(
-                    session_id, ready, returns if last else (), _carried(arrays, ready), data, took
-                )
+                found = self._answer(session_id, part, request)
             except GradwireError as problem:
-                done += problem.step or 0
+                if problem.code in UNANSWERED:
+                    raise
+                request.done, request.part = request.done + (problem.step or 0), None
                 if tries and problem.code == "program_not_found":
                     tries -= 1
-                    if self._programs.forgotten(steps[done:]):  # somebody else deleted it
-                        continue
+                    if self._programs.forgotten(request.steps[request.done :]):  # somebody else
+                        continue  # deleted it
+                done = request.done
                 problem.step = done if done or problem.step is not None else None
                 raise
-            if last:
+            request.done, request.part = part.end, None
+            if part.last:
                 return found
-            done += len(ready)
+
+    def _part(self, request: Request) -> Part:
+        """What goes now of a request."""
+        rest = request.steps[request.done :]
+        ready = rest[: self._programs.ready(rest)]
+        last = len(ready) == len(rest)
+        body = request.body | {"steps": ready, "return": request.returns if last else []}
+        binary = last and bool(request.returns) and request.data
+        end = request.done + len(ready)
+        return Part(end, last, body, _carried(request.arrays, ready), binary)
 
     def imagine(
         self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
@@ -179,41 +220,43 @@ class Http:
         """What tensors would be after some steps: these are done in a copy of the session."""
         copy: str = self._send("POST", f"/v1/sessions/{session_id}/fork").json()["id"]
         try:
-            return self.steps(copy, steps, returns, arrays, True)
+            return self.steps(copy, Request(steps, returns, arrays))
         finally:
             self.delete(copy)
 
-    def _steps(
-        self,
-        session_id: str,
-        steps: Sequence[Step],
-        returns: Sequence[str],
-        arrays: Arrays,
-        data: bool,
-        took: list[Took] | None,
-    ) -> Values:
-        body = {"steps": steps, "return": list(returns), "atomic": False}
-        if took is not None:
-            body["profile"] = True
-        binary = bool(returns) and data
-        found, received = _content(self._asked(session_id, body, arrays, binary, data))
-        if took is not None:
-            took.append(found["profile"])
+    def _answer(self, session_id: str, part: Part, request: Request) -> Values:
+        """What a part gives; the values are missing where they were answered to nobody."""
+        again, part.sent = part.sent, True
+        try:
+            reply = self._asked(session_id, part, request.data)
+        except GradwireError as problem:
+            if not (again and problem.detail.startswith(_NOT_KEPT)):
+                raise
+            reply = self._read(session_id, part, request)
+        found, received = _content(reply)
+        if request.took is not None and "profile" in found:
+            request.took.append(found["profile"])
         return _values(found, received)
 
-    def _asked(
-        self, session_id: str, body: dict[str, Any], arrays: Arrays, binary: bool, data: bool
-    ) -> httpx.Response:
-        """The reply to a request for steps. binary: wanted so. data: whether elements are."""
-        content, kind = encoded(body, arrays)
-        headers = {"Content-Type": kind} | ({"Accept": SAFETENSORS} if binary else {})
+    def _read(self, session_id: str, part: Part, request: Request) -> httpx.Response:
+        """The tensors that are wanted of a part that was done before."""
+        body = {"steps": [], "return": request.returns if part.last else []}
+        reading = Part(part.end, part.last, body, {}, part.binary)
+        return self._asked(session_id, reading, request.data)
+
+    def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
+        """The reply to a request for steps. data: whether elements of what is read are wanted."""
+        content, kind = encoded(part.body, part.arrays)
+        headers = {"Content-Type": kind} | part.key
+        if part.binary:
+            headers["Accept"] = SAFETENSORS
         url = f"/v1/sessions/{session_id}/steps" + ("" if data else "?data=none")
         return self._send("POST", url, content=content, headers=headers)
 
     def _send(self, method: str, url: str, **fields: Any) -> httpx.Response:
         if self._forgotten:
             self._drop()
-        headers = fields.pop("headers", {}) | key_for(method)
+        headers = key_for(method) | fields.pop("headers", {})
         request = self._client.build_request(method, url, headers=headers, **fields)
         return checked(sent(lambda: self._client.send(request), self.url))
 
@@ -318,4 +361,4 @@ def _received(value: dict[str, Any], arrays: Arrays) -> Received:
     )
 
 
-__all__ = ["SAFETENSORS", "Http", "checked", "encoded", "problem_of"]
+__all__ = ["SAFETENSORS", "Http", "Part", "checked", "encoded", "problem_of"]

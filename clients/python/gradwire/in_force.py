@@ -28,8 +28,14 @@ def enter(session: Session) -> None:
 
 
 def leave(session: Session) -> None:
-    """Back to the one before."""
-    _here.sessions.remove(session)
+    """Back to the one before; a forked child has let go of its parent's already."""
+    if session in _here.sessions or not session.left:
+        _here.sessions.remove(session)
+
+
+def drop_left() -> None:
+    """None of the parent's is in force in a forked child."""
+    _here.sessions = [session for session in _here.sessions if not session.left]
 
 
 __all__ = ["enter", "innermost", "leave"]

@@ -19,6 +19,9 @@ class layout:
     def __repr__(self) -> str:
         return f"torch.{self._name}"
 
+    def __reduce__(self) -> str:
+        return self._name
+
 
 class memory_format(layout):
     """torch.memory_format. ndim: the axes that a tensor must have for it; None for any."""

@@ -19,7 +19,7 @@ _SMALL = 2**16
 def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) -> Tensor:
     """A tensor of these elements, which are not copied: the caller gives them away."""
     array = np.ascontiguousarray(array) if array.ndim else array.reshape(())
-    with session.recording() as recording:
+    with session.recording() as mark:
         meta = Meta.of(array, device="meta")
         if requires_grad:
             meta.requires_grad_()
@@ -31,7 +31,7 @@ def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) ->
         if requires_grad:
             step["requires_grad"] = True
             note_leaf(made)
-        session.record(step, [made], {made._name: array}, mark=recording.mark)
+        session.record(step, [made], {made._name: array}, mark=mark)
     return made
 
 

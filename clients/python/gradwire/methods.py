@@ -15,6 +15,7 @@ from gradwire.functions import Function
 from gradwire.indices import prepared
 from gradwire.more import METHODS
 from gradwire.options import Options
+from gradwire.shared_memory import REFUSED, refused
 from gradwire.size import device
 from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
@@ -172,6 +173,8 @@ def _further(self: Tensor, name: str) -> Any:
             make = _inplace_method(name, op) if twin else _method(op)
             setattr(Tensor, name, _named(make, name, op))
             return getattr(self, name)
+    if name in REFUSED:
+        raise refused(f"Tensor.{name}", name)
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 

@@ -17,6 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class _Mode(using):
     """A mode that may decorate with or without brackets."""
 
+    kept = True
+
     def __new__(cls, function: Any = None) -> Any:
         made = super().__new__(cls)
         if not callable(function):

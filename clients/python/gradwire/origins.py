@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.locks import lock
 
 KEPT = 1024
 """Programs that are remembered."""
 
 _known: OrderedDict[str, tuple[str, Sequence[str]]] = OrderedDict()
-_lock = Lock()
+_lock = lock()
 _PLACE = re.compile(r"program (p_[0-9a-f]{32}), step (\d+): ")
 
 

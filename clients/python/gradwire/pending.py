@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -13,76 +13,97 @@ import numpy as np
 from gradwire import defaults
 from gradwire.transport import Step
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import Journal
 from gradwire_engine.mode import local
 
 if TYPE_CHECKING:
     from gradwire.tensor import Tensor
 
 
+class Recorded(NamedTuple):
+    """One step: its line, the length of the journal before it, what it makes, arrays it brings."""
+
+    step: Step
+    line: str
+    mark: int
+    made: list[tuple[str, ref[Tensor]]]
+    arrays: Mapping[str, np.ndarray]
+
+
 class Pending:
-    """Steps in order; for each its line, the length of the journal before it, what it makes."""
+    """Steps in the order in which they were recorded.
 
-    __slots__ = ("arrays", "lines", "made", "marks", "nbytes", "steps")
+    nbytes: of arrays that go up with them. freed: of tensors that the host lets go with them.
+    """
 
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.lines: list[str] = []
-        self.marks: list[int] = []
-        self.made: list[list[tuple[str, ref[Tensor]]]] = []
-        self.arrays: dict[str, np.ndarray] = {}
-        self.nbytes = 0
+    __slots__ = ("freed", "nbytes", "recorded")
+
+    def __init__(self, recorded: Iterable[Recorded] = ()) -> None:
+        self.recorded = list(recorded)
+        self.nbytes = self.freed = 0
+
+    def __len__(self) -> int:
+        return len(self.recorded)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps as they travel."""
+        return [one.step for one in self.recorded]
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays of all steps."""
+        found: dict[str, np.ndarray] = {}
+        for one in self.recorded:
+            if one.arrays:
+                found |= one.arrays
+        return found
 
     def add(
         self,
         step: Step,
-        line: str,
-        mark: int,
-        made: Sequence[Tensor | None],
-        arrays: dict[str, np.ndarray],
+        line: str = "",
+        mark: int = 0,
+        made: Sequence[Tensor | None] = (),
+        arrays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        """Add one step."""
-        self.steps.append(step)
-        self.lines.append(line)
-        self.marks.append(mark)
-        self.made.append([(t._name, ref(t)) for t in made if t is not None])
-        self.arrays.update(arrays)
-        self.nbytes += sum(array.nbytes for array in arrays.values())
+        """Add one step, whole or, where an interrupt comes, not at all."""
+        named = [(t._name, ref(t)) for t in made if t is not None]
+        one = Recorded(step, line, mark, named, arrays or {})
+        if arrays:
+            self.nbytes += sum([array.nbytes for array in arrays.values()])
+        self.recorded.append(one)
 
     def extend(self, later: Pending, mark: int) -> None:
         """Add steps that were kept aside; what they changed in mirrors is not undone any more."""
-        self.steps += later.steps
-        self.lines += later.lines
-        self.marks += [mark] * len(later.steps)
-        self.made += later.made
-        self.arrays |= later.arrays
+        self.recorded += [one._replace(mark=mark) for one in later.recorded]
         self.nbytes += later.nbytes
 
-    def first_not_done(self, problem: GradwireError) -> int:
+    def first_not_done(self, problem: GradwireError, *, atomic: bool) -> int:
         """The step that failed, which is named in the error's notes; 0 if none was begun.
 
         It is the number of all steps where they were done and only reading a tensor failed.
         """
         step = problem.step
-        if step is None or not 0 <= step <= len(self.steps):
+        if step is None or not 0 <= step <= len(self):
             return 0
-        if step < len(self.steps) and self.lines[step]:
-            problem.add_note(f"recorded at {self.lines[step]}")
-        return 0 if problem.code == "invalid_request" else step
+        if step < len(self) and self.recorded[step].line:
+            problem.add_note(f"recorded at {self.recorded[step].line}")
+        return 0 if atomic or problem.code == "invalid_request" else step
 
-    def freed_already(self, problem: GradwireError) -> bool:
-        """Leave out what was done, and a name that was to be freed and is not there any more."""
+    def without_freed(self, problem: GradwireError, *, atomic: bool) -> Pending | None:
+        """What is left to do where a name was to be freed and is not there any more; else None."""
         step = problem.step
-        if problem.code != "tensor_not_found" or step is None or step >= len(self.steps):
-            return False
-        names = self.steps[step].get("free", ())
+        if problem.code != "tensor_not_found" or step is None or step >= len(self):
+            return None
+        names = self.recorded[step].step.get("free", ())
         gone = next((name for name in names if repr(name) in problem.detail), None)
         if gone is None:
-            return False
-        for done in (self.steps, self.lines, self.marks, self.made):
-            del done[:step]
-        self.steps[0] = {"free": [name for name in names if name != gone]}
-        return True
+            return None
+        left = {"free": [name for name in names if name != gone]}
+        found = Pending(self.recorded if atomic else self.recorded[step:])
+        at = step if atomic else 0
+        found.recorded[at] = found.recorded[at]._replace(step=left)
+        return found
 
     def lose(self, problem: GradwireError, first: int) -> tuple[list[str], set[str]]:
         """Give up the steps from `first` on.
@@ -90,12 +111,13 @@ class Pending:
         The names that still have to be freed; and names that the host never had, of which Python
         may speak nevertheless: it forgot them already, or holds no tensor by them.
         """
-        where = self.lines[first] if first < len(self.lines) else ""
-        never = {name for step in self.steps[first:] for name in _made_by(step)}
-        unfreed = [n for step in self.steps[first:] for n in step.get("free", ())]
+        lost = self.recorded[first:]
+        where = lost[0].line if lost else ""
+        never = {name for one in lost for name in _made_by(one.step)}
+        unfreed = [name for one in lost for name in one.step.get("free", ())]
         gone = never.difference(unfreed)
-        for made in self.made[first:]:
-            for name, reference in made:
+        for one in lost:
+            for name, reference in one.made:
                 tensor = reference()
                 if tensor is not None:
                     tensor._lose(Lost(problem, where))
@@ -140,43 +162,50 @@ class Lost:
 class Recording:
     """Changes to mirrors in the journal of their session, with the session held.
 
-    `mark` is how long the journal was before. If the block raises, its changes are undone.
+    `mark` is how long the journal was before. If the block raises, its changes are undone. So they
+    are where an interrupt comes between the block and `__exit__`: nothing but the `with` statement
+    holds the recording, so that it goes then, and ends itself.
     """
 
-    __slots__ = ("_before", "_journal", "_lock", "_prepare", "mark")
+    _held = False
+    _before: tuple[Any, ...] | None = None
 
-    def __init__(self, lock: Any, journal: Journal, prepare: Callable[[], None]) -> None:
-        self._lock = lock
-        self._journal = journal
-        self._prepare = prepare
+    def __init__(self, session: Any) -> None:
+        self._session = session
 
-    def __enter__(self) -> Recording:
-        self._lock.acquire()
-        try:
-            self._prepare()
-        except BaseException:
-            self._lock.release()
-            raise
+    def __enter__(self) -> int:
+        session = self._session
+        session._lock.acquire()
+        self._held = True
+        session._prepare()
         state = local.state
         wanted = defaults.dtype()
         if state.default_dtype is not wanted:
             state.set_default_dtype(wanted)
+        self._at = session._position()
+        mark = self._mark = len(session.journal.entries)
         self._before = state.journal, state.device, state.fallible
-        state.journal, state.device, state.fallible = self._journal, "meta", False
-        self.mark = len(self._journal.entries)
-        return self
+        state.journal, state.device, state.fallible = session.journal, "meta", False
+        return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        state = local.state
-        state.journal, state.device, state.fallible = self._before
-        if kind is not None:
-            self._journal.rollback(self.mark)
-        self._lock.release()
+        state, before = local.state, self._before
+        if before is not None:
+            if kind is not None:
+                self._session._undo(self._mark, self._at)
+            state.journal, state.device, state.fallible = before
+            self._before = None
+        self._held = False
+        self._session._lock.release()
 
-    @property
-    def fallible(self) -> bool:
-        """Whether an op ran whose elements may make it fail."""
-        return local.state.fallible
+    def __del__(self) -> None:
+        if self._held:
+            self.__exit__(KeyboardInterrupt)
+
+
+def may_fail() -> bool:
+    """Whether an op was recorded in the block under way whose elements may make it fail."""
+    return local.state.fallible
 
 
 _INSIDE = ("gradwire.", "gradwire_engine.")
@@ -193,4 +222,4 @@ def users_line() -> str:
     return ""
 
 
-__all__ = ["Lost", "Pending", "Recording", "users_line"]
+__all__ = ["Lost", "Pending", "Recorded", "Recording", "may_fail", "users_line"]

@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from json import dumps
-from threading import RLock
 from typing import Any
 
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.locks import rlock
 
 KEPT = 4096
 """Programs that are remembered: more than the steps that wait to be sent can name."""
@@ -32,7 +32,7 @@ class Posted:
         self._ids: OrderedDict[str, str] = OrderedDict()
         self._bodies: dict[str, tuple[str, list[Any]]] = {}
         self._gone: set[str] = set()
-        self._lock = RLock()
+        self._lock = rlock()
 
     def put(self, body: dict[str, Any]) -> str:
         """The id of a program that the server has from now on."""

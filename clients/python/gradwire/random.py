@@ -101,8 +101,8 @@ class _OfSession(Generator):
     def _set(self, seed: int, draws: int) -> None:
         session = current.session()
         step = {"seed": seed, "draws": draws} if draws else {"seed": seed}
-        with session.recording() as recording:
-            session.record(step, mark=recording.mark)
+        with session.recording() as mark:
+            session.record(step, mark=mark)
 
 
 default_generator: Generator = _OfSession()

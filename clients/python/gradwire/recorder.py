@@ -3,26 +3,30 @@
 Each recorded step keeps the line of the user's program that made it, so that an error which only
 the elements reveal names that line. Steps travel with `"atomic": false`: what came before a failed
 step is kept, as a program that raised would leave it; what came after is undone in the mirrors too.
+
+A request that is interrupted, or that nobody answers in time, stays under way: the next call asks
+for it once more, by the same key, and the host does it once.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gradwire import defaults, origins
+from gradwire import defaults, forks, origins
 from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
-from gradwire.transport import Arrays, Step, Took, Transport, Values
+from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import Journal
+from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
 
@@ -32,9 +36,17 @@ if TYPE_CHECKING:
 MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
 MAX_BYTES = 64 * 2**20
-"""Bytes of arrays recorded before they are sent by themselves."""
+"""Bytes of arrays recorded, or of tensors let go, before they are sent by themselves."""
 _FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
 """Errors after which nobody knows what the host holds, or it holds nothing."""
+
+
+class _UnderWay(NamedTuple):
+    """A request that has no answer yet, and what it is made of. end: of its part of the journal."""
+
+    request: Request
+    pending: Pending
+    end: int
 
 
 class Recorder:
@@ -49,17 +61,50 @@ class Recorder:
     def __init__(self, transport: Transport, key: str, dtype: DType, first: int = 1) -> None:
         self.transport, self.id = transport, key
         self._dtype = dtype
-        self._lock = RLock()
+        self._lock = rlock()
         self._names = count(first)
         self._pending = Pending()
+        self._under_way: _UnderWay | None = None
         self._forgotten = Forgotten()
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
+        self._wanted: list[Tensor] | None = None  # what a transaction reads at its end
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
         self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
         self._took: list[Took] | None = None  # what ops took, while somebody wants to know
         self.journal = Journal()
+        forks.sessions.add(self)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the host is this process."""
+        return at_hand(self)
+
+    # forked children
+
+    left = False
+    """Whether it is a parent's, which this process was forked from."""
+
+    def leave_to(self, parent: int) -> None:
+        """In a forked child: the session stays the parent's, and this process sends nothing."""
+        self.left = True
+        self._unusable = error(
+            "forked_process",
+            f"session {self.id} on {getattr(self.transport, 'url', 'its host')} belongs to process "
+            f"{parent}, which this process, {os.getpid()}, was forked from",
+            "make a session of this process by gradwire.connect(url).session(), and hand over "
+            "values as arrays, x.numpy(), before the fork; or start the process by spawn",
+        )
+
+    def check_tensor(self, name: str) -> None:
+        """Refuse a tensor by its name where its session is left to a parent."""
+        if self.left:
+            assert self._unusable is not None
+            raise error(
+                self._unusable.code, f"tensor {name!r}: {self._unusable.detail}",
+                self._unusable.hint,
+            )  # fmt: skip
 
     # recording
 
@@ -71,13 +116,18 @@ class Recorder:
             self._forgotten.put_aside(name)
         return name
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str, nbytes: int = 0) -> None:
         """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
-        self._forgotten.add(name)
+        self._forgotten.add(name, nbytes)
 
-    def recording(self) -> Recording:
-        """A block that changes mirrors and records one step: undone together if it raises."""
-        return Recording(self._lock, self.journal, self._prepare)
+    def recording(self, name: str = "") -> Recording:
+        """A block that changes mirrors and records one step: undone together if it raises.
+
+        name: of the tensor that it is about, for errors.
+        """
+        if self.left:
+            self.check_tensor(name)
+        return Recording(self)
 
     def _prepare(self) -> None:
         """Before anything is recorded: a session that works, in the program's default dtype.
@@ -87,9 +137,37 @@ class Recorder:
         self._check_usable()
         wanted = defaults.dtype()
         if wanted is not self._dtype:
+            if self._wanted is not None:
+                raise error(
+                    "invalid_argument",
+                    "set_default_dtype: it was called within a transaction",
+                    "call it before the transaction begins",
+                )
             self.flush()
             self.transport.change(self.id, {"dtype": wanted.name})
             self._dtype = wanted
+
+    def _position(self) -> tuple[Pending, int]:
+        """Where the next step will be recorded."""
+        return self._pending, len(self._pending.recorded)
+
+    def _undo(self, mark: int, position: tuple[Pending, int]) -> None:
+        """Undo a block that raised: what it changed in the mirrors, and the steps it recorded.
+
+        What is under way by then will be done, and stays.
+        """
+        pending, first = position
+        if pending is not self._pending:
+            first = 0  # sent in the block: all that waits now was recorded in it
+        if len(self._pending) > first:
+            self._take_back(first)
+        self.journal.rollback(mark if self._under_way is None else max(mark, self._under_way.end))
+
+    def _take_back(self, first: int) -> None:
+        """Steps from `first` on are not recorded after all."""
+        pending = self._pending
+        self.give_up(pending, _taken_back(), first)
+        del pending.recorded[first:]
 
     def record(
         self,
@@ -113,12 +191,16 @@ class Recorder:
         with self._lock:
             if self._forgotten.many:
                 self._record_free()
+            pending = self._pending
+            if pending.freed >= MAX_BYTES:
+                self.flush()
+                pending = self._pending
             at = len(self.journal.entries) if mark is None else mark
             line = users_line()
             if state.anomaly:
                 self._lines |= {t._name: line for t in made if t is not None}
-            self._pending.add(step, line, at, made, arrays or {})
-            if len(self._pending.steps) >= MAX_STEPS or self._pending.nbytes >= MAX_BYTES:
+            pending.add(step, line, at, made, arrays)
+            if len(pending.recorded) >= MAX_STEPS or pending.nbytes >= MAX_BYTES:
                 self.flush()
 
     @property
@@ -129,54 +211,127 @@ class Recorder:
     @property
     def waiting(self) -> int:
         """How many steps are recorded and not sent yet."""
-        return len(self._pending.steps)
+        return len(self._pending)
 
     def _record_free(self) -> None:
-        names = self._forgotten.take(self._later.names if self._later is not None else frozenset())
+        """Have the host free what Python forgot. A name is recorded before it is crossed out."""
+        own = self._later.names if self._later is not None else frozenset()
+        names, nbytes, count = self._forgotten.due(own)
         if names:
-            self._pending.add({"free": names}, "", len(self.journal.entries), (), {})
+            self._pending.add({"free": names}, "", len(self.journal.entries))
+            self._pending.freed += nbytes
+        self._forgotten.settle(count, own)
 
     # sending
 
     def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
         """Send what is recorded and read tensors back; errors are raised as torch would.
 
-        data: whether the elements of what is read are wanted.
+        What was interrupted before is finished first. data: whether the elements of what is read
+        are wanted.
         """
         with self._lock:
             self._check_usable()
             if self._later is not None:
                 return self._later.look(returns)
-            self._record_free()
-            pending, self._pending = self._pending, Pending()
-            if not pending.steps and not returns:
-                return {}
-            try:
-                self._tell_anomaly()
-                found = self._sent(pending, returns, data)
-            except GradwireError as problem:
-                self._failed(problem, pending)
-                users = meant(problem)
-                if users is problem:
-                    raise
-                raise users from None
-            except BaseException as problem:  # Ctrl-C while waiting: nobody knows what was done
-                self._failed(_interrupted(problem), pending)
-                raise
-            if not self._walks:
-                self.journal.entries.clear()
-            return found
+            if self._wanted is not None:
+                return _nothing_yet(returns)
+            self.finish()
+            return self._send(returns, data)
 
-    def _sent(self, pending: Pending, returns: Sequence[str], data: bool) -> Values:
+    def _send(self, returns: Sequence[str] = (), data: bool = True, atomic: bool = False) -> Values:
+        self._record_free()
+        pending = self._pending
+        if not pending.recorded and not returns:
+            return {}
+        request = Request(
+            pending.steps, returns, pending.arrays, data=data, took=self._took, atomic=atomic
+        )
+        under_way, fresh = _UnderWay(request, pending, len(self.journal.entries)), Pending()
+        self._under_way, self._pending = under_way, fresh
+        return self.finish()
+
+    def finish(self) -> Values:
+        """Have the request under way answered, if there is one; what it reads.
+
+        Interrupted, it stays under way. So it does where the host can't be reached or is too busy.
+        """
+        under_way = self._under_way
+        if under_way is None:
+            return {}
+        try:
+            self._tell_anomaly()
+            found = self._sent(under_way)
+        except GradwireError as problem:
+            users = meant(problem)
+            if problem.code not in UNANSWERED:
+                self._failed(problem)
+            if users is problem:
+                raise
+            raise users from None
+        self._under_way = None
+        if not self._walks and not self._pending.recorded:
+            self.journal.entries.clear()
+        return found
+
+    def _sent(self, under_way: _UnderWay) -> Values:
         """Have the steps done; what somebody else freed need not be freed once more."""
+        request, pending, end = under_way
         while True:
             try:
-                return self.transport.steps(
-                    self.id, pending.steps, returns, pending.arrays, data, self._took
-                )
+                return self.transport.steps(self.id, request)
             except GradwireError as problem:
-                if not pending.freed_already(problem):
+                left = pending.without_freed(problem, atomic=request.atomic)
+                if left is None:
                     raise
+                request = Request(
+                    left.steps, request.returns, left.arrays,
+                    data=request.data, took=request.took, atomic=request.atomic,
+                )  # fmt: skip
+                pending = left
+                self._under_way = _UnderWay(request, pending, end)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is recorded in this block is one request, sent at its end: all or nothing.
+
+        Whatever ends it, an exception, Ctrl-C or the end of the process, leaves the session as it
+        was before the block or as it is after it. No value is looked at in it; that of a loss which
+        `backward` was called on is there afterwards. A transaction within another is part of it:
+        if it raises, its own part is undone.
+        """
+        with self._lock:
+            outer = self._wanted
+            if outer is None:
+                self.flush()
+            position, mark = self._position(), len(self.journal.entries)
+            self._wanted = [] if outer is None else outer
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._undo(mark, position)
+                self._wanted = outer
+            raise
+        if outer is None:
+            self._commit()
+
+    def _commit(self) -> None:
+        """Send a transaction, and keep what it reads."""
+        with self._lock:
+            wanted, self._wanted = self._wanted or [], None
+            known = {t._name: t for t in wanted if t._name}
+            self._check_usable()
+            found = self._send(list(known), atomic=True)
+            for name, tensor in known.items():
+                tensor._keep(found.get(name))
+
+    def read_later(self, tensors: Iterable[Tensor]) -> bool:
+        """Have a transaction read these at its end; whether one is under way."""
+        if self._wanted is None:
+            return False
+        self._wanted += tensors
+        return True
 
     @contextmanager
     def walking(self) -> Iterator[None]:
@@ -239,6 +394,8 @@ class Recorder:
         Where the host is elsewhere it may have no room for a copy, and looking is refused.
         """
         with self._lock:
+            if self._wanted is not None:
+                raise looks_at_values(called)
             later, own = self._later, self._pending
             if later is not None:
                 self._pending, self._later = later.around, None
@@ -262,7 +419,7 @@ class Recorder:
     def foreseen(self, steps: Sequence[Step], arrays: Arrays) -> GradwireError | None:
         """What further steps raise, tried on a copy; None also where no copy can be made."""
         with self._lock:
-            if self._later is not None:
+            if self._later is not None or self._wanted is not None:
                 return None
             self.flush()
             self._tell_anomaly()
@@ -283,8 +440,10 @@ class Recorder:
         if not state.anomaly:
             self._lines.clear()
 
-    def _failed(self, problem: GradwireError, pending: Pending) -> None:
+    def _failed(self, problem: GradwireError) -> None:
         """Bring mirrors back to where the host is; what came after the failed step is lost."""
+        assert self._under_way is not None
+        request, pending, _ = self._under_way
         origins.tell(problem)
         if problem.code in _FINAL:
             self._unusable = problem
@@ -292,22 +451,37 @@ class Recorder:
             name = problem.detail.rpartition("tensor ")[2]
             if name in self._lines:
                 problem.add_note(f"that was recorded at {self._lines[name]}")
-        first = pending.first_not_done(problem)
-        if first < len(pending.marks):
-            self.journal.rollback(pending.marks[first])
+        first = pending.first_not_done(problem, atomic=request.atomic)
+        since, self._pending, self._under_way = self._pending, Pending(), None
+        left = [*pending.recorded[first:], *since.recorded]
+        if left:
+            self.journal.rollback(left[0].mark)
         self.journal.entries.clear()
-        self.give_up(pending, problem, first)
+        self.give_up(Pending(left), problem)
 
     def _check_usable(self) -> None:
         if self._unusable is not None:
             raise error(self._unusable.code, self._unusable.detail, self._unusable.hint)
 
 
-def _interrupted(problem: BaseException) -> GradwireError:
+def _taken_back() -> GradwireError:
     return error(
-        "session_damaged",
-        f"a request was interrupted by {type(problem).__name__}; whether it was done is not known",
-        "start a new session",
+        "tensor_not_found",
+        "the block that recorded it raised, and was undone",
+        "make it again",
+        raised=RuntimeError,
+    )
+
+
+def _nothing_yet(returns: Sequence[str]) -> Values:
+    """What is sent within a transaction; it is an error to read anything there."""
+    if not returns:
+        return {}
+    raise error(
+        "invalid_argument",
+        f"the value of a tensor is looked at within a transaction, at {users_line()}; all of it is "
+        "one request, which is sent at its end",
+        "look at the value after the block, or before it",
     )
 
 

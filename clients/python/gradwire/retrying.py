@@ -29,7 +29,8 @@ def sent(
     """The reply of a request, asked for again while the server is busy or the connection breaks.
 
     `send` sends the same request with the same key each time: however often it arrives, it is done
-    once. A timeout is not tried again: whoever set it has waited long enough.
+    once. A timeout is not tried again: whoever set it has waited long enough. Where no reply came
+    the error is `unanswered`, or `unreachable` where nothing was sent; the next call asks again.
     """
     for attempt in range(ATTEMPTS):
         last = attempt == ATTEMPTS - 1
@@ -74,9 +75,10 @@ def _unanswered(problem: httpx.TransportError, url: str) -> GradwireError:
     slow = isinstance(problem, httpx.TimeoutException)
     why = "no answer within the timeout" if slow else f"{type(problem).__name__}: {problem}"
     return error(
-        "session_damaged",
-        f"{url} gave no answer ({why}); whether it did what was asked is not known",
-        "start a new session; a longer timeout may be given to connect()",
+        "unanswered",
+        f"{url} gave no answer ({why})",
+        "go on: the next call asks by the same key whether it was done; a longer timeout may be "
+        "given to connect()",
         raised=TimeoutError if slow else ConnectionError,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import finalize
 
 import numpy as np
@@ -57,12 +57,23 @@ class Session(Recorder):
         self._anomaly = bool(made.get("detect_anomaly"))
         self._forgetting = finalize(self, transport.forget, self.id)
 
+    def leave_to(self, parent: int) -> None:
+        """In a forked child: the session stays the parent's, and this process never ends it."""
+        super().leave_to(parent)
+        self._forgetting.detach()
+
     @classmethod
     def of(cls, transport: Transport, made: dict[str, Any], first: int) -> Session:
         """A session that the host has already, by its resource. first: as for Recorder."""
         found = cls.__new__(cls)
         found._begin(transport, made, first)
         return found
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            f"session {self.id} can't be pickled or copied: it lives on its host; another process "
+            "finds it by client.attach(id), and snapshot() makes a file of it"
+        )
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program, of which the host is told the first time."""
@@ -116,6 +127,8 @@ class Session(Recorder):
 
     def close(self) -> None:
         """End the session and free what it holds."""
+        if self.left:
+            return
         with self._lock:
             if self._forgetting.detach() is not None:
                 self.transport.delete(self.id)

@@ -44,6 +44,9 @@ class device:
         self.type = kind
         self.index = int(number) if number else index
 
+    def __reduce__(self) -> tuple[type[device], tuple[str]]:
+        return device, (str(self),)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str | device) and str(self) == str(other)
 

@@ -7,7 +7,6 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import count
 from json import loads
-from threading import Lock
 from typing import Any
 from weakref import finalize
 
@@ -15,10 +14,10 @@ import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
-from gradwire.http import SAFETENSORS, Http, checked, encoded
-from gradwire.retrying import key_for, sent
-from gradwire.transport import Arrays
+from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
+from gradwire.retrying import sent
 from gradwire_engine.errors import error
+from gradwire_engine.locks import lock
 
 _CLOSING = 1.0
 """Seconds to wait for a server that is told goodbye."""
@@ -33,15 +32,17 @@ class Line:
         self._numbers = count(1)
         self._open = ExitStack()
         self._socket: Any = None
-        self._lock = Lock()
+        self._lock = lock()
 
-    def exchange(self, body: dict[str, Any], arrays: Arrays) -> httpx.Response:
-        """Send a message, and its reply as one of HTTP; errors of the connection as httpx's."""
+    def exchange(self, part: Part, data: bool) -> httpx.Response:
+        """Send a message, and its reply as one of HTTP; errors of the connection as httpx's.
+
+        data: whether elements of what is read are wanted.
+        """
         with self._lock:
             number = next(self._numbers)
-            content, kind = encoded({"id": number} | body, arrays)
             try:
-                return self._answer(content if kind == SAFETENSORS else content.decode(), number)
+                return self._answer(_message(part, number, data), number)
             except BaseException as problem:  # the reply may still come: to nobody
                 opened = self._socket is not None
                 self._drop()
@@ -94,23 +95,26 @@ class Stream(Http):
     """The transport to a server at a URL, with a stream for each session."""
 
     def __init__(self, url: str, key: str | None = None, timeout: float = 300.0) -> None:
-        super().__init__(url, key, timeout)
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._timeout = timeout
         self._lines: dict[str, Line] = {}
-        finalize(self, _close, self._lines)
+        super().__init__(url, key, timeout)
 
-    def _asked(
-        self, session_id: str, body: dict[str, Any], arrays: Arrays, binary: bool, data: bool
-    ) -> httpx.Response:
+    def _begin(self) -> None:
+        super()._begin()
+        self._lines = {}
+        self._closing = finalize(self, _close, self._lines)
+
+    def renew(self) -> Any:
+        """In a forked child: begin with connections of its own. Gives the parent's, still open."""
+        self._closing.detach()
+        lines = self._lines
+        return lines, super().renew()
+
+    def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
         """The reply to a request for steps, over the session's stream."""
         if self._forgotten:
             self._drop()
-        headers = key_for("POST")
-        headers["Accept"] = SAFETENSORS if binary else "application/json"
-        head: dict[str, Any] = {"headers": headers} | ({} if data else {"data": "none"})
-        reply = sent(partial(self._line(session_id).exchange, head | body, arrays), self.url)
-        return checked(reply)
+        exchange = partial(self._line(session_id).exchange, part, data)
+        return checked(sent(exchange, self.url))
 
     def _line(self, session_id: str) -> Line:
         found = self._lines.get(session_id)
@@ -126,6 +130,14 @@ class Stream(Http):
             if line is not None:
                 line.close()
         super()._drop()
+
+
+def _message(part: Part, number: int, data: bool) -> str | bytes:
+    """A part of a request as a message: what its head would say stands in it."""
+    accept = SAFETENSORS if part.binary else "application/json"
+    head: dict[str, Any] = {"id": number, "headers": part.key | {"Accept": accept}}
+    content, kind = encoded(head | ({} if data else {"data": "none"}) | part.body, part.arrays)
+    return content if kind == SAFETENSORS else content.decode()
 
 
 def _close(lines: dict[str, Line]) -> None:

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from gradwire.elements import Elements
 from gradwire.grad_fn import GradFn, grad_fn, note_leaf
@@ -42,7 +43,7 @@ class Tensor(Elements):
     def __del__(self) -> None:
         try:
             if self._name:
-                self.session.forget(self._name)
+                self.session.forget(self._name, getattr(self._meta, "nbytes", 0))
         except AttributeError:  # Python is shutting down, or __init__ did not finish
             return
 
@@ -68,20 +69,22 @@ class Tensor(Elements):
 
     __hash__ = object.__hash__
 
+    def __copy__(self) -> Tensor:
+        """A leaf that shares the elements."""
+        found: Tensor = import_module("gradwire.pickling").copied(self)
+        return found
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment; detach() first"
             )
-        made: Tensor = self.detach().clone()
-        memo[id(self)] = made.requires_grad_(self.requires_grad)
-        if self.grad is not None:
-            made.grad = self.grad.__deepcopy__(memo)
-        return made
+        found: Tensor = import_module("gradwire.pickling").deeply_copied(self, memo)
+        return found
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a tensor lives in its session and can't be pickled; pickle its .numpy()")
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return import_module("gradwire.pickling").reduced(self)
 
     @property
     def requires_grad(self) -> bool:
@@ -126,28 +129,28 @@ class Tensor(Elements):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""
-        with self.session.recording() as recording:
+        with self.session.recording(self._name) as mark:
             before = self._meta._edge
             self._meta.requires_grad_(requires_grad)
             if self._meta._edge is not before:
                 step = {"requires_grad": self._name, "value": requires_grad}
-                self.session.record(step, mark=recording.mark)
+                self.session.record(step, mark=mark)
                 note_leaf(self)
         return self
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `.grad`."""
-        with self.session.recording() as recording:
+        with self.session.recording(self._name) as mark:
             self._meta.retain_grad()
             if not self._meta.was_leaf:
-                self.session.record({"retain_grad": self._name}, mark=recording.mark)
+                self.session.record({"retain_grad": self._name}, mark=mark)
 
     def detach(self) -> Tensor:
         """The same elements and version counter, without history."""
-        with self.session.recording() as recording:
+        with self.session.recording(self._name) as mark:
             made = Tensor(self.session, self._meta.detach())
             step = {"detach": self._name, "out": made._name}
-            self.session.record(step, [made], mark=recording.mark)
+            self.session.record(step, [made], mark=mark)
         return made
 
     @property
@@ -180,10 +183,10 @@ class Tensor(Elements):
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-        with self.session.recording() as recording:
+        with self.session.recording(self._name) as mark:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}
-            self.session.record(step, mark=recording.mark)
+            self.session.record(step, mark=mark)
             assign(self, "_grad", value)
 
     @grad.deleter
@@ -193,11 +196,11 @@ class Tensor(Elements):
     def _named_gradient(self, meta: Meta) -> Tensor:
         """The gradient under a name of its own, so that it outlives a later zeroing."""
         session = self.session
-        with session.recording() as recording:
+        with session.recording(self._name) as mark:
             made = Tensor(session, meta)
             step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
             assign(self, "_grad", made)  # a hook that is called again finds none of its first call
-            session.record(step, [made], mark=recording.mark)  # it gives its operand itself
+            session.record(step, [made], mark=mark)  # it gives its operand itself
         return made
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count
-from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,6 +24,7 @@ from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.journal import Journal
 from gradwire_engine.layout import mirrored_as
+from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.tape import Edge, target
 from gradwire_engine.tensor import Tensor as Meta
@@ -58,7 +58,7 @@ class Trace:
         self._captured: dict[int, Tensor] = {}
         self._constants: list[Tensor] = []
         self._names = count(1)
-        self._lock = RLock()
+        self._lock = rlock()
 
     # as a session
 
@@ -66,12 +66,25 @@ class Trace:
         """A name that no other tensor of the trace has."""
         return f"t{next(self._names)}"
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str, nbytes: int = 0) -> None:
         """Names end with the program's run."""
 
-    def recording(self) -> Recording:
+    left = False
+    """As a session may be, in a forked child."""
+
+    def recording(self, name: str = "") -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises."""
-        return Recording(self._lock, self.journal, _nothing)
+        return Recording(self)
+
+    def _prepare(self) -> None:
+        """Nothing: the session around has its default dtype already."""
+
+    def _position(self) -> int:
+        return len(self.steps)
+
+    def _undo(self, mark: int, _: int) -> None:
+        """Undo what a block changed in the mirrors; who raises in a function ends its trace."""
+        self.journal.rollback(mark)
 
     def record(
         self,
@@ -238,10 +251,6 @@ def leaves(edge: Edge | None) -> Iterator[Any]:
         if not node.edges:
             yield node
         stack.extend(target(e) for e in node.edges if e is not None)
-
-
-def _nothing() -> None:
-    """No preparation: the session around has its default dtype already."""
 
 
 def innermost() -> Trace | None:

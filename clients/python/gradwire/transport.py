@@ -31,6 +31,50 @@ Values = dict[str, Received | None]
 """The tensors of a reply by name; None stands for a gradient that isn't there."""
 
 
+UNANSWERED = frozenset(
+    {
+        "unanswered", "unreachable", "rate_limited", "overloaded", "shutting_down",
+        "request_timeout", "storage_unavailable",
+    }
+)  # fmt: skip
+"""Errors after which the same request may be sent again, and be done then; or was done already."""
+
+
+class Request:
+    """Steps, and the names of tensors to be read after them, until the host has answered.
+
+    Whoever is interrupted while it is under way gives it to the transport again, which goes on
+    where it was: what was done is not done twice. data: whether elements are wanted. took: where
+    the table of what each op took is put, if it is wanted. atomic: whether the steps are done all
+    or not at all; else those before one that fails are kept.
+    """
+
+    __slots__ = ("arrays", "atomic", "data", "done", "part", "returns", "steps", "took")
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        returns: Sequence[str] = (),
+        arrays: Arrays | None = None,
+        *,
+        data: bool = True,
+        took: list[Took] | None = None,
+        atomic: bool = False,
+    ) -> None:
+        self.steps, self.returns, self.arrays = steps, list(returns), arrays or {}
+        self.data, self.took, self.atomic = data, took, atomic
+        self.done = 0
+        """How many steps are known to be done."""
+        self.part: Any = None
+        """What the transport has sent and has no answer to yet."""
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """All of it, as the contract has it."""
+        body = {"steps": self.steps, "return": self.returns, "atomic": self.atomic}
+        return body if self.took is None else body | {"profile": True}
+
+
 class Transport(Protocol):
     """A host: embedded in this process, or a server."""
 
@@ -73,19 +117,8 @@ class Transport(Protocol):
     def restore(self, metadata: dict[str, str], arrays: Arrays) -> dict[str, Any]:
         """A session of a snapshot, given as what its file says; its resource."""
 
-    def steps(
-        self,
-        session_id: str,
-        steps: Sequence[Step],
-        returns: Sequence[str],
-        arrays: Arrays,
-        data: bool,
-        took: list[Took] | None = None,
-    ) -> Values:
-        """Do the steps, keeping those before one that fails; then read tensors.
-
-        took: where the table of what each op took is put, if it is wanted.
-        """
+    def steps(self, session_id: str, request: Request) -> Values:
+        """Do the steps, then read tensors. An interrupted call is made again with its request."""
 
     def imagine(
         self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
@@ -93,4 +126,4 @@ class Transport(Protocol):
         """What tensors would be after some steps: these are done in a copy of the session."""
 
 
-__all__ = ["Arrays", "Received", "Step", "Took", "Transport", "Values"]
+__all__ = ["UNANSWERED", "Arrays", "Received", "Request", "Step", "Took", "Transport", "Values"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Any
 
 from gradwire_engine.control.known import Known, planned
+from gradwire_engine.locks import lock
 from gradwire_engine.mode import charge
 from gradwire_engine.plan.chunk import Chunk, chunk_of, longest
 from gradwire_engine.plan.code import Code
@@ -22,7 +22,7 @@ _MANY = 128
 """Chunks that wait at most: each is some tenths of a MiB of Python's objects beside that."""
 
 _idle: OrderedDict[Any, Chunk] = OrderedDict()
-_lock = threading.Lock()
+_lock = lock()
 
 
 Way = tuple[int, int, bool, bool]

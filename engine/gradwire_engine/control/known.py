@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.locks import lock
 from gradwire_engine.mode import local, using
 from gradwire_engine.plan import Plan, UntraceableError, simplified, trace
 from gradwire_engine.plan.graph import Graph
@@ -148,7 +148,7 @@ def need_values(outputs: Sequence[Any]) -> Sequence[Any]:
 
 
 _known: OrderedDict[Any, Known] = OrderedDict()
-_lock = threading.Lock()
+_lock = lock()
 
 
 def known(body: Program, values: Sequence[Any]) -> Known:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from threading import Lock
 from typing import Any
+
+from gradwire_engine.locks import lock
 
 
 class Pool:
@@ -23,7 +24,7 @@ class Pool:
     def __init__(self, library: Any, ending: str) -> None:
         self._get = getattr(library, f"scipy_openblas_get_num_threads{ending}")
         self._set = getattr(library, f"scipy_openblas_set_num_threads{ending}")
-        self._lock, self._inside, self._before = Lock(), 0, 1
+        self._lock, self._inside, self._before = lock(), 0, 1
 
     def threads(self) -> int:
         """How many a call may use now."""

@@ -15,7 +15,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.cores import cores
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK = 1 << 17
 """Elements in a block: with a temporary it fits the second-level cache."""
@@ -50,6 +50,10 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads() - 1, thread_name_prefix="blocks")
 
 
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> None:
     """Call `work` with matching blocks of rows of these matrices; at once on all on a GPU.
 
@@ -81,9 +85,16 @@ def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run each on a thread of its own, the first on this one, or all on this; what they return."""
     if len(works) == 1 or alone():
         return [work() for work in works]
-    waiting = [_pool().submit(copy_context().run, _share, work) for work in works[1:]]
-    first = copy_context().run(_share, works[0])
-    return [first, *[future.result() for future in waiting]]
+    waiting: list[Future[Any]] = []
+    try:
+        for work in works[1:]:
+            waiting.append(_pool().submit(copy_context().run, _share, work))  # noqa: PERF401
+        first = copy_context().run(_share, works[0])
+        return [first, *[future.result() for future in waiting]]
+    except BaseException:  # also an interrupt: nobody writes any more into what is given up
+        for future in waiting:
+            future.exception()
+        raise
 
 
 def _share(work: Callable[[], Any]) -> Any:

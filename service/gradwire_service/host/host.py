@@ -5,7 +5,6 @@ HTTP routes, the embedded SDK and whatever comes later are doors to it.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.heap import keep_freed_memory
+from gradwire_engine.locks import lock
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host import snapshot
 from gradwire_service.host.deadline import Deadline
@@ -34,7 +34,7 @@ from gradwire_service.host.protocol import (
     SessionPatch,
 )
 from gradwire_service.host.reply import Filled, Reply
-from gradwire_service.host.run import RunRequest, run
+from gradwire_service.host.run import Progress, RunRequest, run
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.version import VERSION
@@ -78,17 +78,24 @@ class Host:
         self.once = Once(self.limits, self.ledger, self.programs, self.fetch)
         self._sessions: dict[str, Session] = {}
         self._gone: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._looked = 0.0
         self._work = Work(0, 0)
         self.ended = Counter(_ENDS)
         self.parkings = 0
 
     def handle(
-        self, session_id: str, request: RunRequest, arrays: Mapping[str, Array] = _NONE
+        self,
+        session_id: str,
+        request: RunRequest,
+        arrays: Mapping[str, Array] = _NONE,
+        progress: Progress | None = None,
     ) -> Reply:
-        """Run the steps of a request in a session and answer it; all or nothing."""
-        return self.run(self.session(session_id), request, arrays)
+        """Run the steps of a request in a session and answer it; all or nothing.
+
+        progress: as for `run.run`.
+        """
+        return self.run(self.session(session_id), request, arrays, progress=progress)
 
     def run(
         self,
@@ -97,14 +104,18 @@ class Host:
         arrays: Mapping[str, Array] = _NONE,
         allowance: int | None = None,
         until: Deadline | None = None,
+        progress: Progress | None = None,
     ) -> Reply:
-        """The same for a session at hand; `allowance` and `until` as for `run.run`."""
-        session.hold()
+        """The same for a session at hand; `allowance`, `until`, `progress` as for `run.run`."""
+        session.users += 1
         try:
-            self.check_open(session)
-            return run(session, request, arrays, until or Deadline(self.limits.seconds), allowance)
+            with session.lock:
+                self.check_open(session)
+                time_limit = until or Deadline(self.limits.seconds)
+                return run(session, request, arrays, time_limit, allowance, progress)
         finally:
-            session.release()
+            session.users -= 1
+            session.touch()
 
     def check_open(self, session: Session) -> None:
         """Refuse a session that was closed while the request waited for it."""

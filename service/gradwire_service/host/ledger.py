@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.locks import lock
 
 
 class Ledger:
@@ -21,7 +22,7 @@ class Ledger:
     def __init__(self, limit: int, above: Ledger | None = None, whose: str = "server") -> None:
         self.limit, self.above, self.whose = limit, above, whose
         self.held = self.ops = self.flops = 0
-        self._lock: threading.Lock = threading.Lock() if above is None else above._lock
+        self._lock: threading.Lock = lock() if above is None else above._lock
 
     def add(self, nbytes: int) -> None:
         """Count bytes taken whatever the limit, or given back where negative."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from time import perf_counter
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import transaction
+from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import GRAD_MODES, local
 from gradwire_engine.profile import Profile
 from gradwire_service.host import running, source
@@ -39,7 +39,8 @@ RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
 class modes:
     """This thread in the modes of a session: grad mode, default dtype, meter, random numbers."""
 
-    __slots__ = ("_anomaly", "_before", "_errors", "_inner", "_profile", "_running", "_session")
+    _before: Any = None
+    _running: Any = None
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class modes:
 
     def __enter__(self) -> None:
         state, session = local.state, self._session
+        self._errors.__enter__()
         self._before = (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
             state.default_dtype, state.anomaly, state.check_nan, state.profile,
@@ -69,22 +71,41 @@ class modes:
         state.origin, state.device = session.origins.where, session.device
         if state.default_dtype is not session.dtype:
             state.set_default_dtype(session.dtype)
-        self._errors.__enter__()
         if self._inner is not None:
             self._inner.__enter__()
 
     def __exit__(self, *exc: Any) -> None:
-        if self._inner is not None:
-            self._inner.__exit__(*exc)
-        self._errors.__exit__(*exc)
-        running.enter(self._running)
-        state = local.state
+        state, inner = local.state, self._inner
+        if inner is not None:
+            inner.__exit__(*exc)
         (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
             dtype, state.anomaly, state.check_nan, state.profile,
         ) = self._before  # fmt: skip
+        self._before = None
+        self._errors.__exit__(None, None, None)
+        running.enter(self._running)
         if state.default_dtype is not dtype:
             state.set_default_dtype(dtype)
+
+    def __del__(self) -> None:
+        if self._before is not None:  # an interrupt came before `__exit__`
+            self.__exit__()
+
+
+class Progress(Protocol):
+    """How many steps of a request are done: who was interrupted in it goes on from there.
+
+    It is part of what a step changes, and undone with it.
+    """
+
+    done: int
+
+
+class _FromStart:
+    """That of a request which nobody goes on with."""
+
+    done = 0
 
 
 def run(
@@ -93,11 +114,12 @@ def run(
     arrays: Mapping[str, Array],
     until: Deadline,
     allowance: int | None = None,
+    progress: Progress | None = None,
 ) -> Reply:
     """Run a request in a session that the caller holds, and answer it.
 
     `until` says how long it may compute. With an `allowance` of bytes it raises TooMuchHere when it
-    would need more, and nothing has happened.
+    would need more, and nothing has happened. Steps that `progress` counts as done are left out.
     """
     meter = session.meter
     meter.begin(until, allowance)
@@ -106,9 +128,9 @@ def run(
     try:
         with modes(session, request.grad_mode, request.anomaly, profile):
             if profile is None:
-                return _answer(Steps(session, arrays), request, again)
+                return _answer(Steps(session, arrays), request, again, progress)
             return _profiled(
-                profile, meter, lambda: _answer(Steps(session, arrays), request, again)
+                profile, meter, lambda: _answer(Steps(session, arrays), request, again, progress)
             )
     finally:
         meter.settle()
@@ -132,7 +154,9 @@ def _profiled(profile: Profile, meter: Meter, answer: Callable[[], Reply]) -> Re
     return {**reply, "profile": whole}
 
 
-def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
+def _answer(
+    steps: Steps, request: RunRequest, again: bool, progress: Progress | None = None
+) -> Reply:
     if isinstance(request, GradRequest):
         return _grads(steps, request)
     if isinstance(request, BackwardRequest):
@@ -141,28 +165,35 @@ def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
             return _values(steps, request.returns)
     wanted = _steps_of(request, steps)
     if not request.atomic:
-        return _one_by_one(steps, wanted, request.returns, again)
+        return _one_by_one(steps, wanted, request.returns, again, progress or _FromStart())
     ways = ways_of(steps, wanted)
     with transaction():
         try:
-            for index, step in enumerate(wanted):
-                do(steps, index, step, ways)
+            for index in range(0 if progress is None else progress.done, len(wanted)):
+                do(steps, index, wanted[index], ways)
+            if progress is not None:
+                assign(progress, "done", len(wanted))
             return _values(steps, request.returns)
         finally:
             steps.drop_temporaries()
 
 
 def _one_by_one(
-    steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str], again: bool
+    steps: Steps,
+    wanted: Sequence[StepPart],
+    returns: Sequence[str],
+    again: bool,
+    progress: Progress,
 ) -> Reply:
     """Each step all or nothing by itself: those before one that fails are kept."""
     failed: GradwireError | None = None
     ways = ways_of(steps, wanted)
     with transaction() if again else nullcontext():  # undoes it all, to begin again elsewhere
         try:
-            for index, step in enumerate(wanted):
+            for index in range(progress.done, len(wanted)):
                 with transaction():
-                    do(steps, index, step, ways)
+                    do(steps, index, wanted[index], ways)
+                    assign(progress, "done", index + 1)
             return _values_after(steps, len(wanted), returns)
         except GradwireError as problem:
             failed = problem

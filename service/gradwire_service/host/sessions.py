@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.fork import fork_all
 from gradwire_engine.journal import drop, put
+from gradwire_engine.locks import rlock
 from gradwire_engine.optim import Optimizer
 from gradwire_engine.random import Generator
 from gradwire_engine.spec import DType
@@ -34,7 +34,10 @@ _serials = count(1)
 
 
 class Session:
-    """Everything that one session is. Whoever uses it holds it by `use`."""
+    """Everything that one session is. Whoever uses it holds it by `use`.
+
+    lock: keeps all others out, as a `with` block, which no interrupt leaves locked.
+    """
 
     def __init__(
         self,
@@ -71,35 +74,20 @@ class Session:
         self.durable: Any = None  # what is kept of it beyond the process, for whoever keeps it
         self.asleep: Callable[[], None] | None = None  # reads it back, where it isn't in memory
         self._used_at = time.monotonic()
-        self._lock = threading.RLock()
+        self.lock = rlock()
 
     # who uses it, and until when
 
-    def hold(self) -> None:
-        """Keep all others out, and the session alive, until `release`."""
-        self.users += 1
-        self._lock.acquire()
-
-    def release(self) -> None:
-        """Let the next one in; the time to live begins anew."""
-        self._lock.release()
-        self.users -= 1
-        self.touch()
-
     @contextmanager
     def use(self) -> Iterator[Session]:
-        """Hold the session for a block."""
-        self.hold()
+        """Keep all others out, and the session alive, for a block; its time to live begins anew."""
+        self.users += 1
         try:
-            yield self
+            with self.lock:
+                yield self
         finally:
-            self.release()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep all others out for a block that is nobody's use of the session."""
-        with self._lock:
-            yield
+            self.users -= 1
+            self.touch()
 
     def touch(self) -> None:
         """A request came or ended: the time to live begins anew."""
@@ -119,7 +107,7 @@ class Session:
         """Let go of everything; a request that still waits for the session finds it empty."""
         self.closed = True
         self.pace = None
-        with self._lock:
+        with self.lock:
             self.tensors.clear()
             self.optimizers.clear()
             self.hooks.clear()

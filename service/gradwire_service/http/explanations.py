@@ -240,6 +240,20 @@ EXPLANATIONS: dict[str, Explanation] = {
         "A URL where nothing listens.",
         "Start the server, or mend the URL.",
     ),
+    "forked_process": Explanation(
+        "A forked child uses a session on a server that is its parent's: only the SDK says so. "
+        "Parent and child would give names and graph to each other without knowing.",
+        "`os.fork()`, or a `multiprocessing.Pool` by fork, and a tensor of before in the child.",
+        "Make a session in the child, and hand values over as arrays; or start the process by "
+        "spawn. Embedded tensors are copies in the child, and go on.",
+    ),
+    "unanswered": Explanation(
+        "A server was asked and gave no answer, or none within the client's timeout: only the SDK "
+        "says so, no server does. Whether the request was done shows when it is asked for again.",
+        "`connect(url, timeout=1)`, and an op that takes ten seconds.",
+        "Go on: the SDK's next call asks again by the same key, and the server does it once. Where "
+        "work takes longer, give connect() a longer timeout.",
+    ),
     "shutting_down": Explanation(
         "The server was asked to end: it finishes what it does and takes nothing new.",
         "A request after SIGTERM.",

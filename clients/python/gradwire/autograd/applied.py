@@ -37,7 +37,7 @@ def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
     session = forward.trace.outer
     mirror = Mirror(forward, backward)
     own = [arg for arg in forward.given if isinstance(arg, Tensor)]
-    with session.recording() as recording:
+    with session.recording() as mark:
         given = [a._meta if isinstance(a, Tensor) else None for a in forward.given]
         metas = engine.apply(mirror.run, given)
         mirror.node(metas)
@@ -49,7 +49,7 @@ def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
         step = _step(forward, backward, mirror.fault)
         step["out"] = [t._name if r is None else None for t, r in zip(found, results, strict=True)]
         mode = None if backward is not None else "no_grad"
-        session.record(step, made, mark=recording.mark, grad_mode=mode)
+        session.record(step, made, mark=mark, grad_mode=mode)
         if backward is not None and backward.as_python:
             session.flush()  # from then on the graph holds the Python
     return found

@@ -39,11 +39,11 @@ def get_gradient_edge(tensor: Tensor | GradientEdge) -> GradientEdge:
             raised=AssertionError,
         )
     session = tensor.session
-    with session.recording() as recording:
+    with session.recording() as mark:
         found = engine.get_gradient_edge(tensor._meta)
         made = Tensor(session, tensor._meta.alias(found.edge))
         step = {"edge": tensor._name, "out": made._name}
-        session.record(step, [made], mark=recording.mark)
+        session.record(step, [made], mark=mark)
     node = grad_fn(found.node, tensor)
     assert node is not None
     return GradientEdge(node, found.output_nr, made)

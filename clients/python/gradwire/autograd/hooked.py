@@ -145,11 +145,10 @@ class Walk:
         for run in self._runs:
             step = run.step(self._kept.get(run.id, {}))
             if step is not None:
-                found.steps.append(step)
-        found.steps.append(self.step)
+                found.add(step)
+        found.add(self.step)
         for later in self._later:
-            found.steps += later.pending.steps
-            found.arrays |= later.pending.arrays
+            found.extend(later.pending, 0)
         return found
 
     def look(self, run: Run, names: Sequence[str]) -> Values:
@@ -262,9 +261,12 @@ class Walk:
             self.session.take_up(self._later.pop(0))
 
     def failed(self, problem: BaseException) -> None:
-        """What wasn't recorded yet is given up; what the request left registered is taken away."""
+        """What wasn't recorded yet is given up; what the request left registered is taken away.
+
+        After an interrupt nothing is asked of the host: what is under way takes it away itself.
+        """
         self._give_up(problem if isinstance(problem, GradwireError) else raised(problem))
-        for key in self._ids:
+        for key in self._ids if isinstance(problem, Exception) else ():
             with suppress(GradwireError):
                 self.session.record({"unhook": key})
                 self.session.flush()
@@ -275,8 +277,8 @@ class Walk:
         adopted = Pending()
         for run in self._runs:
             if run.id in self._kept:
-                adopted.add({"keep": self._kept[run.id]}, "", 0, run.kept(), {})
-        if adopted.steps:  # in a trace there are none
+                adopted.add({"keep": self._kept[run.id]}, made=run.kept())
+        if len(adopted):  # in a trace there are none
             self.session.give_up(adopted, problem)
 
     def finish(self) -> None:

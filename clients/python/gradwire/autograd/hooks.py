@@ -105,8 +105,8 @@ def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
     if made.kind == "tensor":
         step["hooks"] = True
     try:
-        with session.recording() as recording:
-            session.record(step, mark=recording.mark)
+        with session.recording() as mark:
+            session.record(step, mark=mark)
     except BaseException:
         handle.remove()
         raise

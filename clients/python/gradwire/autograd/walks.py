@@ -59,18 +59,16 @@ def backward(
     )
     session = _session((roots, given or (), wanted or ()))
     step = {"backward": fields}
-    with (
-        _walking(session, create_graph, step) as walk,
-        session.recording() as recording,
-        walk.here(),
-    ):
-        with walk.in_order():
-            engine.backward(
-                mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
-            )
-        walk.register(recording.mark)
-        session.record(step, mark=recording.mark)
-        _send(session, roots, walk, recording.mark)
+    with _walking(session, create_graph, step) as walk, session.recording() as mark:
+        with walk.here():
+            with walk.in_order():
+                engine.backward(
+                    mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
+                )
+            walk.register(mark)
+            session.record(step, mark=mark)
+            walk.unregister(mark)
+        _send(session, roots)
 
 
 def grad(
@@ -108,26 +106,25 @@ def grad(
         is_grads_batched=is_grads_batched or None,
     )
     session = _session((roots, given or (), wanted))
-    with (
-        _walking(session, create_graph, {"grad": fields}) as walk,
-        session.recording() as recording,
-        walk.here(),
-    ):
-        with walk.in_order():
-            metas = engine.grad(
-                mirrored(roots),
-                _places(asked, mirrored(wanted)),
-                mirrored(given),
-                retain_graph,
-                create_graph,
-                allow_unused,
-                materialize_grads,
-                is_grads_batched=is_grads_batched,
-            )
-        found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
-        walk.register(recording.mark)
-        session.record({"grad": fields, "out": _names(found)}, found, mark=recording.mark)
-        _send(session, roots, walk, recording.mark)
+    step = {"grad": fields}
+    with _walking(session, create_graph, step) as walk, session.recording() as mark:
+        with walk.here():
+            with walk.in_order():
+                metas = engine.grad(
+                    mirrored(roots),
+                    _places(asked, mirrored(wanted)),
+                    mirrored(given),
+                    retain_graph,
+                    create_graph,
+                    allow_unused,
+                    materialize_grads,
+                    is_grads_batched=is_grads_batched,
+                )
+            found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
+            walk.register(mark)
+            session.record({**step, "out": _names(found)}, found, mark=mark)
+            walk.unregister(mark)
+        _send(session, roots)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 
@@ -189,10 +186,11 @@ def _walking(session: Session, create_graph: bool, step: Step) -> Iterator[Walk]
     walk.finish()
 
 
-def _send(session: Session, roots: list[Tensor], walk: Walk, mark: int) -> None:
+def _send(session: Session, roots: list[Tensor]) -> None:
     """Send what is recorded, and keep the value of a loss, which is mostly looked at next."""
-    walk.unregister(mark)
     scalars = [] if innermost() or session.puts_off else [t for t in roots if t.numel() == 1]
+    if innermost() is None and session.read_later(scalars):
+        return
     found = session.flush([t._name for t in scalars])
     for t in scalars:
         t._keep(found[t._name])

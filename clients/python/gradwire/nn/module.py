@@ -10,6 +10,8 @@ from gradwire.nn import state
 from gradwire.nn.hooks import Hooks, RemovableHandle
 from gradwire.nn.parameter import Buffer, Parameter
 from gradwire.nn.tree import Tree
+from gradwire.pickling import read_together
+from gradwire.shared_memory import refused
 from gradwire.tensor import Tensor
 
 Self = TypeVar("Self", bound="Module")
@@ -109,6 +111,8 @@ class Module(Tree):
             found = self.__dict__.get(kind, {})
             if name in found:
                 return found[name]
+        if name == "share_memory":
+            raise refused("Module.share_memory", name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
@@ -275,6 +279,11 @@ class Module(Tree):
     ) -> state.Incompatible:
         """Copy values into parameters and buffers; says which names were missing or unexpected."""
         return state.load(self, state_dict, strict, assign)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """In pickles and copies: all that it is."""
+        read_together([*self.parameters(), *self.buffers()])
+        return dict(vars(self))
 
     # hooks of modules
 

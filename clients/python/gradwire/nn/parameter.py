@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.grad_fn import note_leaf
@@ -18,10 +17,10 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = _empty() if data is None else data
         session = source.session
-        with session.recording() as recording:
+        with session.recording() as mark:
             super().__init__(session, source._meta.detach())
             step = {"detach": source._name, "out": self._name}
-            session.record(step, [self], mark=recording.mark)
+            session.record(step, [self], mark=mark)
         if requires_grad:
             self.requires_grad_()
 
@@ -43,10 +42,6 @@ class Parameter(Tensor):
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        made = memo[id(self)] = Parameter(self.detach().clone(), self.requires_grad)
-        return made
-
 
 def _empty() -> Tensor:
     made = catalogued("empty")
@@ -61,10 +56,10 @@ class Buffer(Tensor):
 
     def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
         session = data.session
-        with session.recording() as recording:
+        with session.recording() as mark:
             super().__init__(session, data._meta.detach())
             step = {"detach": data._name, "out": self._name}
-            session.record(step, [self], mark=recording.mark)
+            session.record(step, [self], mark=mark)
         self.persistent = persistent
 
 

@@ -96,6 +96,10 @@ class Optimizer:
 
     # saving
 
+    def __getstate__(self) -> dict[str, Any]:
+        """In pickles and copies: all but the hooks, which are the program's, as in torch."""
+        return {name: value for name, value in vars(self).items() if name != "_hooks_around"}
+
     def state_dict(self) -> dict[str, Any]:
         """Settings, and what is kept of each parameter, by the parameter's number."""
         numbers = iter(range(len(self._tensors)))

@@ -29,6 +29,10 @@ class Hosted(Optimizer):
 
     def __init__(self, params: Iterable[Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(params, self._defaults(args, kwargs))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make it on the host, where the parameters are."""
         self._mirror = Engine(self.kind, [(_metas(g), _settings(g)) for g in self.param_groups])
         self._session: Session = self._tensors[0].session
         self._name = self._session.new_name()
@@ -66,10 +70,10 @@ class Hosted(Optimizer):
     def _send(self) -> None:
         """Record the groups as they are now."""
         groups = self._now()
-        with self._session.recording() as recording:
+        with self._session.recording(self._name) as mark:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
-            self._session.record(step, mark=recording.mark)
+            self._session.record(step, mark=mark)
         self._sent = groups
 
     def _now(self) -> list[Group]:
@@ -95,9 +99,9 @@ class Hosted(Optimizer):
             with enable_grad():
                 loss = closure()
         self._sync()
-        with self._session.recording() as recording:
+        with self._session.recording(self._name) as mark:
             self._mirror.step()
-            self._session.record({"step": self._name}, mark=recording.mark)
+            self._session.record({"step": self._name}, mark=mark)
         return loss
 
     # saving
@@ -129,9 +133,22 @@ class Hosted(Optimizer):
             {name: _literal(value) for name, value in state_dict["state"].get(i, {}).items()}
             for i in numbers
         ]
-        with self._session.recording() as recording:
+        with self._session.recording(self._name) as mark:
             step = {"optimizer": self._name, "state": state}
-            self._session.record(step, mark=recording.mark)
+            self._session.record(step, mark=mark)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = self.state_dict()["state"]
+        lost = ("_mirror", "_session", "_name", "_sent")
+        state = super().__getstate__()
+        return {n: v for n, v in state.items() if n not in lost} | {"state": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = state.pop("state")
+        self.__dict__.update(state)
+        self._begin()
+        if kept:
+            self.load_state_dict(self.state_dict() | {"state": kept})
 
     def _said(self) -> dict[str, Any]:
         """What a snapshot of the session would lack of it: entries that the host doesn't know."""
@@ -183,7 +200,9 @@ def _number(value: Any) -> Any:
 
 def _tensor(session: Session, value: Any) -> Any:
     if hasattr(value, "array"):
-        return leaf(session, value.array)
+        made = leaf(session, value.array)
+        made._elements = (made._meta.version, value.array)  # it came from there
+        return made
     with session.here():
         return tensor(float(value))
 

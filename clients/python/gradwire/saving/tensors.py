@@ -103,6 +103,12 @@ def _distinct(names: Iterator[str]) -> Iterator[str]:
         yield found
 
 
+def fetch(tensors: Sequence[Tensor]) -> None:
+    """Have the elements of tensors here, as many of them by one request as isn't too much."""
+    for _ in _elements(tensors):
+        pass
+
+
 def _elements(tensors: Sequence[Tensor]) -> Iterator[np.ndarray]:
     """The elements of tensors, read together as far as that isn't too much at once."""
     together: list[Tensor] = []
@@ -190,4 +196,4 @@ def _is_row(row: Any, arrays: Mapping[str, np.ndarray]) -> bool:
     )
 
 
-__all__ = ["Loaded", "Taken"]
+__all__ = ["Loaded", "Taken", "fetch"]

@@ -6,11 +6,11 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache
-from threading import Lock
 from typing import Any
 
 from gradwire_engine.kernels.code_pages import let_go_of_code
 from gradwire_engine.kernels.heap import give_back
+from gradwire_engine.locks import lock
 
 NAME = "region"
 """Of the function in each text."""
@@ -38,7 +38,7 @@ class _Compiler:
 
     def __init__(self, binding: Any) -> None:
         self._binding = binding
-        self._lock, self._compiling, self._count = Lock(), Lock(), 0
+        self._lock, self._compiling, self._count = lock(), lock(), 0
         self._known: OrderedDict[str, Compiled] = OrderedDict()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()

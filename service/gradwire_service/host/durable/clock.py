@@ -6,9 +6,10 @@ Which came first decides whether a log may still name a program that was deleted
 from __future__ import annotations
 
 import time
-from threading import Lock
 
-_lock = Lock()
+from gradwire_engine.locks import lock
+
+_lock = lock()
 _latest = 0.0
 
 

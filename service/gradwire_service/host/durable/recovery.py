@@ -114,7 +114,7 @@ def _graft(session: Session, made: Session) -> None:
 
 def park(session: Session) -> None:
     """Let go of what the session holds; it stays, and is read back when it is asked for."""
-    with session.alone():
+    with session.lock:
         session.tensors.clear()
         session.optimizers.clear()
         session.hooks.clear()
@@ -125,5 +125,5 @@ def park(session: Session) -> None:
 
 def snapshot_of(session: Session) -> list[safetensors.Buffer]:
     """The session as a file; whoever calls holds its lane."""
-    with session.alone():
+    with session.lock:
         return snapshot.written(session)

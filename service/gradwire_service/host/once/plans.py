@@ -7,7 +7,6 @@ whatever fails, goes the long way again, which says what is wrong.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.control.known import Figures
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.locks import lock
 from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
 from gradwire_service.host.cost import ALLOWANCE
@@ -120,7 +120,7 @@ class Plans:
         self._ledger = ledger
         self.made = self.answered = self.nbytes = self.traced = self.slow = self.evicted = 0
         self.seconds = 0.0
-        self._lock = threading.Lock()  # requests run on several threads
+        self._lock = lock()  # requests run on several threads
 
     def ready(self, key: object) -> Known | None:
         """A program that has a plan for some inputs at least."""

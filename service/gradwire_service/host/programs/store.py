@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from gradwire_engine.errors import error
+from gradwire_engine.locks import lock
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
@@ -74,7 +74,7 @@ class Programs:
         self._foreign: WeakValueDictionary[str, Callee] = WeakValueDictionary()
         self._serials = count(1)
         self._coming = 0  # programs that have room and can't be found yet
-        self._lock = threading.Lock()
+        self._lock = lock()
 
     def admit(self, program: Callee) -> None:
         """Let something else than a program be called by its id, as long as somebody holds it.

@@ -1,0 +1,59 @@
+"""What a forked child has of its parent's sessions.
+
+Embedded sessions are copies, as arrays are: both go on by themselves. A session on a server stays
+the parent's: in the child each use of it is refused, and clients there connect anew. The parent's
+connections are left as they are, neither used nor closed: what a child says on them, the parent
+would hear.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from gradwire import in_force
+
+if TYPE_CHECKING:
+    from gradwire.recorder import Recorder
+
+_WAIT = 5.0
+"""Seconds to wait at most for what another thread does in an embedded session."""
+
+sessions: WeakSet[Recorder] = WeakSet()
+"""All sessions of this process."""
+transports: WeakSet[Any] = WeakSet()
+"""Those to servers: `renew` makes their connections anew."""
+_held: list[Any] = []
+_left: list[Any] = []
+"""Connections of the parent, kept so that nothing closes them."""
+
+
+def _before() -> None:
+    """Have no embedded session in the midst of a request of another thread."""
+    for session in list(sessions):
+        if session.embedded and session._lock.acquire(timeout=_WAIT):
+            _held.append(session._lock)  # noqa: PERF401  (one at a time)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _in_child() -> None:
+    _release()
+    parent = os.getppid()
+    for session in list(sessions):
+        if not session.embedded:
+            session.leave_to(parent)
+    in_force.drop_left()
+    for transport in list(transports):
+        _left.append(transport.renew())  # noqa: PERF401
+
+
+if hasattr(os, "register_at_fork"):  # not where there is no fork
+    os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_in_child)
+
+
+__all__ = ["sessions", "transports"]
