@@ -102,15 +102,6 @@ def test_any_origin_is_allowed_by_a_star() -> None:
         assert server.both("Host: evil.example", f"Origin: {EVIL}") == (403, 403)
 
 
-def test_options_without_a_preflight_are_as_ever() -> None:
-    with serving("--port", 0, "--log", "none") as (_, url):
-        local = started(url)
-        reply = local.ask("Host: localhost", method="OPTIONS")
-        assert (reply.status, reply.code) == (405, "method_not_allowed")
-        own = ("Host: localhost", "Origin: http://localhost", PREFLIGHT)
-        assert local.ask(*own, method="OPTIONS").status == 405
-
-
 @pytest.mark.parametrize("where", ["127.0.0.1", "0.0.0.0"])
 def test_with_keys_any_name_leads_here(where: str) -> None:
     """No page of another site has the key, and proxies call the server by names of their own."""
