@@ -177,6 +177,23 @@ class Embedded:
             ]
         return items
 
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions of this process's host, as resources, oldest first."""
+        self._drop()
+        return [session.brief() for session in _host().sessions()]
+
+    def described(self, session_id: str) -> str:
+        """What a snapshot says of the session beside its arrays, as JSON."""
+        host = _host()
+        with _own_state():
+            found: str = host.described(host.session(session_id))
+        return found
+
+    def names(self, session_id: str) -> list[str]:
+        """The names of the session's tensors."""
+        with _host().using(session_id) as session:
+            return list(session.tensors)
+
     def snapshot(self, session_id: str) -> bytes:
         """The session as one safetensors file."""
         host = _host()

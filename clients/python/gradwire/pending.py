@@ -182,7 +182,8 @@ class Recording:
         wanted = defaults.dtype()
         if state.default_dtype is not wanted:
             state.set_default_dtype(wanted)
-        self._at = session._position()
+        pending = self._pending = session._pending
+        self._at = len(pending.recorded)
         mark = self._mark = len(session.journal.entries)
         self._before = state.journal, state.device, state.fallible
         state.journal, state.device, state.fallible = session.journal, "meta", False
@@ -192,7 +193,7 @@ class Recording:
         state, before = local.state, self._before
         if before is not None:
             if kind is not None:
-                self._session._undo(self._mark, self._at)
+                self._session._undo(self._mark, self._pending, self._at)
             state.journal, state.device, state.fallible = before
             self._before = None
         self._held = False

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import Journal
+from gradwire_engine.journal import Journal, assign
 from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
@@ -52,14 +53,22 @@ class _UnderWay(NamedTuple):
 class Recorder:
     """What is recorded for a session that a host has, and how it is sent.
 
-    dtype: the session's default. first: the number of the first name that is free.
+    dtype: the session's default. first: the number of the first name that is free. prefix: what
+    stands before the numbers in names.
     """
 
     in_backward = False
     """As a trace may be, of a custom function's backward."""
 
-    def __init__(self, transport: Transport, key: str, dtype: DType, first: int = 1) -> None:
+    def __init__(
+        self, transport: Transport, key: str, dtype: DType, first: int = 1, prefix: str = "t"
+    ) -> None:
         self.transport, self.id = transport, key
+        self._prefix = prefix
+        self.named: WeakValueDictionary[str, Tensor] = WeakValueDictionary()
+        """Tensors of Python by the names that were given to them, or by which they were found."""
+        self.stays: set[str] = set()
+        """Names that the host keeps when Python forgets them."""
         self._dtype = dtype
         self._lock = rlock()
         self._names = count(first)
@@ -110,15 +119,32 @@ class Recorder:
 
     def new_name(self) -> str:
         """A name that no other tensor of the session has."""
-        name = f"t{next(self._names)}"
+        name = f"{self._prefix}{next(self._names)}"
         if self._later is not None:
             self._later.names.add(name)
             self._forgotten.put_aside(name)
         return name
 
     def forget(self, name: str, nbytes: int = 0) -> None:
-        """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
-        self._forgotten.add(name, nbytes)
+        """Free a tensor that Python forgot; takes no lock, for it may run at any time.
+
+        What a client found, or named by hand, stays at the host.
+        """
+        if name not in self.stays:
+            self._forgotten.add(name, nbytes)
+
+    def rename(self, pairs: Sequence[tuple[Tensor, str]]) -> None:
+        """Call tensors otherwise at the host."""
+        if not pairs:
+            return
+        with self.recording() as mark:
+            self._record_free()  # names that are free again may be among the new ones
+            step = {"rename": {tensor._name: name for tensor, name in pairs}}
+            for tensor, name in pairs:
+                self.named.pop(tensor._name, None)
+                assign(tensor, "_name", name)
+                self.named[name] = tensor
+            self.record(step, mark=mark)
 
     def recording(self, name: str = "") -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises.
@@ -147,19 +173,14 @@ class Recorder:
             self.transport.change(self.id, {"dtype": wanted.name})
             self._dtype = wanted
 
-    def _position(self) -> tuple[Pending, int]:
-        """Where the next step will be recorded."""
-        return self._pending, len(self._pending.recorded)
-
-    def _undo(self, mark: int, position: tuple[Pending, int]) -> None:
+    def _undo(self, mark: int, pending: Pending, first: int) -> None:
         """Undo a block that raised: what it changed in the mirrors, and the steps it recorded.
 
-        What is under way by then will be done, and stays.
+        pending, first: where its first step was to be recorded. What is under way stays.
         """
-        pending, first = position
         if pending is not self._pending:
             first = 0  # sent in the block: all that waits now was recorded in it
-        if len(self._pending) > first:
+        if len(self._pending.recorded) > first:
             self._take_back(first)
         self.journal.rollback(mark if self._under_way is None else max(mark, self._under_way.end))
 
@@ -217,6 +238,8 @@ class Recorder:
         """Have the host free what Python forgot. A name is recorded before it is crossed out."""
         own = self._later.names if self._later is not None else frozenset()
         names, nbytes, count = self._forgotten.due(own)
+        if not count:
+            return
         if names:
             self._pending.add({"free": names}, "", len(self.journal.entries))
             self._pending.freed += nbytes
@@ -304,13 +327,14 @@ class Recorder:
             outer = self._wanted
             if outer is None:
                 self.flush()
-            position, mark = self._position(), len(self.journal.entries)
+            pending, mark = self._pending, len(self.journal.entries)
+            first = len(pending.recorded)
             self._wanted = [] if outer is None else outer
         try:
             yield
         except BaseException:
             with self._lock:
-                self._undo(mark, position)
+                self._undo(mark, pending, first)
                 self._wanted = outer
             raise
         if outer is None:
@@ -447,6 +471,8 @@ class Recorder:
         origins.tell(problem)
         if problem.code in _FINAL:
             self._unusable = problem
+        if problem.code == "tensor_not_found" and problem.step is not None:
+            problem.add_note(f"another client of session {self.id} may have freed or renamed it")
         if problem.code == "nan_gradient":
             name = problem.detail.rpartition("tensor ")[2]
             if name in self._lines:

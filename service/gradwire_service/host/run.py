@@ -191,9 +191,10 @@ def _one_by_one(
     with transaction() if again else nullcontext():  # undoes it all, to begin again elsewhere
         try:
             for index in range(progress.done, len(wanted)):
-                with transaction():
+                with transaction() as journal:
                     do(steps, index, wanted[index], ways)
-                    assign(progress, "done", index + 1)
+                    journal.entries.append((progress, "done", index))
+                    progress.done = index + 1
             return _values_after(steps, len(wanted), returns)
         except GradwireError as problem:
             failed = problem
