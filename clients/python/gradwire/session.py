@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import finalize
 
@@ -82,7 +82,7 @@ class Session(Recorder):
         """The session of an id or a label, which others made and may use meanwhile."""
         made = transport.describe(key)
         found = cls.__new__(cls)
-        found._begin(transport, made, prefix=f"t{token_hex(3)}_", attached=True)
+        found._begin(transport, made, prefix=f"t{os.urandom(3).hex()}_", attached=True)
         found.refresh()
         return found
 
