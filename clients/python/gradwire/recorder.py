@@ -11,7 +11,7 @@ for it once more, by the same key, and the host does it once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,6 +57,8 @@ class Recorder:
     stands before the numbers in names.
     """
 
+    outlives = False
+    """Whether the session stays when the program ends."""
     in_backward = False
     """As a trace may be, of a custom function's backward."""
 
@@ -69,6 +71,8 @@ class Recorder:
         """Tensors of Python by the names that were given to them, or by which they were found."""
         self.stays: set[str] = set()
         """Names that the host keeps when Python forgets them."""
+        self._parts: set[str] = set()  # names of modules' parts
+        self._left: dict[str, tuple[str, ...]] = {}  # kept though forgotten, with their parameters
         self._dtype = dtype
         self._lock = rlock()
         self._names = count(first)
@@ -128,17 +132,39 @@ class Recorder:
     def forget(self, name: str, nbytes: int = 0) -> None:
         """Free a tensor that Python forgot; takes no lock, for it may run at any time.
 
-        What a client found, or named by hand, stays at the host.
+        What a client found, or named by hand, stays at the host. So do the parts of modules in a
+        session that outlives the program, until another module has parts of these names.
         """
-        if name not in self.stays:
+        if self.outlives and name in self._parts:
+            self._left[name] = ()
+        elif name not in self.stays:
             self._forgotten.add(name, nbytes)
 
-    def rename(self, pairs: Sequence[tuple[Tensor, str]]) -> None:
-        """Call tensors otherwise at the host."""
+    def forget_optimizer(self, name: str, params: Iterable[str]) -> None:
+        """The same for an optimizer, which stays as long as its parameters do."""
+        if self.outlives:
+            self._left[name] = tuple(params)
+        else:
+            self.forget(name)
+
+    def _free_left(self, names: Set[str]) -> None:
+        """Free the parts of these names that a module before had, and their optimizers."""
+        for left, params in list(self._left.items()):
+            if left in names or not names.isdisjoint(params):
+                del self._left[left]
+                self._parts.discard(left)
+                self._forgotten.add(left)
+
+    def rename(self, pairs: Sequence[tuple[Tensor, str]], *, parts: bool = False) -> None:
+        """Call tensors otherwise at the host. parts: whether they are those of a module."""
         if not pairs:
             return
         with self.recording() as mark:
+            names = {name for _, name in pairs}
+            self._free_left(names)
             self._record_free()  # names that are free again may be among the new ones
+            if parts:
+                self._parts |= names
             step = {"rename": {tensor._name: name for tensor, name in pairs}}
             for tensor, name in pairs:
                 self.named.pop(tensor._name, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwire.optim.optimizer import Hosted
 from gradwire.pending import Lost
@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from gradwire.session import Session
 
 
+T = TypeVar("T")
+
+
 def refresh(session: Session, held: Held) -> None:
     """Give the tensors and optimizers that Python has of a session the mirrors of what it holds."""
-    for found in gc.get_objects():
-        if isinstance(found, Tensor) and found.session is session and found._name:
-            _refresh(found, held)
-        elif isinstance(found, Hosted) and found._session is session:
-            mirror = held.optimizers.get(found._name)
-            if mirror is not None:
-                found._mirror = mirror
+    for tensor in _objects(Tensor):
+        if tensor.session is session and tensor._name:
+            _refresh(tensor, held)
+    for optimizer in _objects(Hosted):
+        if optimizer._session is session and optimizer._name in held.optimizers:
+            optimizer._mirror = held.optimizers[optimizer._name]
 
 
 def free_unnamed(session: Session) -> None:
@@ -31,12 +33,16 @@ def free_unnamed(session: Session) -> None:
 
     For the end of a program: nobody else knows them.
     """
-    for found in gc.get_objects():
-        if not isinstance(found, Tensor) or found.session is not session:
-            continue
-        if found._name and found._name not in session.named:
-            session.forget(found._name)
-            found._name = ""
+    for tensor in _objects(Tensor):
+        if tensor.session is session and tensor._name and tensor._name not in session.named:
+            session.forget(tensor._name)
+            tensor._name = ""
+
+
+def _objects(kind: type[T]) -> list[T]:
+    """All objects of a class that Python has; asked by their types, since some stand for others."""
+    found: list[Any] = [one for one in gc.get_objects() if issubclass(type(one), kind)]
+    return [one for one in found if hasattr(one, "session" if kind is Tensor else "_session")]
 
 
 def _refresh(tensor: Tensor, held: Held) -> None:

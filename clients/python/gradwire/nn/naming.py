@@ -57,7 +57,7 @@ def name_parts() -> None:
     for root in roots.values():
         for session, parts in by_session(root):
             if not session.left:
-                session.rename(_to_rename(parts, called(session, root, parts)))
+                session.rename(_to_rename(parts, called(session, root, parts)), parts=True)
 
 
 def by_session(root: Module) -> Iterator[tuple[Session, list[tuple[str, Tensor]]]]:

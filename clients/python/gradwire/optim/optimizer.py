@@ -43,6 +43,12 @@ class Hosted(Optimizer):
         self._sent: list[Any] = []
         self._send()
 
+    def __del__(self) -> None:
+        try:
+            self._session.forget_optimizer(self._name, [p._name for p in self._tensors])
+        except AttributeError:  # Python is shutting down, or __init__ did not finish
+            return
+
     def take_over(self, session: Session, name: str, mirror: Engine) -> None:
         """Be the optimizer that a session's host has under a name, with its settings and state."""
         self._session.forget(self._name)
@@ -192,11 +198,6 @@ class Hosted(Optimizer):
         found.param_groups = [{"params": own} | group for own, group in pairs]
         found._sent = found._now()
         return found
-
-    def __del__(self) -> None:
-        session = getattr(self, "_session", None)
-        if session is not None:
-            session.forget(self._name)
 
 
 def _metas(group: Group) -> list[Any]:
