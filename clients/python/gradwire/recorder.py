@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
+from gradwire.transaction import Transaction, is_running
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import Journal, assign
@@ -81,7 +82,9 @@ class Recorder:
         self._forgotten = Forgotten()
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
-        self._wanted: list[Tensor] | None = None  # what a transaction reads at its end
+        self.recordings: list[ref[Recording]] = []  # blocks under way
+        self._transaction: ref[Transaction] | None = None
+        self._wanted: list[Tensor] | None = None  # what the transaction reads at its end
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
         self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
@@ -283,6 +286,8 @@ class Recorder:
             self._check_usable()
             if self._later is not None:
                 return self._later.look(returns)
+            if self.recordings or self._wanted is not None:
+                self.end_stale()
             if self._wanted is not None:
                 return _nothing_yet(returns)
             self.finish()
@@ -340,8 +345,7 @@ class Recorder:
                 pending = left
                 self._under_way = _UnderWay(request, pending, end)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Transaction:
         """All that is recorded in this block is one request, sent at its end: all or nothing.
 
         Whatever ends it, an exception, Ctrl-C or the end of the process, leaves the session as it
@@ -349,32 +353,43 @@ class Recorder:
         `backward` was called on is there afterwards. A transaction within another is part of it:
         if it raises, its own part is undone.
         """
-        with self._lock:
-            outer = self._wanted
-            if outer is None:
-                self.flush()
-            pending, mark = self._pending, len(self.journal.entries)
-            first = len(pending.recorded)
-            self._wanted = [] if outer is None else outer
-        try:
-            yield
-        except BaseException:
-            with self._lock:
-                self._undo(mark, pending, first)
-                self._wanted = outer
-            raise
-        if outer is None:
-            self._commit()
+        return Transaction(self)
 
-    def _commit(self) -> None:
+    def innermost_transaction(self) -> Transaction | None:
+        """The transaction under way."""
+        return None if self._transaction is None else self._transaction()
+
+    def begin_transaction(self, begun: Transaction) -> None:
+        """From here on all that is recorded is part of it."""
+        self._transaction, self._wanted = ref(begun), begun.wanted
+
+    def end_transaction(self, outer: Transaction | None) -> None:
+        """Back to the one around it."""
+        self._transaction = None if outer is None else ref(outer)
+        self._wanted = None if outer is None else outer.wanted
+
+    def end_stale(self) -> None:
+        """End blocks that an interrupt left open, as it came before their end could begin.
+
+        Such a block is no part of what runs now.
+        """
+        while self.recordings:
+            last = self.recordings[-1]()
+            if last is not None and is_running(last.frame):
+                break
+            self.recordings.pop() if last is None else last.__exit__(KeyboardInterrupt)
+        found = self.innermost_transaction()
+        while found is not None and not is_running(found.frame):
+            found.__exit__(KeyboardInterrupt)
+            found = self.innermost_transaction()
+
+    def commit(self, wanted: Sequence[Tensor]) -> None:
         """Send a transaction, and keep what it reads."""
-        with self._lock:
-            wanted, self._wanted = self._wanted or [], None
-            known = {t._name: t for t in wanted if t._name}
-            self._check_usable()
-            found = self._send(list(known), atomic=True)
-            for name, tensor in known.items():
-                tensor._keep(found.get(name))
+        known = {t._name: t for t in wanted if t._name}
+        self._check_usable()
+        found = self._send(list(known), atomic=True)
+        for name, tensor in known.items():
+            tensor._keep(found.get(name))
 
     def read_later(self, tensors: Iterable[Tensor]) -> bool:
         """Have a transaction read these at its end; whether one is under way."""

@@ -59,6 +59,7 @@ class Trace:
         self._constants: list[Tensor] = []
         self._names = count(1)
         self._lock = rlock()
+        self.recordings: list[Any] = []
 
     # as a session
 
@@ -82,6 +83,9 @@ class Trace:
 
     _pending = Pending()
     """Nothing waits to be sent."""
+
+    def end_stale(self) -> None:
+        """Nothing: who is interrupted in a function ends its trace."""
 
     def _undo(self, mark: int, *_: object) -> None:
         """Undo what a block changed in the mirrors; who raises in a function ends its trace."""
