@@ -19,11 +19,18 @@ _MISSING = object()
 class Journal:
     """The log of one request: undo callbacks' data, newest last."""
 
-    __slots__ = ("block", "entries")
+    __slots__ = ("block", "entries", "outermost")
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, Any, Any]] = []
         self.block = object()  # stands for the innermost transaction
+        self.outermost: transaction | None = None  # the one that began it
+
+    def give_up(self) -> None:
+        """Undo all of it, for whoever finds it after an interrupt that left its blocks open."""
+        self.rollback()
+        if self.outermost is not None:
+            self.outermost.__exit__(KeyboardInterrupt)
 
     def rollback(self, mark: int = 0) -> None:
         """Put back what was written since `mark`, newest first."""
@@ -65,36 +72,31 @@ def drop(mapping: dict[Any, Any], key: Any) -> None:
 class transaction:
     """Run a block all or nothing: if it raises, every journalled write of it is undone.
 
-    Nested blocks undo their own part only. The cycle collector rests meanwhile. An interrupt that
-    comes between the block and `__exit__` undoes it too: nothing but the `with` statement holds the
-    transaction, so that it goes then, and ends itself.
+    Nested blocks undo their own part only. The cycle collector rests meanwhile.
     """
 
-    _journal: Journal | None = None
-    _pausing = False
+    __slots__ = ("_block", "_journal", "_mark", "_outer", "_pausing", "_state")
 
     def __enter__(self) -> Journal:
-        state = local.state
+        state = self._state = local.state
         outer = self._outer = state.journal
+        self._pausing = False
         journal = Journal() if outer is None else outer
         self._mark, self._block, self._journal = len(journal.entries), journal.block, journal
-        state.journal, journal.block = journal, object()
         if outer is None:
+            journal.outermost = self
             pause()
             self._pausing = True
+        state.journal, journal.block = journal, object()
         return journal
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         journal = self._journal
-        if journal is None:
-            return
         if self._pausing:
             resume()
             self._pausing = False
         if kind is not None:
             journal.rollback(self._mark)
-        local.state.journal, journal.block, self._journal = self._outer, self._block, None
-
-    def __del__(self) -> None:
-        if self._journal is not None:
-            self.__exit__(KeyboardInterrupt)
+        self._state.journal, journal.block = self._outer, self._block
+        if self._outer is None:
+            journal.outermost = None

@@ -113,8 +113,8 @@ def current() -> State:
 class using(ContextDecorator):
     """Set fields of this thread's state for a block or a function, and put them back after.
 
-    They are put back as well where an interrupt comes between the block and `__exit__`: the `with`
-    statement lets go of what was entered then. `kept` is for modes that stay without a block.
+    They are put back as well where an interrupt comes before `__exit__` begins, as soon as nothing
+    holds what was entered. `kept` is for modes that may be entered without a block.
     """
 
     kept = False
@@ -122,11 +122,11 @@ class using(ContextDecorator):
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields
-        self._saved: list[dict[str, Any]] = []
+        self._saved: list[tuple[State, dict[str, Any]]] = []
 
     def __enter__(self) -> None:
         state = local.state
-        self._saved.append({name: getattr(state, name) for name in self._fields})
+        self._saved.append((state, {name: getattr(state, name) for name in self._fields}))
         for name, value in self._fields.items():
             setattr(state, name, value)
         if state.inference and "grad" in self._fields:
@@ -137,15 +137,14 @@ class using(ContextDecorator):
         return using(**self._fields)
 
     def __exit__(self, *exc: object) -> None:
-        state = local.state
-        for name, value in self._saved.pop().items():
+        state, fields = self._saved.pop()
+        for name, value in fields.items():
             setattr(state, name, value)
 
     def __del__(self) -> None:
         saved = getattr(self, "_saved", None)
-        if saved and not self.kept:
-            for name, value in saved[0].items():
-                setattr(local.state, name, value)
+        while saved and not self.kept:
+            self.__exit__()
 
 
 def charge(nbytes: int, flops: int = 0, ops: int = 0) -> None:

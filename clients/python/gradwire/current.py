@@ -41,9 +41,26 @@ class Client:
             "gradwire.connect(url) where it is needed"
         )
 
-    def session(self, **settings: Any) -> Session:
-        """A session of one's own: `with client.session() as s:`. Settings as for Session."""
+    def session(self, *, attach: bool = False, **settings: Any) -> Session:
+        """A session of one's own: `with client.session() as s:`. Settings as for Session.
+
+        attach: whether the session with this label is attached to, if there is one.
+        """
+        label = settings.get("label")
+        if attach and label is not None and any(s["label"] == label for s in self.sessions()):
+            return self.attach(label)
         return Session(self.transport, **settings)
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The sessions that there are, as resources (id, label, last use, …), oldest first."""
+        return self.transport.sessions()
+
+    def attach(self, id_or_label: str) -> Session:
+        """The session of an id, or of a label that only one has: tensors, graph, random state.
+
+        Other clients may use it too. It stays when its block or the program ends.
+        """
+        return Session.attached(self.transport, id_or_label)
 
     def restore(self, data: bytes) -> Session:
         """A new session of a snapshot. `kept` is what was kept in it; all names if nothing was."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import cache
 from json import dumps
 from typing import Any
@@ -177,6 +178,23 @@ class Embedded:
             ]
         return items
 
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions of this process's host, as resources, oldest first."""
+        self._drop()
+        return [session.brief() for session in _host().sessions()]
+
+    def described(self, session_id: str) -> str:
+        """What a snapshot says of the session beside its arrays, as JSON."""
+        host = _host()
+        with _own_state():
+            found: str = host.described(host.session(session_id))
+        return found
+
+    def names(self, session_id: str) -> list[str]:
+        """The names of the session's tensors."""
+        with _host().using(session_id) as session:
+            return list(session.tensors)
+
     def snapshot(self, session_id: str) -> bytes:
         """The session as one safetensors file."""
         host = _host()
@@ -198,9 +216,14 @@ class Embedded:
         asked = read(StepsRequest, request.body)
         if self._forgotten:
             self._drop()
-        before, local.state = local.state, State()
-        try:
-            reply = _host().handle(session_id, asked, request.arrays, request)
+        host, inside = _host(), State()
+        before, local.state = local.state, inside
+        try:  # in a context of its own, so that an interrupt leaves NumPy's settings as they were
+            reply = copy_context().run(host.handle, session_id, asked, request.arrays, request)
+        except BaseException:
+            if inside.journal is not None:  # interrupted before its block's end could begin
+                inside.journal.give_up()
+            raise
         finally:
             local.state = before
         if request.took is not None:

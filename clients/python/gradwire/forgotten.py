@@ -61,16 +61,21 @@ class Forgotten:
         own: names put aside that what is recorded now makes itself.
         """
         count, nbytes = len(self._names), self._nbytes
-        gone = list(islice(self._names.copy(), count))
-        return [n for n in gone if n not in self._never and self._asked(n, own)], nbytes, count
+        gone = list(islice(self._names.copy(), count)) if count else []
+        if self._never or self._aside:
+            gone = [n for n in gone if n not in self._never and self._asked(n, own)]
+        return gone, nbytes, count
 
     def settle(self, count: int, own: Set[str] = _NONE) -> None:
         """Cross out what was due, now that its end is recorded: so many entries."""
         gone = [self._names.popleft() for _ in range(count)]
+        self._held_back = self._nbytes = 0
+        if not (self._never or self._aside):
+            return
         early = [n for n in gone if n not in self._never and not self._asked(n, own)]
         self._never.difference_update(gone)
         self._names.extend(early)
-        self._held_back, self._nbytes = len(early), 0
+        self._held_back = len(early)
 
     def _asked(self, name: str, own: Set[str]) -> bool:
         return name not in self._aside or name in own

@@ -9,6 +9,7 @@ from functools import cache
 from json import dumps, loads
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any
+from urllib.parse import quote
 from weakref import finalize
 
 import httpx
@@ -99,7 +100,8 @@ class Http:
 
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
-        found: dict[str, Any] = self._send("GET", f"/v1/sessions/{session_id}").json()
+        url = f"/v1/sessions/{quote(session_id, safe='')}"  # it may be a label
+        found: dict[str, Any] = self._send("GET", url).json()
         return found
 
     def change(self, session_id: str, body: dict[str, Any]) -> None:
@@ -161,6 +163,26 @@ class Http:
                 for state in item["state"]
             ]
         return found["items"]  # type: ignore[no-any-return]
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions of the caller, as resources, oldest first."""
+        found: list[dict[str, Any]] = []
+        cursor: dict[str, str] = {}
+        while True:
+            page = self._send("GET", "/v1/sessions", params={"limit": "1000"} | cursor).json()
+            found += page["items"]
+            if page["next"] is None:
+                return found
+            cursor = {"cursor": page["next"]}
+
+    def described(self, session_id: str) -> str:
+        """What a snapshot says of the session beside its arrays, as JSON."""
+        return self._send("GET", f"/v1/sessions/{session_id}/snapshot?data=none").text
+
+    def names(self, session_id: str) -> list[str]:
+        """The names of the session's tensors."""
+        found = self._send("GET", f"/v1/sessions/{session_id}/tensors").json()
+        return [one["name"] for one in found["items"]]
 
     def snapshot(self, session_id: str) -> bytes:
         """The session as one safetensors file."""

@@ -162,44 +162,66 @@ class Lost:
 class Recording:
     """Changes to mirrors in the journal of their session, with the session held.
 
-    `mark` is how long the journal was before. If the block raises, its changes are undone. So they
-    are where an interrupt comes between the block and `__exit__`: nothing but the `with` statement
-    holds the recording, so that it goes then, and ends itself.
+    Its `with` gives how long the journal was before. If the block raises, its changes are undone.
+    Where an interrupt comes before `__exit__` begins, it ends as soon as nothing holds it, at the
+    latest with the next call: see `end_stale`.
     """
 
-    _held = False
-    _before: tuple[Any, ...] | None = None
+    __slots__ = (
+        "__weakref__", "_at", "_before", "_mark", "_modes", "_pending", "_session", "_state",
+        "frame",
+    )  # fmt: skip
 
     def __init__(self, session: Any) -> None:
         self._session = session
+        self.frame: FrameType | None = None
 
     def __enter__(self) -> int:
         session = self._session
         session._lock.acquire()
-        self._held = True
-        session._prepare()
-        state = local.state
-        wanted = defaults.dtype()
-        if state.default_dtype is not wanted:
-            state.set_default_dtype(wanted)
-        self._at = session._position()
-        mark = self._mark = len(session.journal.entries)
-        self._before = state.journal, state.device, state.fallible
+        try:
+            if session.recordings:
+                session.end_stale()
+            session._prepare()
+            state = self._state = local.state
+            wanted = defaults.dtype()
+            if state.default_dtype is not wanted:
+                state.set_default_dtype(wanted)
+            pending = self._pending = session._pending
+            self._at = len(pending.recorded)
+            mark = self._mark = len(session.journal.entries)
+            self._before = state.journal, state.device, state.fallible
+            self._modes = (
+                state.grad, state.inference, state.level, state.vmap, state.writing,
+                state.recomputed, state.anomaly, state.check_nan,
+            )  # fmt: skip
+            session.recordings.append(ref(self))
+            self.frame = sys._getframe(1)
+        except BaseException:
+            session._lock.release()
+            raise
         state.journal, state.device, state.fallible = session.journal, "meta", False
         return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        state, before = local.state, self._before
-        if before is not None:
-            if kind is not None:
-                self._session._undo(self._mark, self._at)
-            state.journal, state.device, state.fallible = before
-            self._before = None
-        self._held = False
-        self._session._lock.release()
+        session, state = self._session, self._state
+        recordings = session.recordings
+        if kind is not None:
+            while recordings and recordings[-1]() is not self:
+                inner = recordings[-1]()
+                recordings.pop() if inner is None else inner.__exit__(kind)
+            session._undo(self._mark, self._pending, self._at)
+            (
+                state.grad, state.inference, state.level, state.vmap, state.writing,
+                state.recomputed, state.anomaly, state.check_nan,
+            ) = self._modes  # fmt: skip
+        state.journal, state.device, state.fallible = self._before
+        self.frame = None
+        recordings.pop()
+        session._lock.release()
 
     def __del__(self) -> None:
-        if self._held:
+        if self.frame is not None:
             self.__exit__(KeyboardInterrupt)
 
 

@@ -11,10 +11,11 @@ for it once more, by the same key, and the host does it once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
+from gradwire.transaction import Transaction, is_running
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import Journal
+from gradwire_engine.journal import Journal, assign
 from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
@@ -52,14 +54,26 @@ class _UnderWay(NamedTuple):
 class Recorder:
     """What is recorded for a session that a host has, and how it is sent.
 
-    dtype: the session's default. first: the number of the first name that is free.
+    dtype: the session's default. first: the number of the first name that is free. prefix: what
+    stands before the numbers in names.
     """
 
+    outlives = False
+    """Whether the session stays when the program ends."""
     in_backward = False
     """As a trace may be, of a custom function's backward."""
 
-    def __init__(self, transport: Transport, key: str, dtype: DType, first: int = 1) -> None:
+    def __init__(
+        self, transport: Transport, key: str, dtype: DType, first: int = 1, prefix: str = "t"
+    ) -> None:
         self.transport, self.id = transport, key
+        self._prefix = prefix
+        self.named: WeakValueDictionary[str, Tensor] = WeakValueDictionary()
+        """Tensors of Python by the names that were given to them, or by which they were found."""
+        self.stays: set[str] = set()
+        """Names that the host keeps when Python forgets them."""
+        self._parts: set[str] = set()  # names of modules' parts
+        self._left: dict[str, tuple[str, ...]] = {}  # kept though forgotten, with their parameters
         self._dtype = dtype
         self._lock = rlock()
         self._names = count(first)
@@ -68,7 +82,9 @@ class Recorder:
         self._forgotten = Forgotten()
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
-        self._wanted: list[Tensor] | None = None  # what a transaction reads at its end
+        self.recordings: list[ref[Recording]] = []  # blocks under way
+        self._transaction: ref[Transaction] | None = None
+        self._wanted: list[Tensor] | None = None  # what the transaction reads at its end
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
         self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
@@ -110,15 +126,54 @@ class Recorder:
 
     def new_name(self) -> str:
         """A name that no other tensor of the session has."""
-        name = f"t{next(self._names)}"
+        name = f"{self._prefix}{next(self._names)}"
         if self._later is not None:
             self._later.names.add(name)
             self._forgotten.put_aside(name)
         return name
 
     def forget(self, name: str, nbytes: int = 0) -> None:
-        """Free a tensor that Python forgot; takes no lock, for it may run at any time."""
-        self._forgotten.add(name, nbytes)
+        """Free a tensor that Python forgot; takes no lock, for it may run at any time.
+
+        What a client found, or named by hand, stays at the host. So do the parts of modules in a
+        session that outlives the program, until another module has parts of these names.
+        """
+        if self.outlives and name in self._parts:
+            self._left[name] = ()
+        elif name not in self.stays:
+            self._forgotten.add(name, nbytes)
+
+    def forget_optimizer(self, name: str, params: Iterable[str]) -> None:
+        """The same for an optimizer, which stays as long as its parameters do."""
+        if self.outlives:
+            self._left[name] = tuple(params)
+        else:
+            self.forget(name)
+
+    def _free_left(self, names: Set[str]) -> None:
+        """Free the parts of these names that a module before had, and their optimizers."""
+        for left, params in list(self._left.items()):
+            if left in names or not names.isdisjoint(params):
+                del self._left[left]
+                self._parts.discard(left)
+                self._forgotten.add(left)
+
+    def rename(self, pairs: Sequence[tuple[Tensor, str]], *, parts: bool = False) -> None:
+        """Call tensors otherwise at the host. parts: whether they are those of a module."""
+        if not pairs:
+            return
+        with self.recording() as mark:
+            names = {name for _, name in pairs}
+            self._free_left(names)
+            self._record_free()  # names that are free again may be among the new ones
+            if parts:
+                self._parts |= names
+            step = {"rename": {tensor._name: name for tensor, name in pairs}}
+            for tensor, name in pairs:
+                self.named.pop(tensor._name, None)
+                assign(tensor, "_name", name)
+                self.named[name] = tensor
+            self.record(step, mark=mark)
 
     def recording(self, name: str = "") -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises.
@@ -147,19 +202,14 @@ class Recorder:
             self.transport.change(self.id, {"dtype": wanted.name})
             self._dtype = wanted
 
-    def _position(self) -> tuple[Pending, int]:
-        """Where the next step will be recorded."""
-        return self._pending, len(self._pending.recorded)
-
-    def _undo(self, mark: int, position: tuple[Pending, int]) -> None:
+    def _undo(self, mark: int, pending: Pending, first: int) -> None:
         """Undo a block that raised: what it changed in the mirrors, and the steps it recorded.
 
-        What is under way by then will be done, and stays.
+        pending, first: where its first step was to be recorded. What is under way stays.
         """
-        pending, first = position
         if pending is not self._pending:
             first = 0  # sent in the block: all that waits now was recorded in it
-        if len(self._pending) > first:
+        if len(self._pending.recorded) > first:
             self._take_back(first)
         self.journal.rollback(mark if self._under_way is None else max(mark, self._under_way.end))
 
@@ -217,6 +267,8 @@ class Recorder:
         """Have the host free what Python forgot. A name is recorded before it is crossed out."""
         own = self._later.names if self._later is not None else frozenset()
         names, nbytes, count = self._forgotten.due(own)
+        if not count:
+            return
         if names:
             self._pending.add({"free": names}, "", len(self.journal.entries))
             self._pending.freed += nbytes
@@ -234,6 +286,8 @@ class Recorder:
             self._check_usable()
             if self._later is not None:
                 return self._later.look(returns)
+            if self.recordings or self._wanted is not None:
+                self.end_stale()
             if self._wanted is not None:
                 return _nothing_yet(returns)
             self.finish()
@@ -291,8 +345,7 @@ class Recorder:
                 pending = left
                 self._under_way = _UnderWay(request, pending, end)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Transaction:
         """All that is recorded in this block is one request, sent at its end: all or nothing.
 
         Whatever ends it, an exception, Ctrl-C or the end of the process, leaves the session as it
@@ -300,31 +353,43 @@ class Recorder:
         `backward` was called on is there afterwards. A transaction within another is part of it:
         if it raises, its own part is undone.
         """
-        with self._lock:
-            outer = self._wanted
-            if outer is None:
-                self.flush()
-            position, mark = self._position(), len(self.journal.entries)
-            self._wanted = [] if outer is None else outer
-        try:
-            yield
-        except BaseException:
-            with self._lock:
-                self._undo(mark, position)
-                self._wanted = outer
-            raise
-        if outer is None:
-            self._commit()
+        return Transaction(self)
 
-    def _commit(self) -> None:
+    def innermost_transaction(self) -> Transaction | None:
+        """The transaction under way."""
+        return None if self._transaction is None else self._transaction()
+
+    def begin_transaction(self, begun: Transaction) -> None:
+        """From here on all that is recorded is part of it."""
+        self._transaction, self._wanted = ref(begun), begun.wanted
+
+    def end_transaction(self, outer: Transaction | None) -> None:
+        """Back to the one around it."""
+        self._transaction = None if outer is None else ref(outer)
+        self._wanted = None if outer is None else outer.wanted
+
+    def end_stale(self) -> None:
+        """End blocks that an interrupt left open, as it came before their end could begin.
+
+        Such a block is no part of what runs now.
+        """
+        while self.recordings:
+            last = self.recordings[-1]()
+            if last is not None and is_running(last.frame):
+                break
+            self.recordings.pop() if last is None else last.__exit__(KeyboardInterrupt)
+        found = self.innermost_transaction()
+        while found is not None and not is_running(found.frame):
+            found.__exit__(KeyboardInterrupt)
+            found = self.innermost_transaction()
+
+    def commit(self, wanted: Sequence[Tensor]) -> None:
         """Send a transaction, and keep what it reads."""
-        with self._lock:
-            wanted, self._wanted = self._wanted or [], None
-            known = {t._name: t for t in wanted if t._name}
-            self._check_usable()
-            found = self._send(list(known), atomic=True)
-            for name, tensor in known.items():
-                tensor._keep(found.get(name))
+        known = {t._name: t for t in wanted if t._name}
+        self._check_usable()
+        found = self._send(list(known), atomic=True)
+        for name, tensor in known.items():
+            tensor._keep(found.get(name))
 
     def read_later(self, tensors: Iterable[Tensor]) -> bool:
         """Have a transaction read these at its end; whether one is under way."""
@@ -447,6 +512,8 @@ class Recorder:
         origins.tell(problem)
         if problem.code in _FINAL:
             self._unusable = problem
+        if problem.code == "tensor_not_found" and problem.step is not None:
+            problem.add_note(f"another client of session {self.id} may have freed or renamed it")
         if problem.code == "nan_gradient":
             name = problem.detail.rpartition("tensor ")[2]
             if name in self._lines:

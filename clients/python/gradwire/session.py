@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import finalize
 
 import numpy as np
 
-from gradwire import defaults, in_force
+from gradwire import defaults, forks, in_force
 from gradwire.recorder import Recorder
 from gradwire.transport import Transport
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.spec import DTYPES
 
 if TYPE_CHECKING:
     from gradwire.autograd.profiler import Profile
+    from gradwire.held import Held
+    from gradwire.named_tensors import NamedTensors
     from gradwire.tensor import Tensor
 
 
@@ -25,10 +29,15 @@ class Session(Recorder):
     """One session on a server, or embedded; made on first use unless asked for by hand.
 
     device: where its tensors live. seed: of its random numbers. The rest as for POST /v1/sessions.
+    One with a label is there to come back to: it outlives its block and the program, and ends by
+    `close()`, or when nobody used it for its time to live.
     """
 
     kept: Any = None
     """What `snapshot` was given, in a session that was made of the snapshot."""
+    holds: Held | None = None
+    """What the host had when the session was attached to, or refreshed."""
+    _forgetting: Any = None
 
     def __init__(
         self,
@@ -51,16 +60,67 @@ class Session(Recorder):
         asked = {k: v for k, v in body.items() if v is not None}
         self._begin(transport, transport.create(asked))
 
-    def _begin(self, transport: Transport, made: dict[str, Any], first: int = 1) -> None:
-        super().__init__(transport, made["id"], DTYPES[made["dtype"]], first)
+    def _begin(
+        self,
+        transport: Transport,
+        made: dict[str, Any],
+        first: int = 1,
+        prefix: str = "t",
+        *,
+        attached: bool = False,
+    ) -> None:
+        super().__init__(transport, made["id"], DTYPES[made["dtype"]], first, prefix)
         self.device: str = made["device"]
+        self.label: str | None = made.get("label")
         self._anomaly = bool(made.get("detect_anomaly"))
-        self._forgetting = finalize(self, transport.forget, self.id)
+        self.outlives = attached or self.label is not None
+        if not self.outlives:
+            self._forgetting = finalize(self, transport.forget, self.id)
+
+    @classmethod
+    def attached(cls, transport: Transport, key: str) -> Session:
+        """The session of an id or a label, which others made and may use meanwhile."""
+        made = transport.describe(key)
+        found = cls.__new__(cls)
+        found._begin(transport, made, prefix=f"t{os.urandom(3).hex()}_", attached=True)
+        found.refresh()
+        return found
+
+    @property
+    def tensors(self) -> NamedTensors:
+        """Its tensors by their names at the host, whoever made them."""
+        made: NamedTensors = import_module("gradwire.named_tensors").NamedTensors(self)
+        return made
+
+    def refresh(self) -> None:
+        """Know what other clients of the session did: tensors, gradients, graph, optimizers.
+
+        Tensors that they freed say so from then on. Hooks that Python registered are gone.
+        """
+        with self._lock:
+            self.flush()
+            held = self.holds = import_module("gradwire.held").Held(
+                self.transport.described(self.id)
+            )
+            import_module("gradwire.refreshing").refresh(self, held)
+
+    def resume(self, *modules_and_optimizers: Any) -> bool:
+        """Have modules and optimizers, built as those of this session were, go on from these.
+
+        Each parameter and buffer becomes the session's tensor of the same name, each optimizer the
+        session's of the same kind over the same parameters; random numbers go on from where the
+        session was when it was attached to, as if nothing had been drawn to build the modules.
+        False where the session has none of it, as a new one: then nothing is changed. Raises
+        invalid_argument where it has parameters of another module.
+        """
+        found: bool = import_module("gradwire.resuming").resume(self, modules_and_optimizers)
+        return found
 
     def leave_to(self, parent: int) -> None:
         """In a forked child: the session stays the parent's, and this process never ends it."""
         super().leave_to(parent)
-        self._forgetting.detach()
+        if self._forgetting is not None:
+            self._forgetting.detach()
 
     @classmethod
     def of(cls, transport: Transport, made: dict[str, Any], first: int) -> Session:
@@ -130,7 +190,9 @@ class Session(Recorder):
         if self.left:
             return
         with self._lock:
-            if self._forgetting.detach() is not None:
+            if self._unusable is None or self._unusable.code != "session_closed":
+                if self._forgetting is not None:
+                    self._forgetting.detach()
                 self.transport.delete(self.id)
             self._unusable = error(
                 "session_closed", f"session {self.id} was closed", "start a new session"
@@ -149,9 +211,22 @@ class Session(Recorder):
         in_force.enter(self)
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         in_force.leave(self)
-        self.close()
+        if not self.outlives:
+            self.close()
+        elif kind is None:
+            self.flush()
+
+
+@atexit.register
+def _flush_what_outlives() -> None:
+    """In sessions that stay, have what was recorded last done, and free what has no name given."""
+    for session in list(forks.sessions):
+        if getattr(session, "outlives", False) and not session.left:
+            with suppress(GradwireError):
+                import_module("gradwire.refreshing").free_unnamed(session)
+                session.flush()
 
 
 __all__ = ["Session"]

@@ -204,6 +204,14 @@ class Tensor(Elements):
         return made
 
 
+def mirrored_tensor(kind: type[Tensor], session: Session, name: str, meta: Meta) -> Tensor:
+    """The tensor that a session's host has under a name, as one of a class."""
+    found: Tensor = object.__new__(kind)
+    Tensor.__init__(found, session, meta)
+    found._name = name
+    return found
+
+
 _NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
@@ -211,4 +219,4 @@ _NOT_A_LEAF = (
 )
 
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "mirrored_tensor"]

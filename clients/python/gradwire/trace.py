@@ -18,7 +18,7 @@ import numpy as np
 from gradwire import in_force, origins
 from gradwire.later import looks_at_values
 from gradwire.leaf import leaf
-from gradwire.pending import Recording, users_line
+from gradwire.pending import Pending, Recording, users_line
 from gradwire.tensor import Tensor
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import find, inplace_twin
@@ -59,6 +59,7 @@ class Trace:
         self._constants: list[Tensor] = []
         self._names = count(1)
         self._lock = rlock()
+        self.recordings: list[Any] = []
 
     # as a session
 
@@ -69,6 +70,7 @@ class Trace:
     def forget(self, name: str, nbytes: int = 0) -> None:
         """Names end with the program's run."""
 
+    holds = None
     left = False
     """As a session may be, in a forked child."""
 
@@ -79,10 +81,13 @@ class Trace:
     def _prepare(self) -> None:
         """Nothing: the session around has its default dtype already."""
 
-    def _position(self) -> int:
-        return len(self.steps)
+    _pending = Pending()
+    """Nothing waits to be sent."""
 
-    def _undo(self, mark: int, _: int) -> None:
+    def end_stale(self) -> None:
+        """Nothing: who is interrupted in a function ends its trace."""
+
+    def _undo(self, mark: int, *_: object) -> None:
         """Undo what a block changed in the mirrors; who raises in a function ends its trace."""
         self.journal.rollback(mark)
 

@@ -111,6 +111,15 @@ class Transport(Protocol):
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
 
+    def sessions(self) -> list[dict[str, Any]]:
+        """All sessions of the caller, as resources, oldest first."""
+
+    def described(self, session_id: str) -> str:
+        """What a snapshot says of the session beside its arrays, as JSON."""
+
+    def names(self, session_id: str) -> list[str]:
+        """The names of the session's tensors."""
+
     def snapshot(self, session_id: str) -> bytes:
         """The session as one safetensors file."""
 

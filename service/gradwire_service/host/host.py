@@ -5,6 +5,7 @@ HTTP routes, the embedded SDK and whatever comes later are doors to it.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
@@ -42,6 +43,9 @@ from gradwire_service.version import VERSION
 _NONE: Mapping[str, Array] = MappingProxyType({})
 _CLOSED, _EXPIRED = "session_closed", "session_expired"
 _ENDS = {_CLOSED: 0, _EXPIRED: 0}
+_ID = re.compile(r"s_[0-9a-f]{24}")
+_NAMED = 10
+"""Sessions that an error names at most."""
 _LOOK = 1.0
 """Seconds between looks at all sessions by those who make new ones."""
 
@@ -184,6 +188,12 @@ class Host:
             self.check_open(session)
             return snapshot.written(session)
 
+    def described(self, session: Session) -> str:
+        """What a snapshot says of the session beside its arrays, as JSON."""
+        with session.use():
+            self.check_open(session)
+            return snapshot.described(session)[0]
+
     def restore(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
         """The session that a snapshot holds, under an id of its own."""
         made = self.rebuilt(metadata, arrays)
@@ -236,13 +246,32 @@ class Host:
         return self._seats.take(1)
 
     def session(self, session_id: str) -> Session:
-        """The session with this id; session_closed, session_expired or session_not_found."""
-        found = self._sessions.get(session_id)
+        """The session with this id, or the only one with this label.
+
+        Raises session_closed, session_expired, session_not_found, and invalid_argument where
+        several have the label.
+        """
+        found = self._sessions.get(session_id) or self._labelled(session_id)
         if found is not None and not found.expired:
             return found
         if found is not None:
             self._expire(found)
         raise self._absent(session_id)
+
+    def _labelled(self, label: str) -> Session | None:
+        """The only session with this label; what looks like an id is none."""
+        if _ID.fullmatch(label):
+            return None
+        found = [one for one in self._sessions.copy().values() if one.label == label]
+        live = [one for one in found if not one.expired] or found
+        if len(live) < 2:
+            return live[0] if live else None
+        ids = ", ".join([one.id for one in live[:_NAMED]])
+        raise error(
+            "invalid_argument",
+            f"{len(live)} sessions have the label {label[:64]!r}, among them {ids}",
+            "call one by its id, or change the labels of the others",
+        )
 
     def _absent(self, session_id: str) -> GradwireError:
         _, code, detail = self._gone.get(session_id, (0.0, "", ""))

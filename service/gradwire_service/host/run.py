@@ -39,8 +39,7 @@ RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
 class modes:
     """This thread in the modes of a session: grad mode, default dtype, meter, random numbers."""
 
-    _before: Any = None
-    _running: Any = None
+    __slots__ = ("_anomaly", "_before", "_errors", "_inner", "_profile", "_running", "_session")
 
     def __init__(
         self,
@@ -56,7 +55,6 @@ class modes:
 
     def __enter__(self) -> None:
         state, session = local.state, self._session
-        self._errors.__enter__()
         self._before = (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
             state.default_dtype, state.anomaly, state.check_nan, state.profile,
@@ -71,26 +69,22 @@ class modes:
         state.origin, state.device = session.origins.where, session.device
         if state.default_dtype is not session.dtype:
             state.set_default_dtype(session.dtype)
+        self._errors.__enter__()
         if self._inner is not None:
             self._inner.__enter__()
 
     def __exit__(self, *exc: Any) -> None:
-        state, inner = local.state, self._inner
-        if inner is not None:
-            inner.__exit__(*exc)
+        if self._inner is not None:
+            self._inner.__exit__(*exc)
+        self._errors.__exit__(*exc)
+        running.enter(self._running)
+        state = local.state
         (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
             dtype, state.anomaly, state.check_nan, state.profile,
         ) = self._before  # fmt: skip
-        self._before = None
-        self._errors.__exit__(None, None, None)
-        running.enter(self._running)
         if state.default_dtype is not dtype:
             state.set_default_dtype(dtype)
-
-    def __del__(self) -> None:
-        if self._before is not None:  # an interrupt came before `__exit__`
-            self.__exit__()
 
 
 class Progress(Protocol):
@@ -191,9 +185,10 @@ def _one_by_one(
     with transaction() if again else nullcontext():  # undoes it all, to begin again elsewhere
         try:
             for index in range(progress.done, len(wanted)):
-                with transaction():
+                with transaction() as journal:
                     do(steps, index, wanted[index], ways)
-                    assign(progress, "done", index + 1)
+                    journal.entries.append((progress, "done", index))
+                    progress.done = index + 1
             return _values_after(steps, len(wanted), returns)
         except GradwireError as problem:
             failed = problem

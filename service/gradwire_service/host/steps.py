@@ -36,6 +36,7 @@ from gradwire_service.host.protocol import (
     HookStep,
     OpStep,
     OptimizerStep,
+    RenameStep,
     RequiresGradStep,
     RetainGradStep,
     SeedStep,
@@ -356,6 +357,23 @@ class Steps:
                 raise self.session.missing(name)
             self.session.unbind(name)
 
+    def rename(self, step: RenameStep) -> None:
+        tensors, found = self.session.tensors, {}
+        for old, new in step.rename.items():
+            if new in found or (new in tensors and new not in step.rename):
+                raise error(
+                    "invalid_argument",
+                    f"rename: {old!r} would be called {new!r}, as another tensor is",
+                    "choose another name, or free that one or rename it in the same step",
+                )
+            if old not in tensors:
+                raise self.session.missing(old)
+            found[new] = tensors[old]
+        for old in step.rename:
+            self.session.unbind(old)
+        for new, tensor in found.items():
+            self.session.bind(new, tensor)
+
     def another_name(self, step: BindStep) -> None:
         self.bind(step.out, self.session.find(step.bind))
 
@@ -407,6 +425,7 @@ DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     DetachStep: Steps.detach,
     SeedStep: Steps.seed,
     FreeStep: Steps.free,
+    RenameStep: Steps.rename,
     BindStep: Steps.another_name,
     CallStep: calls.call,
     OptimizerStep: optimizers.optimizer,

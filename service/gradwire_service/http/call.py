@@ -182,7 +182,9 @@ class Call:
     def session(self) -> Session:
         """The session that the path names."""
         self.session_id = self.path["id"]
-        return self.host.session(self.session_id)
+        found = self.host.session(self.session_id)
+        self.session_id = found.id
+        return found
 
     def read(self, kind: type[Model], body: Buffer) -> tuple[Model, Mapping[str, Array]]:
         """The body as a request of this kind, and the arrays that came with it."""

@@ -34,6 +34,11 @@ _STEPS = {
     ],
     "return": ["z", "x.grad"],
 }
+_LABEL = Query("label", "Only those with this label.", {"type": "string"}, "digits")
+_ARRAYS = Query(
+    "data", "Whether the arrays come too; `none` gives JSON.",
+    {"enum": list(sessions.SNAPSHOT_DATA), "default": sessions.SNAPSHOT_DATA[0]}, "binary",
+)  # fmt: skip
 _ONLY = Query("tensor", "Only what leads to this tensor.", {"type": "string"}, "z")
 _DTYPE = Query("dtype", "The dtype to convert an npy body to.", {"type": "string"}, "float32")
 _FLAG = Query("requires_grad", "Whether an npy body requires grad.", {"type": "boolean"}, True)
@@ -80,7 +85,7 @@ def _sessions() -> list[Route]:
         ),
         Route(
             "/v1/sessions", "GET", sessions.list_sessions,
-            Doc(tag, "SessionsReply", query=PAGE),
+            Doc(tag, "SessionsReply", query=(*PAGE, _LABEL)),
         ),
         Route(SESSION, "GET", sessions.read_session, Doc(tag, "SessionReply", errors=GONE)),
         Route(
@@ -91,7 +96,7 @@ def _sessions() -> list[Route]:
         Route(
             f"{SESSION}/snapshot", "GET", sessions.snapshot_session,
             Doc(
-                tag, ("application/x-safetensors", None),
+                tag, ("application/x-safetensors", None), query=(_ARRAYS,),
                 errors=(*GONE, "not_acceptable", "payload_too_large", "untraceable"),
             ),
         ),

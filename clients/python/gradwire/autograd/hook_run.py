@@ -213,7 +213,7 @@ class Run:
             "outputs": self.outputs or self.names[:1],
         }
         return {
-            "hook": self.hook.place,
+            "hook": self.hook.at_host,
             "kind": "tensor" if self._of_leaf else self.hook.kind,
             "program": self.session.program(body),
             "args": [tensor._name for _, tensor in captured],

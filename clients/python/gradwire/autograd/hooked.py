@@ -285,9 +285,10 @@ class Walk:
         """Call what waited for the walk."""
         for hook in self._far_readers:
             hook.reads = True  # from the next walk on it waits for the end, in place of a copy
-        with using(grad=self._create_graph):
-            for call in self._after:
-                call()
+        if self._after:
+            with using(grad=self._create_graph):
+                for call in self._after:
+                    call()
 
 
 _SEEN = ("graph_freed", "modified_in_place")

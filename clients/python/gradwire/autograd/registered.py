@@ -31,6 +31,12 @@ class Registered:
         self.place = ""
         self.reads = False
 
+    @property
+    def at_host(self) -> str:
+        """The name at the host of where it hangs: of a leaf its own, which may change."""
+        owner = self.owner() if self.kind == "post_accumulate" else None
+        return self.place if owner is None else owner._name
+
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The walk over mirrors has come here."""
         walk = under_way.walk

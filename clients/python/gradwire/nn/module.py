@@ -6,13 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from gradwire.nn import state
+from gradwire.nn import naming, state
 from gradwire.nn.hooks import Hooks, RemovableHandle
 from gradwire.nn.parameter import Buffer, Parameter
 from gradwire.nn.tree import Tree
 from gradwire.pickling import read_together
 from gradwire.shared_memory import refused
 from gradwire.tensor import Tensor
+from gradwire.trace import innermost
 
 Self = TypeVar("Self", bound="Module")
 
@@ -43,6 +44,8 @@ class Module(Tree):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if naming.pending() and innermost() is None:
+            naming.name_parts()
         hooks = self._hooks
         if not hooks:
             return self.forward(*args, **kwargs)
@@ -67,6 +70,7 @@ class Module(Tree):
         elif isinstance(value, Module):
             self._take(name, self._modules)
             self._modules[name] = value
+            naming.took(self, value)
         elif isinstance(value, Buffer):
             self._take(name, self._buffers)
             self.register_buffer(name, value, value.persistent)
@@ -137,6 +141,7 @@ class Module(Tree):
                 "created explicitly: compute it in forward() instead"
             )
         self._parameters[name] = param
+        naming.took(self)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make a tensor part of this module that isn't trained; saved unless not persistent."""
@@ -147,6 +152,7 @@ class Module(Tree):
                 "(torch.Tensor or None required)"
             )
         self._buffers[name] = tensor
+        naming.took(self)
         if persistent:
             self._not_saved.discard(name)
         else:
@@ -158,6 +164,7 @@ class Module(Tree):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name(name, self._modules, "module")
         self._modules[name] = module
+        naming.took(self, module)
 
     register_module = add_module
 

@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Self
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
 from gradwire.modes import enable_grad
+from gradwire.nn import naming
 from gradwire.optim.groups import Group, Optimizer
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.trace import innermost
 from gradwire_engine.optim import KINDS
 from gradwire_engine.optim import Optimizer as Engine
 
@@ -29,6 +31,8 @@ class Hosted(Optimizer):
 
     def __init__(self, params: Iterable[Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(params, self._defaults(args, kwargs))
+        if naming.pending() and innermost() is None and self._tensors[0].session.holds is None:
+            naming.name_parts()
         self._begin()
 
     def _begin(self) -> None:
@@ -38,6 +42,25 @@ class Hosted(Optimizer):
         self._name = self._session.new_name()
         self._sent: list[Any] = []
         self._send()
+
+    def __del__(self) -> None:
+        try:
+            self._session.forget_optimizer(self._name, [p._name for p in self._tensors])
+        except AttributeError:  # Python is shutting down, or __init__ did not finish
+            return
+
+    def take_over(self, session: Session, name: str, mirror: Engine) -> None:
+        """Be the optimizer that a session's host has under a name, with its settings and state."""
+        self._session.forget(self._name)
+        self._session, self._name, self._mirror = session, name, mirror
+        for group, known in zip(self.param_groups, mirror.groups, strict=True):
+            group |= dict(known.settings)
+        self._sent = self._now()
+
+    def begin_again(self) -> None:
+        """Begin anew at the host, where the parameters are now."""
+        self._session.forget(self._name)
+        self._begin()
 
     def _defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The settings given in the constructor, in torch's order or by name, and the rest."""
@@ -175,11 +198,6 @@ class Hosted(Optimizer):
         found.param_groups = [{"params": own} | group for own, group in pairs]
         found._sent = found._now()
         return found
-
-    def __del__(self) -> None:
-        session = getattr(self, "_session", None)
-        if session is not None:
-            session.forget(self._name)
 
 
 def _metas(group: Group) -> list[Any]:

@@ -11,17 +11,14 @@ import json
 from typing import Any
 
 from gradwire import optim
+from gradwire.held import Held
 from gradwire.optim.optimizer import Hosted
 from gradwire.saving.structure import Path, damaged, read, written
 from gradwire.session import Session
-from gradwire.tensor import Tensor
+from gradwire.tensor import Tensor, mirrored_tensor
 from gradwire.transport import Transport
 from gradwire_engine.errors import error
-from gradwire_engine.mode import State, local
-from gradwire_engine.snapshot import Reader, read_optimizer
 from gradwire_service.host import safetensors
-from gradwire_service.host.limits import Limits
-from gradwire_service.host.snapshot.programs import Restored
 from gradwire_service.host.snapshot.seal import DIGEST, check, sealed
 
 _KEPT, _KEPT_DIGEST = "gradwire_kept", "gradwire_kept_digest"
@@ -102,14 +99,10 @@ class _Held:
     """What a restored session holds, as tensors and optimizers when they are asked for."""
 
     def __init__(self, transport: Transport, made: dict[str, Any], text: str) -> None:
-        data = json.loads(text)
-        names = [*data["tensors"], *data["optimizers"]]
+        held = Held(text)
+        self._metas, self._mirrors = held.metas, held.optimizers
+        names = [*self._metas, *self._mirrors]
         self.session = Session.of(transport, made, 1 + max(map(_number, names), default=0))
-        reader = _mirrored(data)
-        self._metas = {name: reader.tensor(cell) for name, cell in data["tensors"].items()}
-        self._mirrors = {
-            name: read_optimizer(reader, found) for name, found in data["optimizers"].items()
-        }
         self._made: dict[str, Any] = {}
 
     def __call__(self, kind: str, fields: Any) -> Any:
@@ -126,9 +119,7 @@ class _Held:
         if name not in self._metas:
             raise damaged(f"the snapshot has no tensor {name[:60]!r}")
         wanted = {"Parameter": Parameter, "Buffer": Buffer}.get(kind, Tensor)
-        found: Tensor = object.__new__(wanted)
-        Tensor.__init__(found, self.session, self._metas[name])
-        found._name = name
+        found = mirrored_tensor(wanted, self.session, name, self._metas[name])
         if isinstance(found, Buffer):
             found.persistent = True
         return found
@@ -168,19 +159,6 @@ def _number(name: str) -> int:
     """The number in a name that a session gave; 0 for any other."""
     digits = name[1:]
     return int(digits) if name[:1] == "t" and digits.isdecimal() and len(digits) < 19 else 0
-
-
-def _mirrored(data: dict[str, Any]) -> Reader:
-    """The graph of a snapshot on `meta`, where it has no elements."""
-    graph = data["graph"]
-    for row in (*graph["specs"], *graph["calls"]):
-        row[1] = "meta"  # the device
-    before, local.state = local.state, State()
-    try:
-        most = Limits(programs=max(1, len(data["programs"])), steps=2**62, names=2**62)
-        return Reader(graph, {}, Restored(data["programs"], most))
-    finally:
-        local.state = before
 
 
 __all__ = ["restored", "snapshot"]

@@ -176,6 +176,16 @@ class FreeStep(StepPart):
     )
 
 
+class RenameStep(StepPart):
+    """Give tensors other names: all of these, or none."""
+
+    word = "rename"
+    rename: dict[Written, Written] = Field(
+        description="New names by the old ones; names may change places.",
+        examples=[{"t2": "encoder.weight"}],
+    )
+
+
 class BindStep(StepPart):
     """Make `out` another name of a tensor. Only source text (`x = y`) writes it, no client."""
 
@@ -188,8 +198,8 @@ STEPS: Mapping[str, type[StepPart]] = {
     kind.word: kind
     for kind in (
         TensorStep, OpStep, GradStep, BackwardStep, ZeroGradStep, SetGradStep,
-        RetainGradStep, DetachStep, SeedStep, FreeStep, RequiresGradStep, CallStep, TransformStep,
-        OptimizerStep, AdvanceStep, ClipStep,
+        RetainGradStep, DetachStep, SeedStep, FreeStep, RenameStep, RequiresGradStep, CallStep,
+        TransformStep, OptimizerStep, AdvanceStep, ClipStep,
         VmapStep, CondStep, ScanStep, WhileStep, HookStep, UnhookStep, EdgeStep,
     )
 }  # fmt: skip
@@ -242,6 +252,7 @@ Step = Annotated[
     | Annotated[DetachStep, Tag("detach")]
     | Annotated[SeedStep, Tag("seed")]
     | Annotated[FreeStep, Tag("free")]
+    | Annotated[RenameStep, Tag("rename")]
     | Annotated[CallStep, Tag("call")]
     | Annotated[TransformStep, Tag("transform")]
     | Annotated[VmapStep, Tag("vmap")]

@@ -25,6 +25,16 @@ def written(session: Session) -> list[Buffer]:
     The buffers are the tensors' own memory. Raises untraceable where the graph holds what is no
     program, payload_too_large where it is too large for one file.
     """
+    text, arrays = described(session)
+    said = sealed({"gradwire_snapshot": VERSION, "session": text}, arrays)
+    return safetensors.write(arrays, said)
+
+
+def described(session: Session) -> tuple[str, dict[str, Any]]:
+    """What a snapshot says of a session beside its arrays, as JSON, and these; nothing is copied.
+
+    Raises as `written` does.
+    """
     session.meter.count()  # forgets the origins of nodes that are gone
     programs = Written()
     writer = Writer(programs)
@@ -52,8 +62,7 @@ def written(session: Session) -> list[Buffer]:
             f"has no room for more than {LONGEST}",
             "free names, so that less of the graph is held",
         )
-    said = sealed({"gradwire_snapshot": VERSION, "session": text}, arrays)
-    return safetensors.write(arrays, said)
+    return text, arrays
 
 
 def _settings(session: Session) -> dict[str, Any]:

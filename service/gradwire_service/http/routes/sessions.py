@@ -15,12 +15,16 @@ from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
 from gradwire_service.http.changes import durable, keeper_of, patched, reply_entry
-from gradwire_service.http.codec import SAFETENSORS, Buffer, need_taken, sent
+from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
 from gradwire_service.http.drawing import asked_format, drawn
 from gradwire_service.http.paging import page
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.keeper import Keeper, New
+
+
+SNAPSHOT_DATA = ("binary", "none")
+"""Whether a snapshot comes with its arrays."""
 
 
 async def create_session(call: Call) -> Answer:
@@ -101,17 +105,25 @@ def _restored(call: Call, body: Buffer) -> _Made:
 
 
 async def snapshot_session(call: Call) -> Answer:
-    """The whole session as one safetensors file; posted to /v1/sessions it is one again."""
-    need_taken(call.header(b"accept"), SAFETENSORS)
+    """The whole session as one safetensors file; posted to /v1/sessions it is one again.
+
+    Without its arrays (`?data=none`) it is what such a file says beside them, as JSON.
+    """
     session = call.session()
     host = call.host
+    if call.option("data", SNAPSHOT_DATA, SNAPSHOT_DATA[0]) == "none":
+        text = await call.executor.run(session, partial(host.described, session))
+        return call.compressed(Answer(200, JSON, [text.encode()]))
+    need_taken(call.header(b"accept"), SAFETENSORS)
     buffers = await call.executor.run(session, partial(host.snapshot, session))
     return Answer(200, SAFETENSORS, buffers)
 
 
 async def list_sessions(call: Call) -> Answer:
     """Sessions, oldest first; `next` is the cursor of what follows, or null."""
-    return call.answer(page(call, call.host.sessions()))
+    label = call.query.get("label")
+    found = call.host.sessions()
+    return call.answer(page(call, [s for s in found if label is None or s.label == label]))
 
 
 async def read_session(call: Call) -> Answer:
@@ -174,7 +186,8 @@ async def session_graph(call: Call) -> Answer:
 def _drawn(call: Call, form: str, tensor: str | None) -> Answer:
     from gradwire_service.host import graph  # as late as the pictures: see drawn
 
-    with call.host.using(call.path["id"]) as held:
+    assert call.session_id is not None
+    with call.host.using(call.session_id) as held:
         data = graph.graph(held, tensor)
     if form == "json":
         return call.answer(data)

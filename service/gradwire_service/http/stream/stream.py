@@ -113,7 +113,7 @@ class Stream:
 
     def __init__(self, service: Service, opened: Call, receive: Receive, send: Send) -> None:
         self._service, self._receive, self._send = service, receive, send
-        self._scope, self._session = opened.scope, opened.path["id"]
+        self._scope, self._session = opened.scope, opened.session_id or opened.path["id"]
         self._scopes = {"text": self._scope_of(JSON), "bytes": self._scope_of(SAFETENSORS)}
         self._metrics = opened.tenant.metrics
         self._told: tuple[Id | None, str | None] = None, None

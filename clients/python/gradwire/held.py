@@ -1,0 +1,53 @@
+"""What a session's host holds, as mirrors: tensors, graph and optimizers, by name."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gradwire_engine.mode import State, local
+from gradwire_engine.snapshot import Reader, read_optimizer
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.snapshot.programs import Restored
+
+if TYPE_CHECKING:
+    from gradwire_engine.optim import Optimizer
+    from gradwire_engine.tensor import Tensor as Meta
+
+
+class Held:
+    """The mirrors of a session's description: the graph of a snapshot, on `meta`.
+
+    metas, optimizers: mirrors by name. random: seed and draws of the session's random numbers.
+    """
+
+    def __init__(self, text: str) -> None:
+        data = json.loads(text)
+        reader = _mirrored(data)
+        self.random = {name: data["session"][name] for name in ("seed", "draws")}
+        self.metas: dict[str, Meta] = {
+            name: reader.tensor(cell) for name, cell in data["tensors"].items()
+        }
+        self.optimizers: dict[str, Optimizer] = {
+            name: read_optimizer(reader, found) for name, found in data["optimizers"].items()
+        }
+
+    def name_of(self, meta: Meta) -> str | None:
+        """The name of a mirror; None where it has none."""
+        return next((name for name, found in self.metas.items() if found is meta), None)
+
+
+def _mirrored(data: dict[str, Any]) -> Reader:
+    """The graph of a snapshot on `meta`, where it has no elements."""
+    graph = data["graph"]
+    for row in (*graph["specs"], *graph["calls"]):
+        row[1] = "meta"  # the device
+    before, local.state = local.state, State()
+    try:
+        most = Limits(programs=max(1, len(data["programs"])), steps=2**62, names=2**62)
+        return Reader(graph, {}, Restored(data["programs"], most))
+    finally:
+        local.state = before
+
+
+__all__ = ["Held"]

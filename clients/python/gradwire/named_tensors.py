@@ -1,0 +1,112 @@
+"""The tensors of a session by their names at its host, whoever made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING
+
+from gradwire.tensor import Tensor, mirrored_tensor
+from gradwire_engine.errors import GradwireError, error
+from gradwire_service.host.protocol.names import RULE, may_be_written
+
+if TYPE_CHECKING:
+    from gradwire.session import Session
+
+
+class NamedTensors(MutableMapping[str, Tensor]):
+    """`session.tensors`: a name gives its tensor, with its place in the graph.
+
+    A tensor that is set here is called so at the host and stays there, whether Python holds it or
+    not, until it is deleted here. One that is found here is never freed by this client either.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The tensor of a name. Raises tensor_not_found, which is a KeyError."""
+        session = self._session
+        with session._lock:
+            known = session.named.get(name)
+            if known is not None:
+                return known
+            if session.holds is None or name not in session.holds.metas:
+                session.refresh()
+            meta = None if session.holds is None else session.holds.metas.get(name)
+            if meta is None:
+                raise _missing(name, session)
+            return self._keep(name, mirrored_tensor(Tensor, session, name, meta))
+
+    def _keep(self, name: str, tensor: Tensor) -> Tensor:
+        self._session.stays.add(name)
+        self._session.named[name] = tensor
+        return tensor
+
+    def __setitem__(self, name: str, tensor: Tensor) -> None:
+        """Call a tensor of this session so; a tensor that had the name loses it."""
+        session = self._session
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"session.tensors[{name!r}]: it is a {type(tensor).__name__}")
+        if tensor.session is not session:
+            raise error(
+                "invalid_argument",
+                f"session.tensors[{name!r}]: the tensor lives in session {tensor.session.id}",
+                f"make it in session {session.id}: torch.tensor(x.numpy())",
+            )
+        if not may_be_written(name):
+            raise error("invalid_request", f"session.tensors: the name is {name[:140]!r}", RULE)
+        if tensor._name == name:
+            self._keep(name, tensor)
+            return
+        before = session.named.pop(name, None)
+        if before is not None:  # Python holds it still: it goes on without the name
+            session.rename([(before, session.new_name())])
+            session.stays.discard(name)
+        elif name in self:
+            del self[name]
+        session.rename([(tensor, name)])
+        self._keep(name, tensor)
+
+    def __delitem__(self, name: str) -> None:
+        """Free the tensor of a name at the host."""
+        session = self._session
+        with session._lock:
+            tensor = session.named.pop(name, None)
+            if tensor is None and name not in self:
+                raise _missing(name, session)
+            session.stays.discard(name)
+            if session.holds is not None:
+                session.holds.metas.pop(name, None)
+            if tensor is None:
+                session.forget(name)
+                session.flush()
+            else:  # Python holds it still: it goes when Python forgets it
+                session.rename([(tensor, session.new_name())])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+    def _names(self) -> list[str]:
+        self._session.flush()
+        return self._session.transport.names(self._session.id)
+
+    def __repr__(self) -> str:
+        return f"<tensors of session {self._session.id}: {', '.join(self._names())}>"
+
+
+def _missing(name: str, session: Session) -> GradwireError:
+    return error(
+        "tensor_not_found",
+        f"session {session.id} has no tensor called {str(name)[:140]!r}",
+        "list(session.tensors) has the names; another client of the session may have freed it",
+        raised=KeyError,
+    )
+
+
+__all__ = ["NamedTensors"]

@@ -1,0 +1,110 @@
+"""Modules and optimizers that take up what a session on a host has of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradwire.grad_fn import note_leaf
+from gradwire.nn import naming
+from gradwire.nn.module import Module
+from gradwire.optim.optimizer import Hosted
+from gradwire_engine.errors import GradwireError, error
+
+if TYPE_CHECKING:
+    from gradwire.held import Held
+    from gradwire.session import Session
+    from gradwire.tensor import Tensor
+
+Parts = list[tuple[str, "Tensor"]]
+
+
+def resume(session: Session, things: tuple[Any, ...]) -> bool:
+    """Have modules and optimizers go on from what the session has; whether it has any of it."""
+    modules = [thing for thing in things if isinstance(thing, Module)]
+    optimizers = [thing for thing in things if isinstance(thing, Hosted)]
+    if len(modules) + len(optimizers) != len(things):
+        wrong = next(t for t in things if not isinstance(t, Module | Hosted))
+        raise TypeError(f"resume() takes modules and optimizers, not a {type(wrong).__name__}")
+    with session._lock:
+        session.flush()
+        held = session.holds
+        wanted = _named(session, modules)
+        there = [] if held is None else [name for name, _ in wanted if name in held.metas]
+        if held is None or not there:
+            naming.name_parts()
+            return False
+        _check(session, held, wanted)
+        for name, part in wanted:
+            _take(session, held, name, part)
+        for optimizer in optimizers:
+            _take_optimizer(session, held, optimizer)
+        with session.recording() as mark:
+            session.record({"seed": held.random["seed"], "draws": held.random["draws"]}, mark=mark)
+        return True
+
+
+def _named(session: Session, modules: list[Module]) -> Parts:
+    """The parts of modules with the names that they have in this session."""
+    found: Parts = []
+    for module in modules:
+        parts = [*module.named_parameters(), *module.named_buffers()]
+        found += zip(naming.called(session, module, parts, again=True), [t for _, t in parts],
+                     strict=True)  # fmt: skip
+        session.named.update(found)
+    for name, _ in found:
+        session.named.pop(name, None)
+    return found
+
+
+def _check(session: Session, held: Held, wanted: Parts) -> None:
+    missing = [name for name, _ in wanted if name not in held.metas]
+    unlike = [
+        f"{name} is {held.metas[name].spec} there and {part._meta.spec} here"
+        for name, part in wanted
+        if name in held.metas and held.metas[name].spec[:2] != part._meta.spec[:2]
+    ]
+    if missing or unlike:
+        raise _different(session, missing, unlike)
+
+
+def _different(session: Session, missing: list[str], unlike: list[str]) -> GradwireError:
+    said = [f"it has no {', '.join(missing)}"] if missing else []
+    return error(
+        "invalid_argument",
+        f"resume: session {session.id} is of another module: {'; '.join(said + unlike)}",
+        "build the module as the program did that the session is of; list(session.tensors) has "
+        "the names",
+    )
+
+
+def _take(session: Session, held: Held, name: str, part: Tensor) -> None:
+    """Have a parameter be the session's tensor of a name, and its own one go."""
+    part.session.forget(part._name, part.nbytes)
+    part.session, part._name, part._meta = session, name, held.metas[name]
+    part._elements = part._grad = None
+    session.stays.add(name)
+    session.named[name] = part
+    if part.requires_grad:
+        note_leaf(part)
+
+
+def _take_optimizer(session: Session, held: Held, optimizer: Hosted) -> None:
+    """Have an optimizer be the session's of the same kind over the same parameters, if it has one.
+
+    Else it begins anew with the parameters that it has now.
+    """
+    params = [[p._meta for p in group["params"]] for group in optimizer.param_groups]
+    for name, mirror in held.optimizers.items():
+        groups = [list(group.params) for group in mirror.groups]
+        if mirror.kind.name == optimizer.kind and _same(groups, params):
+            optimizer.take_over(session, name, mirror)
+            session.stays.add(name)
+            return
+    optimizer.begin_again()
+
+
+def _same(one: list[list[Any]], other: list[list[Any]]) -> bool:
+    return [[id(p) for p in group] for group in one] == [[id(p) for p in group] for group in other]
+
+
+__all__ = ["resume"]

@@ -1,0 +1,54 @@
+"""A training program that is killed and started again: it goes on where its session is.
+
+Run as `python -m tests.clients.training URL LABEL STEPS`; it prints a line for each step.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import gradwire as torch
+
+
+class Net(torch.nn.Module):
+    """A network with random numbers in its forward and statistics that it keeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5))
+        self.norm = torch.nn.BatchNorm1d(8)
+        self.head = torch.nn.Linear(8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.norm(self.body(x)))
+
+
+def train(url: str, label: str, steps: int) -> None:
+    """Train to so many steps, from where the session of this label is."""
+    client = torch.connect(url)
+    with client.session(label=label, attach=True, seed=7, ttl_seconds=3600) as session:
+        model = Net()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        if not session.resume(model, optimizer):
+            session.tensors["done"] = torch.zeros((), dtype=torch.int64)
+        done = session.tensors["done"]
+        x = torch.tensor([[float(i * j % 5) for j in range(4)] for i in range(6)])
+        for step in range(int(done), steps):
+            with session.transaction():
+                optimizer.zero_grad()
+                loss = ((model(x) - x.sum(1, keepdim=True)) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                done += 1
+            say(step, loss)
+        say("end", model.head.weight.sum())
+
+
+def say(what: object, value: torch.Tensor) -> None:
+    """Tell a value, exactly, before anything else happens."""
+    sys.stdout.write(f"{what} {value.item().hex()}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    train(sys.argv[1], sys.argv[2], int(sys.argv[3]))
