@@ -138,6 +138,24 @@ def test_its_variables_are_settings_and_fit_the_memory_limit(
     assert settings.server_bytes <= 0.75 * int(memory.removesuffix("g")) * 2**30
 
 
+@pytest.mark.parametrize("given", [{}, KEYS], ids=["open", "with keys"])
+@pytest.mark.parametrize("name", OURS)
+def test_it_is_called_by_names_of_loopback_and_of_its_network(
+    compose: dict[str, Any], name: str, given: dict[str, str]
+) -> None:
+    """A browser on the machine reaches the published port; with keys no page gets in."""
+    text = compose["services"][name]["environment"]["GRADWIRE_ALLOWED_HOSTS"]
+    keys = given.get("GRADWIRE_KEYS", "")
+    settings = Settings(host="0.0.0.0", keys=keys, allowed_hosts=interpolated(text, given))
+    assert settings.hosts == (None if given else tuple(OURS))
+    more = interpolated(text, {"GRADWIRE_ALLOWED_HOSTS": "gpu.lab"})
+    hosts = Settings(host="0.0.0.0", allowed_hosts=more).hosts
+    assert hosts == (*OURS, "gpu.lab")
+    with running(hosts=hosts) as server:
+        for host, status in ((f"{name}:8000", 200), ("gpu.lab", 200), ("evil.example", 403)):
+            assert server.client.get("/metrics", headers={"host": host}).status_code == status
+
+
 def test_profiles(compose: dict[str, Any]) -> None:
     profiles = {name: s.get("profiles", []) for name, s in compose["services"].items()}
     assert profiles == {"gradwire": [], "gradwire-cuda": ["cuda"], "prometheus": ["monitoring"]}
