@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire_engine.errors import error
@@ -24,7 +23,7 @@ _ORIGIN = re.compile(r"(https?)://(.+?)(:[0-9]{1,5})?")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _SHOWN = 200
 _KNOWN, _LONG = 256, 512
-"""Pairs of Host and Origin whose verdict is kept, and the characters of a pair that isn't."""
+"""Hosts that are remembered as served to programs, which send no Origin; characters of none."""
 _SENT = (
     b"accept, authorization, content-encoding, content-type, gradwire-timeout, idempotency-key, "
     b"traceparent, x-request-id"
@@ -64,7 +63,7 @@ class Access:
         self._origins = Origins(origins)
         self._own_only = not keys
         self._methods = ", ".join(sorted(methods)).encode("ascii")
-        self._known = lru_cache(_KNOWN)(self._refusal)
+        self._known: set[str | None] = set()
         self.shared = bool(origins)
 
     def check(self, call: Call) -> Answer | None:
@@ -72,15 +71,22 @@ class Access:
 
         The answer is one to a browser that asks whether its page may send a request.
         """
-        host, origin = call.header(b"host"), call.header(b"origin")
-        long = len(host or "") + len(origin or "") > _LONG
-        found = (self._refusal if long else self._known)(host, origin)
+        host = call.header(b"host")
+        if host in self._known and b"origin" not in call.header_names and not call.repeats(b"host"):
+            return None
+        return self._looked_at(call, host, call.header(b"origin"))
+
+    def _looked_at(self, call: Call, host: str | None, origin: str | None) -> Answer | None:
+        """Check what isn't known to be served."""
+        found = self._refusal(host, origin)
         if self._hosts is not None and call.repeats(b"host"):
             found = Refusal("the request has several Host headers", "send one")
         if found is not None:
             raise error("forbidden", *found)
         if call.scope["method"] == "OPTIONS" and self._shares(origin):
             return self._preflight(call)
+        if origin is None and len(self._known) < _KNOWN and len(host or "") < _LONG:
+            self._known.add(host)
         return None
 
     def cors(self, call: Call) -> tuple[tuple[bytes, bytes], ...]:
