@@ -157,7 +157,7 @@ def test_the_catalogue(server: Running) -> None:
     ("path", "detail", "hint"),
     [
         ("/v1/sessions?limt=3", "?limt is no parameter of this call", "did you mean ?limit?"),
-        ("/v1/sessions?x=3", "?x is no parameter of this call", "it takes ?limit, ?cursor"),
+        ("/v1/sessions?x=3", "?x is no parameter of this call", "it takes ?limit, ?cursor, ?label"),
         ("/v1/info?x", "?x is no parameter of this call", "it takes none"),
     ],
 )
