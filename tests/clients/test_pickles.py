@@ -207,7 +207,9 @@ def test_classes(way: Way, session: Session) -> None:
     own = Own(torch.ones(2))
     after = way([parameter, buffer, own])
     assert [type(x) for x in after] == [torch.nn.Parameter, torch.nn.Buffer, Own]
-    assert (after[0].requires_grad, after[0].tag, after[1].persistent) == (False, [1, 2], False)
+    assert (after[0].requires_grad, after[1].persistent) == (False, False)
+    kept = None if way is copy.deepcopy else [1, 2]  # torch copies no attributes of parameters
+    assert getattr(after[0], "tag", None) == kept
     assert after[2].requires_grad
 
 

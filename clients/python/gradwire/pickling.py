@@ -180,18 +180,24 @@ def copied(tensor: Tensor) -> Tensor:
 
 
 def deeply_copied(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf of the same class with elements of its own; what shared them shares the copy's."""
+    """A leaf of the same class with elements of its own; what shared them shares the copy's.
+
+    Of a parameter, as in torch, only the elements: no gradient, no attributes, and nothing shared.
+    """
     from copy import deepcopy
 
+    from gradwire.nn.parameter import Parameter
+
+    alone = isinstance(tensor, Parameter)
     with no_grad():
         slots = {"persistent": tensor.persistent} if hasattr(tensor, "persistent") else {}
-        copy = _own_elements(tensor, memo)
+        copy = tensor.detach().clone() if alone else _own_elements(tensor, memo)
         made = _as_kind(type(tensor), copy, tensor.requires_grad, slots)
     memo[id(tensor)] = made
-    made.__dict__.update(deepcopy(tensor.__dict__, memo))
-    gradient = tensor.grad if tensor.is_leaf else None
-    if gradient is not None:
-        made.grad = deepcopy(gradient, memo)
+    if not alone:
+        made.__dict__.update(deepcopy(tensor.__dict__, memo))
+        if tensor.grad is not None:
+            made.grad = deepcopy(tensor.grad, memo)
     return made
 
 
