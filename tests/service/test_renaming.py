@@ -80,9 +80,9 @@ def test_programs_rename_nothing(named: Client) -> None:
 def test_a_label_stands_for_an_id(server: Running) -> None:
     first = server.session(label="one of a kind/äöü")
     label = "/v1/sessions/one of a kind%2Fäöü"
-    simple = server.session(label="digits, lr 0.1")
+    simple = server.session(label="a label of this test, 0.1")
     simple.steps({"tensor": "x", "value": [1.0]})
-    path = "/v1/sessions/digits, lr 0.1"
+    path = "/v1/sessions/a label of this test, 0.1"
     assert server.client.get(path).json()["id"] == simple.id
     body = {"steps": [{"op": "exp", "args": ["x"], "out": "y"}], "return": ["y"]}
     assert server.client.post(f"{path}/steps", json=body).status_code == 200
@@ -90,10 +90,10 @@ def test_a_label_stands_for_an_id(server: Running) -> None:
         accept = {"accept": "*/*"}
         assert server.client.get(path + part, headers=accept).status_code == 200, part
     assert server.client.get(label).status_code in (200, 404)  # a slash may end a part of a path
-    listed = server.client.get("/v1/sessions", params={"label": "digits, lr 0.1"}).json()
+    listed = server.client.get("/v1/sessions", params={"label": "a label of this test, 0.1"}).json()
     assert [one["id"] for one in listed["items"]] == [simple.id]
     assert server.client.get("/v1/sessions", params={"label": "none"}).json()["items"] == []
-    second = server.session(label="digits, lr 0.1")
+    second = server.session(label="a label of this test, 0.1")
     problem = server.client.get(path).json()
     assert problem["code"] == "invalid_argument"
     assert {simple.id, second.id} <= set(problem["detail"].replace(",", " ").split())
