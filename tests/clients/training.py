@@ -1,11 +1,15 @@
 """A training program that is killed and started again: it goes on where its session is.
 
-Run as `python -m tests.clients.training URL LABEL STEPS`; it prints a line for each step.
+Run as `python -m tests.clients.training URL LABEL STEPS [REPLIES]`; it prints a line for each step.
+After so many replies of the server it kills itself, as if from outside.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from itertools import count
 
 import gradwire as torch
 
@@ -23,14 +27,27 @@ class Net(torch.nn.Module):
         return self.head(self.norm(self.body(x)))
 
 
-def train(url: str, label: str, steps: int) -> None:
+def die_after(client: torch.Client, replies: int) -> None:
+    """Have the process killed as soon as the server has answered so often."""
+    numbers = count(1)
+
+    def note(reply: object) -> None:
+        if next(numbers) == replies:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    client.transport._client.event_hooks["response"].append(note)
+
+
+def train(url: str, label: str, steps: int, replies: int = 0) -> None:
     """Train to so many steps, from where the session of this label is."""
     client = torch.connect(url)
+    die_after(client, replies)
     with client.session(label=label, attach=True, seed=7, ttl_seconds=3600) as session:
-        model = Net()
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-        if not session.resume(model, optimizer):
-            session.tensors["done"] = torch.zeros((), dtype=torch.int64)
+        with session.transaction():  # all that is built is there, or nothing of it
+            model = Net()
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+            if not session.resume(model, optimizer):
+                session.tensors["done"] = torch.zeros((), dtype=torch.int64)
         done = session.tensors["done"]
         x = torch.tensor([[float(i * j % 5) for j in range(4)] for i in range(6)])
         for step in range(int(done), steps):
@@ -51,4 +68,4 @@ def say(what: object, value: torch.Tensor) -> None:
 
 
 if __name__ == "__main__":
-    train(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    train(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

@@ -23,16 +23,17 @@ def data(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("cluster").database())
 
 
-def started(url: str, label: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.clients.training", url, label, str(STEPS)]
+def started(url: str, label: str, *numbers: int) -> subprocess.Popen[str]:
+    given = map(str, numbers or (STEPS,))
+    command = [sys.executable, "-m", "tests.clients.training", url, label, *given]
     return subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
-def told(url: str, label: str) -> list[list[str]]:
+def told(url: str, label: str, *numbers: int) -> list[list[str]]:
     """What a run says that ends by itself."""
-    said, complaints = started(url, label).communicate(timeout=120)
+    said, complaints = started(url, label, *numbers).communicate(timeout=120)
     assert not complaints
     return [line.split() for line in said.splitlines()]
 
@@ -63,6 +64,21 @@ def test_losses_go_on_as_if_nobody_had_been_killed(data: str) -> None:
         assert len(whole) - len(found) <= KILLS  # done, and killed before it was told
         listed = server.client.get("/v1/sessions", params={"label": "killed"}).json()["items"]
         assert [one["durable"] for one in listed] == [True]
+
+
+def test_a_client_that_ends_after_any_reply_loses_nothing(tmp_path: Path) -> None:
+    steps = 3
+    with served(str(tmp_path)) as server:
+        whole = dict(told(server.url, "whole", steps))
+        for replies in range(1, 12):
+            label = f"ends after {replies}"
+            process = started(server.url, label, steps, replies)
+            said = process.communicate(timeout=60)[0].splitlines()
+            found = dict(line.split() for line in said)
+            again = dict(told(server.url, label, steps))
+            assert again["end"] == whole["end"], replies
+            for step, loss in (found | again).items():
+                assert loss == whole[step], (replies, step)
 
 
 def test_it_goes_on_after_the_server_was_killed_too(data: str) -> None:

@@ -47,9 +47,21 @@ class Client:
         attach: whether the session with this label is attached to, if there is one.
         """
         label = settings.get("label")
-        if attach and label is not None and any(s["label"] == label for s in self.sessions()):
-            return self.attach(label)
-        return Session(self.transport, **settings)
+        if not attach or label is None:
+            return Session(self.transport, **settings)
+        found = self._oldest(label)
+        if found is not None:
+            return self.attach(found)
+        made = Session(self.transport, **settings)
+        oldest = self._oldest(label)
+        if oldest in (None, made.id):
+            return made
+        made.close()  # others made one at the same time: all use the oldest
+        return self.attach(oldest)
+
+    def _oldest(self, label: str) -> str | None:
+        """The id of the first session with a label."""
+        return next((one["id"] for one in self.sessions() if one["label"] == label), None)
 
     def sessions(self) -> list[dict[str, Any]]:
         """The sessions that there are, as resources (id, label, last use, …), oldest first."""
@@ -60,7 +72,7 @@ class Client:
 
         Other clients may use it too. It stays when its block or the program ends.
         """
-        return Session.attached(self.transport, id_or_label)
+        return Session.attach(self.transport, id_or_label)
 
     def restore(self, data: bytes) -> Session:
         """A new session of a snapshot. `kept` is what was kept in it; all names if nothing was."""

@@ -14,8 +14,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakValueDictionary, ref
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet, WeakValueDictionary, ref
 
 import numpy as np
 
@@ -72,6 +72,8 @@ class Recorder:
         """Tensors of Python by the names that were given to them, or by which they were found."""
         self.stays: set[str] = set()
         """Names that the host keeps when Python forgets them."""
+        self.hooked: WeakSet[Any] = WeakSet()
+        """Hooks that Python registered."""
         self._parts: set[str] = set()  # names of modules' parts
         self._left: dict[str, tuple[str, ...]] = {}  # kept though forgotten, with their parameters
         self._dtype = dtype
@@ -157,6 +159,16 @@ class Recorder:
                 del self._left[left]
                 self._parts.discard(left)
                 self._forgotten.add(left)
+
+    def check_hooks(self) -> None:
+        """Refuse to exchange the mirrors while hooks hang in them."""
+        called = sorted({hook.id for hook in self.hooked})
+        if called:
+            raise error(
+                "invalid_argument",
+                f"refresh: hooks are registered in session {self.id}: {', '.join(called)}",
+                "remove() them before, and register them anew",
+            )
 
     def rename(self, pairs: Sequence[tuple[Tensor, str]], *, parts: bool = False) -> None:
         """Call tensors otherwise at the host. parts: whether they are those of a module."""

@@ -26,34 +26,40 @@ def resume(session: Session, things: tuple[Any, ...]) -> bool:
         wrong = next(t for t in things if not isinstance(t, Module | Hosted))
         raise TypeError(f"resume() takes modules and optimizers, not a {type(wrong).__name__}")
     with session._lock:
-        session.flush()
         held = session.holds
-        wanted = _named(session, modules)
-        there = [] if held is None else [name for name, _ in wanted if name in held.metas]
-        if held is None or not there:
-            naming.name_parts()
+        names = naming.planned(session, modules, again=True)
+        wanted = [] if held is None else _wanted(session, modules, names)
+        if held is None or not any(name in held.metas for name, _ in wanted):
+            session.rename(naming.to_rename(naming.planned(session, modules)), parts=True)
             return False
-        _check(session, held, wanted)
+        try:
+            _check(session, held, wanted)
+        finally:
+            naming.leave_out(modules)
         for name, part in wanted:
             _take(session, held, name, part)
         for optimizer in optimizers:
             _take_optimizer(session, held, optimizer)
-        with session.recording() as mark:
-            session.record({"seed": held.random["seed"], "draws": held.random["draws"]}, mark=mark)
+        random, session.random_before = session.random_before, None
+        if random is not None:  # as if nothing had been drawn to build the modules
+            with session.recording() as mark:
+                session.record(dict(random), mark=mark)
         return True
 
 
-def _named(session: Session, modules: list[Module]) -> Parts:
-    """The parts of modules with the names that they have in this session."""
+def _wanted(session: Session, modules: list[Module], names: list[tuple[Tensor, str]]) -> Parts:
+    """The parts of modules with the names that they have in the session.
+
+    A module that was built in another session has the names that it would have in this one.
+    """
+    by_part = {id(tensor): name for tensor, name in names}
     found: Parts = []
     for module in modules:
-        parts = [*module.named_parameters(), *module.named_buffers()]
-        found += zip(naming.called(session, module, parts, again=True), [t for _, t in parts],
-                     strict=True)  # fmt: skip
-        session.named.update(found)
-    for name, _ in found:
-        session.named.pop(name, None)
-    return found
+        root = naming.root_of(module)
+        for path, part in (*root.named_parameters(), *root.named_buffers()):
+            found.append((by_part.get(id(part), path), part))
+    own = {id(part) for m in modules for part in (*m.parameters(), *m.buffers())}
+    return [(name, part) for name, part in found if id(part) in own]
 
 
 def _check(session: Session, held: Held, wanted: Parts) -> None:

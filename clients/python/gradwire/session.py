@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -35,6 +35,10 @@ class Session(Recorder):
 
     kept: Any = None
     """What `snapshot` was given, in a session that was made of the snapshot."""
+    attached = False
+    """Whether another client made it."""
+    random_before: Mapping[str, int] | None = None
+    """The random state in which it was attached to, until `resume` went back to that."""
     holds: Held | None = None
     """What the host had when the session was attached to, or refreshed."""
     _forgetting: Any = None
@@ -73,17 +77,19 @@ class Session(Recorder):
         self.device: str = made["device"]
         self.label: str | None = made.get("label")
         self._anomaly = bool(made.get("detect_anomaly"))
+        self.attached = attached
         self.outlives = attached or self.label is not None
         if not self.outlives:
             self._forgetting = finalize(self, transport.forget, self.id)
 
     @classmethod
-    def attached(cls, transport: Transport, key: str) -> Session:
+    def attach(cls, transport: Transport, key: str) -> Session:
         """The session of an id or a label, which others made and may use meanwhile."""
         made = transport.describe(key)
         found = cls.__new__(cls)
         found._begin(transport, made, prefix=f"t{os.urandom(3).hex()}_", attached=True)
         found.refresh()
+        found.random_before = None if found.holds is None else found.holds.random
         return found
 
     @property
@@ -95,9 +101,11 @@ class Session(Recorder):
     def refresh(self) -> None:
         """Know what other clients of the session did: tensors, gradients, graph, optimizers.
 
-        Tensors that they freed say so from then on. Hooks that Python registered are gone.
+        Tensors that they freed say so from then on. Raises invalid_argument where this client has
+        hooks: they hang in the graph as it knows it.
         """
         with self._lock:
+            self.check_hooks()
             self.flush()
             held = self.holds = import_module("gradwire.held").Held(
                 self.transport.described(self.id)

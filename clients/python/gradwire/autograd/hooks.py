@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import Any
-from weakref import finalize, ref
+from weakref import WeakSet, finalize, ref
 
 from gradwire.autograd.registered import Registered
 from gradwire.grad_fn import GradFn
@@ -26,13 +26,17 @@ _ids = count()
 class RemovableHandle:
     """Takes a hook away: by remove(), or at the end of a `with` block."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, hook: Registered, known: WeakSet[Registered]) -> None:
         self.id = next(_ids)
-        self._handle = handle
+        self._handle, self._hook, self._known = handle, ref(hook), known
+        known.add(hook)
 
     def remove(self) -> None:
         """Remove the hook; once more does nothing."""
         self._handle.remove()
+        hook = self._hook()
+        if hook is not None:
+            self._known.discard(hook)
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -54,7 +58,8 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
     _check(self, hook)
     made = Registered("post_accumulate", hook, lambda: self)  # runs when the name is gone too
     made.place = self._name
-    return RemovableHandle(engine.register_post_accumulate_grad_hook(self._meta, made))
+    handle = engine.register_post_accumulate_grad_hook(self._meta, made)
+    return RemovableHandle(handle, made, self.session.hooked)
 
 
 def register_node_hook(self: GradFn, hook: Hook) -> RemovableHandle:
@@ -113,7 +118,7 @@ def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
     extra = handle.extra()
     if extra is not None:
         finalize(extra, session.forget, made.place).atexit = False
-    return RemovableHandle(handle)
+    return RemovableHandle(handle, made, session.hooked)
 
 
 METHODS: dict[str, Any] = {

@@ -292,6 +292,13 @@ class Module(Tree):
         read_together([*self.parameters(), *self.buffers()])
         return dict(vars(self))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        naming.took(self)
+        for part in self._modules.values():
+            if part is not None:
+                naming.took(self, part)
+
     # hooks of modules
 
     def register_forward_pre_hook(

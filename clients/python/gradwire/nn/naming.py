@@ -1,14 +1,17 @@
 """Names of parameters and buffers at the host: the dotted names that their module gives them.
 
 A module that takes a part is noted. Its root, found by links from parts to what took them first,
-has its parts named when it is called, or given to an optimizer: then it is whole, as a rule. If it
-becomes a part of a larger one later, its parts are named once more, by the longer path.
+has its parts named when it is called, or given to an optimizer or to `resume`: then it is whole, as
+a rule. If it becomes a part of a larger one later, its parts are named once more, by the longer
+path. Where two modules would give a name, the one that was built first has it: so a program that
+builds the same modules gives the same names, whichever it calls first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
@@ -20,12 +23,17 @@ if TYPE_CHECKING:
 _parents: WeakKeyDictionary[Module, ref[Module]] = WeakKeyDictionary()
 _changed: list[ref[Module]] = []
 """Modules that took a part since parts were named, in order."""
+_built: WeakKeyDictionary[Module, int] = WeakKeyDictionary()
+"""When a module took its first part: a number that rises."""
+_numbers = count()
 _ODD = re.compile(r"[^A-Za-z0-9_.]")
 _LONGEST = 128
 
 
 def took(module: Module, part: Module | None = None) -> None:
     """Note that a module took a parameter or buffer, or this module as a part."""
+    if module not in _built:
+        _built[module] = next(_numbers)
     if not _changed or _changed[-1]() is not module:
         _changed.append(ref(module))
     if part is not None and root_of(part) is part and part is not module:
@@ -50,46 +58,79 @@ def pending() -> bool:
 
 
 def name_parts() -> None:
-    """Name the parts of all modules that changed."""
-    changed = [reference() for reference in _changed]
-    _changed.clear()
-    roots = {id(r): r for r in (root_of(m) for m in changed if m is not None)}
-    for root in roots.values():
-        for session, parts in by_session(root):
-            if not session.left:
-                session.rename(_to_rename(parts, called(session, root, parts)), parts=True)
+    """Name the parts of all modules that changed, in the sessions that this program made.
+
+    In a session that it attached to, `resume` says which names are meant.
+    """
+    changed = len(_changed)
+    for session in {id(s): s for root in _roots() for s in _sessions(root)}.values():
+        if not session.left and not session.attached:
+            session.rename(to_rename(planned(session)), parts=True)
+    del _changed[:changed]
 
 
-def by_session(root: Module) -> Iterator[tuple[Session, list[tuple[str, Tensor]]]]:
-    """The parts of a module by the sessions in which they live; those of traces are left out."""
-    found: dict[int, tuple[Any, list[tuple[str, Tensor]]]] = {}
-    for path, tensor in (*root.named_parameters(), *root.named_buffers()):
-        session: Any = tensor.session
-        if hasattr(session, "rename"):
-            found.setdefault(id(session), (session, []))[1].append((path, tensor))
-    return iter(found.values())
-
-
-def _to_rename(
-    parts: Iterable[tuple[str, Tensor]], names: Iterable[str]
+def planned(
+    session: Session, modules: Sequence[Module] = (), *, again: bool = False
 ) -> list[tuple[Tensor, str]]:
-    pairs = [(tensor, name) for (_, tensor), name in zip(parts, names, strict=True)]
+    """The parts of modules in a session with names for them: of those that changed, and of these.
+
+    again: whether names that the host had before are to be taken over; then modules that were built
+    in another session have names too.
+    """
+    found: list[tuple[Tensor, str]] = []
+    taken: set[str] = set()
+    given = {id(root_of(module)) for module in modules} if again else set()
+    for root in _roots(modules):
+        moved = id(root) in given
+        parts = [(path, t) for path, t in _parts(root) if moved or t.session is session]
+        names = _names(session, root, parts, taken, again)
+        taken.update(names)
+        found += zip([tensor for _, tensor in parts], names, strict=True)
+    return found
+
+
+def leave_out(modules: Iterable[Module]) -> None:
+    """Give the parts of these modules no names: they are not what a session has names for."""
+    roots = {id(root_of(module)) for module in modules}
+    for reference in _changed.copy():
+        module = reference()
+        if module is None or id(root_of(module)) in roots:
+            _changed.remove(reference)
+
+
+def to_rename(pairs: Iterable[tuple[Tensor, str]]) -> list[tuple[Tensor, str]]:
+    """Those that are called otherwise."""
     return [(tensor, name) for tensor, name in pairs if tensor._name != name]
 
 
-def called(
-    session: Session, root: Module, parts: list[tuple[str, Tensor]], *, again: bool = False
-) -> list[str]:
-    """The names of a module's parts: their paths; where others have them, behind its class's name.
+def _roots(modules: Iterable[Module] = ()) -> list[Module]:
+    """The roots of these modules and of those that changed, in the order of building."""
+    changed = [reference() for reference in _changed]
+    found = {id(r): r for r in (root_of(m) for m in (*changed, *modules) if m is not None)}
+    return sorted(found.values(), key=lambda r: min(_built.get(m, 0) for m in r.modules()))
 
-    again: whether names that the host had before are to be taken over.
-    """
+
+def _parts(root: Module) -> list[tuple[str, Tensor]]:
+    return [*root.named_parameters(), *root.named_buffers()]
+
+
+def _sessions(root: Module) -> list[Session]:
+    """The sessions in which the parts of a module live; those of traces are left out."""
+    found: list[Any] = [tensor.session for _, tensor in _parts(root)]
+    return [session for session in found if hasattr(session, "rename")]
+
+
+def _names(
+    session: Session, root: Module, parts: list[tuple[str, Tensor]], taken: set[str], again: bool
+) -> list[str]:
+    """The names of a module's parts: their paths, where others have these behind its class."""
     own = {id(tensor) for _, tensor in parts}
     kind = type(root).__name__
     prefixes = ["", f"{kind}.", *(f"{kind}_{number}." for number in range(2, 1000))]
     for prefix in prefixes:
         names = _fitting([prefix + path for path, _ in parts])
-        if names and all(_is_free(session, name, own, again) for name in names):
+        fit = taken.isdisjoint(names) and all(_is_free(session, n, own, again) for n in names)
+        if fit and len(names) == len(parts):
             return names
     return [tensor._name for _, tensor in parts]
 
@@ -117,4 +158,4 @@ def _fitting(paths: list[str]) -> list[str]:
     return found
 
 
-__all__ = ["by_session", "called", "name_parts", "pending", "root_of", "took"]
+__all__ = ["leave_out", "name_parts", "pending", "planned", "root_of", "to_rename", "took"]

@@ -31,7 +31,7 @@ class Hosted(Optimizer):
 
     def __init__(self, params: Iterable[Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(params, self._defaults(args, kwargs))
-        if naming.pending() and innermost() is None and self._tensors[0].session.holds is None:
+        if naming.pending() and innermost() is None:
             naming.name_parts()
         self._begin()
 
