@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -50,26 +51,15 @@ def normalized() -> Callable[[], Any]:
     return _steps(model, optimizer)
 
 
-def _steps(model: torch.nn.Module, optimizer: Any) -> Callable[[], Any]:
+def _steps(
+    model: torch.nn.Module,
+    optimizer: Any,
+    block: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Callable[[], Any]:
     x, target = _x()
 
     def step() -> Any:
-        optimizer.zero_grad()
-        loss = ((model(x) - target) ** 2).mean()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
-    return step
-
-
-def transaction() -> Callable[[], Any]:
-    x, target = _x()
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-
-    def step() -> Any:
-        with x.session.transaction():
+        with block():
             optimizer.zero_grad()
             loss = ((model(x) - target) ** 2).mean()
             loss.backward()
@@ -77,6 +67,12 @@ def transaction() -> Callable[[], Any]:
         return loss.item()
 
     return step
+
+
+def transaction() -> Callable[[], Any]:
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    return _steps(model, optimizer, model.weight.session.transaction)
 
 
 def second_order() -> Callable[[], Any]:
@@ -121,11 +117,6 @@ def custom() -> Callable[[], Any]:
     return _steps(model, torch.optim.SGD(model.parameters(), lr=0.01))
 
 
-def compiled() -> Callable[[], Any]:
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-    return _steps(torch.compile(model), torch.optim.SGD(model.parameters(), lr=0.1))
-
-
 KINDS = [adam, normalized, transaction, second_order, hooked, custom]
 
 
@@ -145,8 +136,10 @@ def calls_of(step: Callable[[], Any]) -> int:
     return count
 
 
-def interrupted(step: Callable[[], Any], number: int) -> bool:
-    """Do a step, interrupted as it makes its call of this number; whether that came through."""
+def interrupted(
+    step: Callable[[], Any], number: int, raised: type[BaseException]
+) -> BaseException | None:
+    """Do a step, interrupted as it makes its call of this number; what came through of that."""
     count = 0
 
     def interrupt(frame: FrameType, event: str, arg: object) -> None:
@@ -154,16 +147,16 @@ def interrupted(step: Callable[[], Any], number: int) -> bool:
         count += event == "call"
         if count == number:
             sys.settrace(None)
-            raise KeyboardInterrupt
+            raise raised
 
     sys.settrace(interrupt)
     try:
         step()
-    except KeyboardInterrupt:
-        return True
+    except raised as problem:
+        return problem
     finally:
         sys.settrace(None)
-    return False
+    return None
 
 
 @pytest.fixture
@@ -172,7 +165,7 @@ def swallowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
     def note(problem: Any) -> None:
-        assert isinstance(problem.exc_value, KeyboardInterrupt)
+        assert isinstance(problem.exc_value, KeyboardInterrupt | TimeoutError)
         found.append(repr(problem.object))
 
     monkeypatch.setattr(sys, "unraisablehook", note)
@@ -206,6 +199,17 @@ def free_for_others(session: Session) -> bool:
     return found == [4.0]
 
 
+def drawn(kind: Callable[[], Callable[[], Any]], most: int) -> list[int]:
+    """The numbers of calls at which a step is interrupted: all, or as many, drawn evenly."""
+    training = Training(kind)
+    training.step()
+    training.step()
+    calls = calls_of(training.step)
+    if calls <= most:
+        return list(range(1, calls + 1))
+    return sorted({int(number) for number in np.linspace(1, calls, most)})
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_the_next_step_is_right(
     kind: Callable[[], Callable[[], Any]], session: Session, swallowed: list[str]
@@ -213,27 +217,43 @@ def test_the_next_step_is_right(
     whole = Training(kind)
     losses = [whole.step() for _ in range(5)]
     held = session.info()["tensors"]
-    counted = Training(kind)
-    counted.step(), counted.step()
-    calls = calls_of(counted.step)
-    most = MOST if kind is adam else FEW
-    numbers = range(1, calls + 1) if calls <= most else np.linspace(1, calls, most).astype(int)
-    del whole, counted
+    del whole
+    numbers = drawn(kind, MOST if kind is adam else FEW)
     before, came = surroundings(), 0
     for number in numbers:
         training = Training(kind)
         assert [training.step(), training.step()] == losses[:2]
-        came += interrupted(training.step, int(number))
+        came += interrupted(training.step, number, KeyboardInterrupt) is not None
         assert surroundings() == before, number
-        found = [training.step(), training.step()]
-        rounding = 1e-6 if kind is compiled else 0.0  # its first runs are not by a plan
-        wanted = [pytest.approx(losses[n : n + 2], rel=rounding, abs=0.0) for n in (2, 3)]
-        assert found in wanted, number
+        assert [training.step(), training.step()] in (losses[2:4], losses[3:5]), number
         if number % 100 == 0:
             assert free_for_others(session)
         del training
-    assert came + len(swallowed) >= len(list(numbers)) - calls // 50
-    assert came > len(list(numbers)) * 0.9
+    assert came > len(numbers) * 0.8  # Python swallows those that come in `__del__`
     assert free_for_others(session)
     session.flush()
     assert session.info()["tensors"] <= held + 2 + len(swallowed)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, TimeoutError])
+@pytest.mark.parametrize("kind", [adam, transaction, custom], ids=lambda kind: kind.__name__)
+def test_whoever_keeps_the_exception(
+    kind: Callable[[], Callable[[], Any]],
+    raised: type[BaseException],
+    session: Session,
+    swallowed: list[str],
+) -> None:
+    """As a notebook does, with all that the frames hold; TimeoutError comes by a signal's handler.
+
+    Where the host meets an exception first it may be told as the op's own.
+    """
+    whole = Training(kind)
+    losses = [whole.step() for _ in range(6)]
+    for number in drawn(kind, 2 * FEW):
+        training = Training(kind)
+        assert [training.step(), training.step()] == losses[:2]
+        kept = interrupted(training.step, number, raised)
+        found = [training.step(), training.step()]
+        assert found in (losses[2:4], losses[3:5]), number
+        del kept
+        assert training.step() == losses[4 if found == losses[2:4] else 5], number

@@ -220,6 +220,12 @@ class Embedded:
         before, local.state = local.state, inside
         try:  # in a context of its own, so that an interrupt leaves NumPy's settings as they were
             reply = copy_context().run(host.handle, session_id, asked, request.arrays, request)
+        except GradwireError as problem:
+            foreign = problem.__cause__ if problem.code == "internal" else None
+            if foreign is None or request.part is not None:
+                raise
+            request.part = foreign  # a signal handler's; the op's own if it comes again
+            raise foreign from None
         except BaseException:
             if inside.journal is not None:  # interrupted before its block's end could begin
                 inside.journal.give_up()

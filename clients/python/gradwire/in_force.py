@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from threading import local
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 class _Here(local):
     def __init__(self) -> None:
-        self.sessions: list[Session] = []
+        self.entries: list[tuple[Session, FrameType | None]] = []
 
 
 _here = _Here()
@@ -19,23 +21,41 @@ _here = _Here()
 
 def innermost() -> Session | None:
     """The session in force, if `with` put one there."""
-    return _here.sessions[-1] if _here.sessions else None
+    entries = _here.entries
+    while entries:
+        session, frame = entries[-1]
+        if frame is None or is_running(frame):
+            return session
+        entries.pop()  # an interrupt came before the block's end could begin
+    return None
 
 
-def enter(session: Session) -> None:
-    """Make a session the one in force."""
-    _here.sessions.append(session)
+def enter(session: Session, frame: FrameType | None = None) -> None:
+    """Make a session the one in force; with a frame, at most until that has returned."""
+    _here.entries.append((session, frame))
 
 
 def leave(session: Session) -> None:
-    """Back to the one before; a forked child has let go of its parent's already."""
-    if session in _here.sessions or not session.left:
-        _here.sessions.remove(session)
+    """Back to the one before; one that is not in force any more has been left already."""
+    for place in reversed(range(len(_here.entries))):
+        if _here.entries[place][0] is session:
+            del _here.entries[place]
+            return
 
 
 def drop_left() -> None:
     """None of the parent's is in force in a forked child."""
-    _here.sessions = [session for session in _here.sessions if not session.left]
+    _here.entries = [entry for entry in _here.entries if not entry[0].left]
 
 
-__all__ = ["enter", "innermost", "leave"]
+def is_running(frame: FrameType | None) -> bool:
+    """Whether a function of this thread has not returned yet."""
+    here: FrameType | None = sys._getframe(1)
+    while here is not None:
+        if here is frame:
+            return True
+        here = here.f_back
+    return False
+
+
+__all__ = ["drop_left", "enter", "innermost", "is_running", "leave"]

@@ -220,9 +220,18 @@ class Recording:
         recordings.pop()
         session._lock.release()
 
+    def end_late(self) -> None:
+        """End a block that nothing of `__exit__` was done for.
+
+        If its step was recorded the block was through, and it stays: it was seen already.
+        """
+        pending = self._session._pending
+        through = pending is not self._pending or len(pending.recorded) > self._at
+        self.__exit__(None if through else KeyboardInterrupt)
+
     def __del__(self) -> None:
-        if self.frame is not None:
-            self.__exit__(KeyboardInterrupt)
+        if getattr(self, "frame", None) is not None:
+            self.end_late()
 
 
 def may_fail() -> bool:

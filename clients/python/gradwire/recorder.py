@@ -22,9 +22,10 @@ import numpy as np
 from gradwire import defaults, forks, origins
 from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
+from gradwire.in_force import is_running
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, users_line
-from gradwire.transaction import Transaction, is_running
+from gradwire.transaction import Transaction
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import Journal, assign
@@ -389,7 +390,7 @@ class Recorder:
             last = self.recordings[-1]()
             if last is not None and is_running(last.frame):
                 break
-            self.recordings.pop() if last is None else last.__exit__(KeyboardInterrupt)
+            self.recordings.pop() if last is None else last.end_late()
         found = self.innermost_transaction()
         while found is not None and not is_running(found.frame):
             found.__exit__(KeyboardInterrupt)

@@ -7,6 +7,7 @@ else the function does happens then, once. A value that it wants to look at isn'
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -161,7 +162,7 @@ class Trace:
     @contextmanager
     def here(self) -> Iterator[Trace]:
         """In force for a block: what is made inside belongs to the program."""
-        in_force.enter(self)  # type: ignore[arg-type]
+        in_force.enter(self, sys._getframe(2))  # type: ignore[arg-type]
         try:
             yield self
         finally:

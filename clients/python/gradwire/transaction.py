@@ -50,18 +50,8 @@ class Transaction:
                 session.commit(self.wanted)
 
     def __del__(self) -> None:
-        if self.frame is not None:
+        if getattr(self, "frame", None) is not None:
             self.__exit__(KeyboardInterrupt)
 
 
-def is_running(frame: FrameType | None) -> bool:
-    """Whether a function of this thread has not returned yet."""
-    here: FrameType | None = sys._getframe(1)
-    while here is not None:
-        if here is frame:
-            return True
-        here = here.f_back
-    return False
-
-
-__all__ = ["Transaction", "is_running"]
+__all__ = ["Transaction"]
