@@ -68,6 +68,12 @@ CONTRACT = {
         "random",
         "memory",
     ],
+    "What an interrupt leaves": [
+        "embedded",
+        "on a server",
+        "in session.transaction()",
+        "the client killed",
+    ],
 }
 """What a PyTorch user relies on: the rows that the page has to have, section by section."""
 
