@@ -7,6 +7,7 @@ host's error tells its text, by which the user's exception is found and raised i
 from __future__ import annotations
 
 from itertools import count
+from traceback import extract_tb
 from weakref import WeakValueDictionary
 
 from gradwire.transport import Step
@@ -20,9 +21,22 @@ class Fault:
     """
 
     def __init__(self, called: str, problem: Exception) -> None:
-        self.problem = problem
+        self.problem = _without_frames(problem)
         self.text = f"! {called} raised {type(problem).__name__}"
         _known[next(_numbers)] = self
+
+
+def _without_frames(problem: Exception) -> Exception:
+    """An exception that can be kept: frames hold all of what called them. A note has its line."""
+    one: BaseException | None = problem
+    while one is not None and one.__traceback__ is not None:
+        last = extract_tb(one.__traceback__)[-1]
+        line = f"raised at {last.filename}:{last.lineno}"
+        if line not in getattr(one, "__notes__", ()):
+            one.add_note(line)
+        one.__traceback__ = None
+        one = one.__cause__ or one.__context__
+    return problem
 
 
 _numbers = count()

@@ -32,14 +32,14 @@ class Recorded(NamedTuple):
 class Pending:
     """Steps in the order in which they were recorded.
 
-    nbytes: of arrays that go up with them. freed: of tensors that the host lets go with them.
+    nbytes: of arrays that go up with them, and of tensors that they make and let go at the host.
     """
 
-    __slots__ = ("freed", "nbytes", "recorded")
+    __slots__ = ("nbytes", "recorded")
 
     def __init__(self, recorded: Iterable[Recorded] = ()) -> None:
         self.recorded = list(recorded)
-        self.nbytes = self.freed = 0
+        self.nbytes = 0
 
     def __len__(self) -> int:
         return len(self.recorded)
@@ -69,8 +69,11 @@ class Pending:
         """Add one step, whole or, where an interrupt comes, not at all."""
         named = [(t._name, ref(t)) for t in made if t is not None]
         one = Recorded(step, line, mark, named, arrays or {})
-        if arrays:
-            self.nbytes += sum([array.nbytes for array in arrays.values()])
+        self.nbytes += sum(
+            [array.nbytes for array in arrays.values()]
+            if arrays
+            else [t.nbytes for t in made if t is not None and t._meta.view is None]
+        )
         self.recorded.append(one)
 
     def extend(self, later: Pending, mark: int) -> None:
@@ -144,7 +147,7 @@ class Lost:
     __slots__ = ("_problem", "_where")
 
     def __init__(self, problem: GradwireError, where: str) -> None:
-        self._problem = problem
+        self._problem = problem.detail
         self._where = where
 
     def __getattr__(self, name: str) -> Any:
@@ -153,7 +156,7 @@ class Lost:
         where = f", recorded at {self._where}," if self._where else ""
         raise error(
             "tensor_not_found",
-            f"this tensor was never made: a step before it{where} failed: {self._problem.detail}",
+            f"this tensor was never made: a step before it{where} failed: {self._problem}",
             "make it again, after mending what failed",
             raised=RuntimeError,
         )

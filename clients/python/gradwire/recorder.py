@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from gradwire_engine.journal import Journal
 from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
+from gradwire_engine.tape import Node
 
 if TYPE_CHECKING:
     from gradwire.tensor import Tensor
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
 MAX_BYTES = 64 * 2**20
-"""Bytes of arrays recorded, or of tensors let go, before they are sent by themselves."""
+"""Bytes of arrays and results recorded, and of tensors let go, before all is sent by itself."""
 _FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
 """Errors after which nobody knows what the host holds, or it holds nothing."""
 
@@ -71,7 +73,8 @@ class Recorder:
         self._wanted: list[Tensor] | None = None  # what a transaction reads at its end
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
-        self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
+        # what nodes recorded in anomaly mode made, and at which line
+        self._lines: WeakKeyDictionary[Node, tuple[str, str]] = WeakKeyDictionary()
         self._took: list[Took] | None = None  # what ops took, while somebody wants to know
         self.journal = Journal()
         forks.sessions.add(self)
@@ -192,16 +195,20 @@ class Recorder:
             if self._forgotten.many:
                 self._record_free()
             pending = self._pending
-            if pending.freed >= MAX_BYTES:
-                self.flush()
-                pending = self._pending
             at = len(self.journal.entries) if mark is None else mark
             line = users_line()
             if state.anomaly:
-                self._lines |= {t._name: line for t in made if t is not None}
+                self._note_line(line, made)
             pending.add(step, line, at, made, arrays)
             if len(pending.recorded) >= MAX_STEPS or pending.nbytes >= MAX_BYTES:
                 self.flush()
+
+    def _note_line(self, line: str, made: Sequence[Tensor | None]) -> None:
+        """Keep the line that made these tensors as long as the nodes that made them."""
+        for tensor in made:
+            node = None if tensor is None else tensor._meta.grad_fn
+            if tensor is not None and node is not None:
+                self._lines[node] = tensor._name, line
 
     @property
     def puts_off(self) -> bool:
@@ -219,7 +226,7 @@ class Recorder:
         names, nbytes, count = self._forgotten.due(own)
         if names:
             self._pending.add({"free": names}, "", len(self.journal.entries))
-            self._pending.freed += nbytes
+            self._pending.nbytes += nbytes
         self._forgotten.settle(count, own)
 
     # sending
@@ -266,13 +273,22 @@ class Recorder:
             users = meant(problem)
             if problem.code not in UNANSWERED:
                 self._failed(problem)
-            if users is problem:
-                raise
-            raise users from None
+            try:
+                if users is problem:
+                    raise
+                raise users from None
+            finally:
+                del users  # which leads to this frame
         self._under_way = None
-        if not self._walks and not self._pending.recorded:
-            self.journal.entries.clear()
+        self.settle()
         return found
+
+    def settle(self) -> None:
+        """Let go of how mirrors were, where nothing is recorded or under way that could fail."""
+        with self._lock:
+            waits = self._walks or self._under_way is not None or self._pending.recorded
+            if not waits and self._wanted is None and self._later is None:
+                self.journal.entries.clear()
 
     def _sent(self, under_way: _UnderWay) -> Values:
         """Have the steps done; what somebody else freed need not be freed once more."""
@@ -383,6 +399,8 @@ class Recorder:
         with self._lock:
             unfreed, gone = pending.lose(problem, first)
             self._forgotten.never_made(gone)
+            lost = pending.recorded[first:]
+            self._forgotten.asked_for(name for one in lost for name, _ in one.made)
             for name in unfreed:
                 self._forgotten.add(name)
 
@@ -427,7 +445,10 @@ class Recorder:
                 self.transport.imagine(self.id, steps, arrays, ())
             except GradwireError as problem:
                 origins.tell(problem)
-                return None if problem.step is None else problem
+                if problem.step is None:
+                    return None
+                problem.__cause__ = problem.__context__ = None
+                return problem.with_traceback(None)  # which leads to whoever keeps it
             return None
 
     def _tell_anomaly(self) -> None:
@@ -448,9 +469,9 @@ class Recorder:
         if problem.code in _FINAL:
             self._unusable = problem
         if problem.code == "nan_gradient":
-            name = problem.detail.rpartition("tensor ")[2]
-            if name in self._lines:
-                problem.add_note(f"that was recorded at {self._lines[name]}")
+            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
+            if line is not None:
+                problem.add_note(f"that was recorded at {line}")
         first = pending.first_not_done(problem, atomic=request.atomic)
         since, self._pending, self._under_way = self._pending, Pending(), None
         left = [*pending.recorded[first:], *since.recorded]

@@ -150,6 +150,12 @@ class Trace:
         """The elements of a tensor: they are not there."""
         self._refuse()
 
+    def release(self) -> None:
+        """Let go of the placeholders, which lead back here: what was written down is done with."""
+        self.held.clear()
+        self._captured.clear()
+        self._constants.clear()
+
     def _refuse(self) -> NoReturn:
         raise looks_at_values(self.called)
 
@@ -161,6 +167,9 @@ class Trace:
             yield self
         finally:
             in_force.leave(self)  # type: ignore[arg-type]
+
+    def settle(self) -> None:
+        """Nothing: what changed in the mirrors ends with the trace."""
 
     @contextmanager
     def walking(self) -> Iterator[None]:
@@ -266,6 +275,9 @@ class Traced:
         self.trace, self.outputs, self.structure = trace, outputs, structure
         self.args = [tensor for _, tensor in trace.inputs]
 
+    def __del__(self) -> None:
+        self.trace.release()
+
     @property
     def inside(self) -> dict[str, Tensor]:
         """The placeholders by their names."""
@@ -365,11 +377,15 @@ def trace(
     """Call a function with placeholders for its tensors, and write down what it does."""
     found = Trace(outer, name_of(function))
     found.transforms = transforms
-    given = [_entered(found, arg, enter) for arg in args]
-    with found.here():
-        result = function(*given)
-        outputs: list[Tensor] = []
-        structure = taken_apart(result, lambda t: outputs.append(found.lifted(t)))
+    outputs: list[Tensor] = []
+    try:
+        given = [_entered(found, arg, enter) for arg in args]
+        with found.here():
+            result = function(*given)
+            structure = taken_apart(result, lambda t: outputs.append(found.lifted(t)))
+    except BaseException:
+        found.release()
+        raise
     return Traced(found, outputs, structure)
 
 
