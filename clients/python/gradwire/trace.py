@@ -55,6 +55,7 @@ class Trace:
         self.asked_to_record = 0  # blocks of enable_grad around what is done now
         self.may_be_refused = False  # under vmap: a step writes, or draws random numbers
         self.fallible = False  # a step may fail on elements
+        self._wrote = False  # when the placeholders were let go
         self._captured: dict[int, Tensor] = {}
         self._constants: list[Tensor] = []
         self._names = count(1)
@@ -116,7 +117,8 @@ class Trace:
     @property
     def wrote(self) -> bool:
         """Whether anything was written to that came from outside."""
-        return any(t._meta.version for t in self.held if t.session is self)  # type: ignore[comparison-overlap]
+        own = (t for t in self.held if t.session is self)  # type: ignore[comparison-overlap]
+        return self._wrote or any(t._meta.version for t in own)
 
     def _take_leaf(
         self, step: Step, made: Sequence[Tensor | None], arrays: dict[str, np.ndarray]
@@ -152,6 +154,7 @@ class Trace:
 
     def release(self) -> None:
         """Let go of the placeholders, which lead back here: what was written down is done with."""
+        self._wrote = self.wrote
         self.held.clear()
         self._captured.clear()
         self._constants.clear()

@@ -1,4 +1,4 @@
-"""Values without training: results that are kept and replaced, written, drawn, read, or forgotten."""
+"""Values without training: results kept and replaced, written, drawn, read, or forgotten."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.clients.loops.gradients import weight
 from tests.clients.loops.training import network
 
 import gradwire as torch
+from gradwire.current import Client
 
 
 @loop
@@ -148,7 +149,7 @@ def parts_of_results() -> Step:
         x.sort(1)
         for row in x:
             row.topk(2)
-        first, *_ = x.unbind(1)
+        x.unbind(1)
 
     return step
 
@@ -234,5 +235,16 @@ def attributes_of_tensors() -> Step:
         y = x * 2
         y.label = "a result"
         y.source: Any = x
+
+    return step
+
+
+@loop
+def sessions_within_the_loop() -> Step:
+    client = Client(weight().session.transport)
+
+    def step(i: int) -> None:
+        with client.session():
+            (weight() * 2).sum().backward()
 
     return step

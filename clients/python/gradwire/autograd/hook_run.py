@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gradwire.autograd.registered import Registered
-from gradwire.faults import Fault, ending
+from gradwire.faults import ending, text_of
 from gradwire.pending import Lost
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace
@@ -148,7 +148,7 @@ class Run:
         """It raised this: so does its program, after what was written down until then."""
         if self.fails is not None:
             return
-        self.fails, self.outputs = Fault(self.trace.called, problem).text, None
+        self.fails, self.outputs = text_of(self.trace.called, problem), None
         given = next((n for n, came in zip(self.names, self._came, strict=True) if came), None)
         if given is None:  # what it ends with needs an operand, and nothing came
             given = self.trace.new_name()
