@@ -32,7 +32,7 @@ class Recorded(NamedTuple):
 class Pending:
     """Steps in the order in which they were recorded.
 
-    nbytes: of arrays that go up with them, and of tensors that they make and let go at the host.
+    nbytes: of the tensors that they make, of arrays that go up or of others, and let go at the host.
     """
 
     __slots__ = ("nbytes", "recorded")
@@ -67,14 +67,13 @@ class Pending:
         arrays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         """Add one step, whole or, where an interrupt comes, not at all."""
-        named = [(t._name, ref(t)) for t in made if t is not None]
-        one = Recorded(step, line, mark, named, arrays or {})
-        self.nbytes += sum(
-            [array.nbytes for array in arrays.values()]
-            if arrays
-            else [t.nbytes for t in made if t is not None and t._meta.view is None]
-        )
-        self.recorded.append(one)
+        named = []
+        for tensor in made:
+            if tensor is not None:
+                named.append((tensor._name, ref(tensor)))
+                if tensor._meta.view is None:
+                    self.nbytes += tensor._meta.spec.nbytes
+        self.recorded.append(Recorded(step, line, mark, named, arrays or {}))
 
     def extend(self, later: Pending, mark: int) -> None:
         """Add steps that were kept aside; what they changed in mirrors is not undone any more."""

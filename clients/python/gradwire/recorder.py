@@ -458,7 +458,7 @@ class Recorder:
         if wanted is not self._anomaly:
             self.transport.change(self.id, {"detect_anomaly": wanted})
             self._anomaly = wanted
-        if not state.anomaly:
+        if not state.anomaly and self._lines:
             self._lines.clear()
 
     def _failed(self, problem: GradwireError) -> None:

@@ -123,7 +123,7 @@ def hooks_of_modules() -> Step:
             model.register_forward_hook(lambda m, given, y: seen.update(y=y)),
             model.register_full_backward_hook(lambda m, down, up: seen.update(up=up)),
         ]
-        model(torch.ones(1, 2)).sum().backward()
+        model(torch.ones(1, 2, requires_grad=True)).sum().backward()
         for handle in handles:
             handle.remove()
         model.zero_grad()
