@@ -32,7 +32,7 @@ class Recorded(NamedTuple):
 class Pending:
     """Steps in the order in which they were recorded.
 
-    nbytes: of the tensors that they make, of arrays that go up or of others, and let go at the host.
+    nbytes: of tensors that they make, of arrays that go up or of others, and let go at the host.
     """
 
     __slots__ = ("nbytes", "recorded")
