@@ -23,6 +23,7 @@ from tests.clients.conftest import Counted
 from tests.clients.loops import LOOPS
 
 import gradwire as torch
+from gradwire import embedded
 from gradwire.current import Client
 from gradwire.nn.parameter import Parameter
 from gradwire.pending import Pending
@@ -185,6 +186,15 @@ def test_a_process_grows_by_no_more_than_a_few_gradients() -> None:
         [sys.executable, "-c", _RESIDENT], capture_output=True, text=True, check=True
     )
     assert int(found.stdout) < 4 * 4_004_000
+
+
+def test_programs_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "KEPT", 20)
+    with torch.connect().session():
+        x = torch.ones(2)
+        for i in range(100):
+            torch.func.grad(lambda x, i=i: (x * (i + 0.5)).sum())(x)
+    assert len(embedded._host().programs.all()) <= 20
 
 
 def test_clearing_gradients_is_one_step_and_names_none(session: Session, counted: Counted) -> None:
