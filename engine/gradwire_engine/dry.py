@@ -40,7 +40,7 @@ def _refuse(node: Node, recipe: Recipe) -> None:
         saved_values(node)
     refuse_underived(recipe)
     if recipe.fault is not None:
-        raise recipe.fault
+        raise recipe.fault()
 
 
 def _step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:

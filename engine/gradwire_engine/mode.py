@@ -62,6 +62,7 @@ class State:
         "journal",
         "level",
         "meter",
+        "moves",
         "origin",
         "profile",
         "recomputed",
@@ -85,6 +86,7 @@ class State:
         self.default_dtype: DType = float32
         self.level = 0  # transforms in progress, one inside the other: what the next wraps is above
         self.vmap: Layer | None = None  # the innermost vmap
+        self.moves = 0  # blocks that set modes which began or ended
         self.device = "cpu"  # of results that no operand and no attribute decides
         self.weak: dict[type, Weak] = weak_kinds(float32)
         self.writing = False  # an op runs for its form in place: see unrecorded.py
@@ -114,7 +116,8 @@ class using(ContextDecorator):
     """Set fields of this thread's state for a block or a function, and put them back after.
 
     They are put back as well where an interrupt comes before `__exit__` begins, as soon as nothing
-    holds what was entered. `kept` is for modes that may be entered without a block.
+    holds what was entered; unless other modes were set since, which know better. `kept` is for
+    modes that may be entered without a block.
     """
 
     kept = False
@@ -122,11 +125,13 @@ class using(ContextDecorator):
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields
-        self._saved: list[tuple[State, dict[str, Any]]] = []
+        self._saved: list[tuple[State, int, dict[str, Any]]] = []
 
     def __enter__(self) -> None:
         state = local.state
-        self._saved.append((state, {name: getattr(state, name) for name in self._fields}))
+        before = {name: getattr(state, name) for name in self._fields}
+        state.moves += 1
+        self._saved.append((state, state.moves, before))
         for name, value in self._fields.items():
             setattr(state, name, value)
         if state.inference and "grad" in self._fields:
@@ -137,13 +142,14 @@ class using(ContextDecorator):
         return using(**self._fields)
 
     def __exit__(self, *exc: object) -> None:
-        state, fields = self._saved.pop()
+        state, _, fields = self._saved.pop()
+        state.moves += 1
         for name, value in fields.items():
             setattr(state, name, value)
 
     def __del__(self) -> None:
         saved = getattr(self, "_saved", None)
-        while saved and not self.kept:
+        while saved and not self.kept and saved[-1][0].moves == saved[-1][1]:
             self.__exit__()
 
 

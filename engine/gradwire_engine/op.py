@@ -308,7 +308,10 @@ class Composite(Overload):
             refused = self._number_for_tensor(args)
             if refused is None:
                 raise
-            raise refused from problem
+            try:
+                raise refused from problem
+            finally:
+                del refused  # which leads to this frame
         if self.real_gradients and type(result) in APPLY:
             refuse_complex(self.name, (result,))
         named = self.grad_name is not None and type(result) in APPLY
@@ -358,13 +361,16 @@ _WITH_HOLES = "indices"
 
 def explain(problem: Exception, overload: Overload, values: Sequence[Any]) -> NoReturn:
     """Raise what a caller is told: a refusal by the op's name, for a fault what was misplaced."""
-    if isinstance(problem, GradwireError):
-        problem.within(overload.name)
-        raise problem
-    refusal = misplaced(overload, values)
-    if refusal is None:
-        raise problem
-    raise refusal from problem
+    try:
+        if isinstance(problem, GradwireError):
+            problem.within(overload.name)
+            raise problem
+        refusal = misplaced(overload, values)
+        if refusal is None:
+            raise problem
+        raise refusal from problem
+    finally:  # an exception leads to the frames that it passed, which must not lead back to it
+        problem = refusal = None  # type: ignore[assignment]
 
 
 def misplaced(overload: Overload, values: Sequence[Any]) -> GradwireError | None:

@@ -29,11 +29,11 @@ class Recipe:
     It keeps what the rules to run need, and as torch what several of its rules do, whether they
     run or not: also where nothing needs one, yet a node is there (of a view made in no_grad).
 
-    saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run. fault: what one
-    of them is known to raise, whatever comes.
+    saved: flat operand positions to save, outputs as ~index; rules: `Step`s to run. fault: makes
+    the exception that one of them is known to raise, whatever comes.
     """
 
-    fault: Exception | None = None
+    fault: Callable[[], Exception] | None = None
 
     __slots__ = (
         "call",

@@ -143,12 +143,42 @@ def test_a_function_that_raises_does_so_in_derivatives_of_functions(session: Ses
 def test_the_last_of_faults_with_one_text_is_meant() -> None:
     first, last = Fault("f", ValueError("first")), Fault("f", ValueError("last"))
     told = error("invalid_argument", f"einsum: {ending(last.text, 'g', 'o')['args'][0]!r}: no")
-    assert meant(told) is last.problem
-    assert tells(told, first.problem)
+    assert last.became(meant(told)) and not first.became(meant(told))
+    assert meant(told).args == ("last",)
+    assert tells(told, first.again())
     assert not tells(told, ValueError("first"))
     del first, last
     gc.collect()
     assert meant(told) is told
+
+
+class Particular(Exception):
+    """Takes other arguments than it has, and more than those."""
+
+    def __init__(self, step: int, *, name: str) -> None:
+        super().__init__(f"{name} failed")
+        self.step = step
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Particular(3, name="it"),
+        KeyError("w"),
+        OSError(2, "not there"),
+        torch.GradwireError("internal", "no"),
+    ],
+)
+def test_a_fault_raises_the_like_of_what_was_raised(problem: Exception) -> None:
+    fault = Fault("f", problem)
+    for _ in range(2):
+        again = fault.again()
+        assert again is not problem
+        assert type(again) is type(problem)
+        assert (str(again), again.args) == (str(problem), problem.args)
+        assert {**vars(problem), **vars(again)} == vars(again)
+        again.add_note("raised")  # which the next one does not have
+    assert getattr(fault.again(), "__notes__", []) == []
 
 
 def test_what_a_hook_looks_at_is_there_though_the_walk_fails_later(session: Session) -> None:

@@ -6,7 +6,9 @@ host's error tells its text, by which the user's exception is found and raised i
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import count
+from traceback import extract_tb
 from weakref import WeakValueDictionary
 
 from gradwire.transport import Step
@@ -16,17 +18,50 @@ from gradwire_engine.errors import GradwireError
 class Fault:
     """An exception of the user's, which a walk raises that comes to where it was raised.
 
-    text: the same for all of its class in one function, lest each makes another program.
+    It is kept as a copy without the frames that it passed, which would hold all that called it; a
+    note has its line. text: the same for all of its class in one function, lest each makes another
+    program.
     """
 
     def __init__(self, called: str, problem: Exception) -> None:
-        self.problem = problem
-        self.text = f"! {called} raised {type(problem).__name__}"
-        _known[next(_numbers)] = self
+        self.text = text_of(called, problem)
+        self._problem, self._number = _copied(problem), next(_numbers)
+        for last in extract_tb(problem.__traceback__)[-1:]:
+            self._problem.add_note(f"raised at {last.filename}:{last.lineno}")
+        vars(self._problem)[_MARK] = self._number
+        _known[self._number] = self
+
+    def again(self) -> Exception:
+        """The exception, to be raised; another object each time, since a raised one has frames."""
+        return _copied(self._problem)
+
+    def became(self, problem: Exception) -> bool:
+        """Whether an exception is one that `again` gave."""
+        return vars(problem).get(_MARK) == self._number
 
 
+_MARK = "_gradwire_fault"
 _numbers = count()
 _known: WeakValueDictionary[int, Fault] = WeakValueDictionary()  # in the order they were raised
+
+
+def _copied(problem: Exception) -> Exception:
+    """An exception of the same class that says the same, but wasn't raised yet."""
+    try:
+        made = copy(problem)
+    except Exception:  # its class takes other arguments than it has
+        made = problem
+    if type(made) is not type(problem) or made is problem:
+        made = type(problem).__new__(type(problem), *problem.args)
+        vars(made).update(vars(problem))
+    if hasattr(problem, "__notes__"):
+        made.__notes__ = list(problem.__notes__)
+    return made
+
+
+def text_of(called: str, problem: Exception) -> str:
+    """What stands in a program for an exception that a function raised."""
+    return f"! {called} raised {type(problem).__name__}"
 
 
 def ending(text: str, given: str, out: str) -> Step:
@@ -36,12 +71,12 @@ def ending(text: str, given: str, out: str) -> Step:
 
 def meant(problem: GradwireError) -> Exception:
     """The user's exception where an error tells of one that is still held; else the error."""
-    return next((f.problem for f in reversed(_told_by(problem))), problem)
+    return next((f.again() for f in reversed(_told_by(problem))), problem)
 
 
 def tells(problem: GradwireError, raised: Exception) -> bool:
     """Whether an error is what an exception of the user's became."""
-    return any(fault.problem is raised for fault in _told_by(problem))
+    return any(fault.became(raised) for fault in _told_by(problem))
 
 
 def _told_by(problem: GradwireError) -> list[Fault]:
@@ -50,4 +85,4 @@ def _told_by(problem: GradwireError) -> list[Fault]:
     return [fault for fault in list(_known.values()) if repr(fault.text) in problem.detail]
 
 
-__all__ = ["Fault", "ending", "meant", "tells"]
+__all__ = ["Fault", "ending", "meant", "tells", "text_of"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from threading import local as thread_local
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
@@ -11,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from gradwire import defaults
+from gradwire.in_force import is_running
 from gradwire.transport import Step
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.mode import local
@@ -32,14 +34,14 @@ class Recorded(NamedTuple):
 class Pending:
     """Steps in the order in which they were recorded.
 
-    nbytes: of arrays that go up with them. freed: of tensors that the host lets go with them.
+    nbytes: of tensors that they make, of arrays that go up or of others, and let go at the host.
     """
 
-    __slots__ = ("freed", "nbytes", "recorded")
+    __slots__ = ("nbytes", "recorded")
 
     def __init__(self, recorded: Iterable[Recorded] = ()) -> None:
         self.recorded = list(recorded)
-        self.nbytes = self.freed = 0
+        self.nbytes = 0
 
     def __len__(self) -> int:
         return len(self.recorded)
@@ -67,11 +69,14 @@ class Pending:
         arrays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         """Add one step, whole or, where an interrupt comes, not at all."""
-        named = [(t._name, ref(t)) for t in made if t is not None]
-        one = Recorded(step, line, mark, named, arrays or {})
-        if arrays:
-            self.nbytes += sum([array.nbytes for array in arrays.values()])
-        self.recorded.append(one)
+        named = []
+        for tensor in made:
+            if tensor is not None:
+                named.append((tensor._name, ref(tensor)))
+                array = tensor._meta._array  # none of a view, which has its base's memory
+                if array is not None:
+                    self.nbytes += array.nbytes
+        self.recorded.append(Recorded(step, line, mark, named, arrays or {}))
 
     def extend(self, later: Pending, mark: int) -> None:
         """Add steps that were kept aside; what they changed in mirrors is not undone any more."""
@@ -144,7 +149,7 @@ class Lost:
     __slots__ = ("_problem", "_where")
 
     def __init__(self, problem: GradwireError, where: str) -> None:
-        self._problem = problem
+        self._problem = problem.detail
         self._where = where
 
     def __getattr__(self, name: str) -> Any:
@@ -153,10 +158,18 @@ class Lost:
         where = f", recorded at {self._where}," if self._where else ""
         raise error(
             "tensor_not_found",
-            f"this tensor was never made: a step before it{where} failed: {self._problem.detail}",
+            f"this tensor was never made: a step before it{where} failed: {self._problem}",
             "make it again, after mending what failed",
             raised=RuntimeError,
         )
+
+
+class _Here(thread_local):
+    def __init__(self) -> None:
+        self.recordings: list[ref[Recording]] = []  # blocks under way on this thread
+
+
+_here = _Here()
 
 
 class Recording:
@@ -164,24 +177,26 @@ class Recording:
 
     Its `with` gives how long the journal was before. If the block raises, its changes are undone.
     Where an interrupt comes before `__exit__` begins, it ends as soon as nothing holds it, at the
-    latest with the next call: see `end_stale`.
+    latest with the next call: see `end_stale_recordings`.
     """
 
     __slots__ = (
-        "__weakref__", "_at", "_before", "_mark", "_modes", "_pending", "_session", "_state",
+        "__weakref__", "_at", "_before", "_late", "_mark", "_pending", "_session", "_state",
         "frame",
     )  # fmt: skip
 
     def __init__(self, session: Any) -> None:
         self._session = session
         self.frame: FrameType | None = None
+        self._late = False
 
     def __enter__(self) -> int:
         session = self._session
         session._lock.acquire()
         try:
-            if session.recordings:
-                session.end_stale()
+            recordings = _here.recordings
+            if recordings:
+                end_stale_recordings()
             session._prepare()
             state = self._state = local.state
             wanted = defaults.dtype()
@@ -190,12 +205,8 @@ class Recording:
             pending = self._pending = session._pending
             self._at = len(pending.recorded)
             mark = self._mark = len(session.journal.entries)
-            self._before = state.journal, state.device, state.fallible
-            self._modes = (
-                state.grad, state.inference, state.level, state.vmap, state.writing,
-                state.recomputed, state.anomaly, state.check_nan,
-            )  # fmt: skip
-            session.recordings.append(ref(self))
+            self._before = state.journal, state.device, state.fallible, state.grad, state.inference
+            recordings.append(ref(self))
             self.frame = sys._getframe(1)
         except BaseException:
             session._lock.release()
@@ -205,17 +216,15 @@ class Recording:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         session, state = self._session, self._state
-        recordings = session.recordings
+        recordings = _here.recordings
         if kind is not None:
             while recordings and recordings[-1]() is not self:
                 inner = recordings[-1]()
                 recordings.pop() if inner is None else inner.__exit__(kind)
             session._undo(self._mark, self._pending, self._at)
-            (
-                state.grad, state.inference, state.level, state.vmap, state.writing,
-                state.recomputed, state.anomaly, state.check_nan,
-            ) = self._modes  # fmt: skip
-        state.journal, state.device, state.fallible = self._before
+            if not self._late:
+                state.grad, state.inference = self._before[3:]
+        state.journal, state.device, state.fallible, _, _ = self._before
         self.frame = None
         recordings.pop()
         session._lock.release()
@@ -223,15 +232,26 @@ class Recording:
     def end_late(self) -> None:
         """End a block that nothing of `__exit__` was done for.
 
-        If its step was recorded the block was through, and it stays: it was seen already.
+        If its step was recorded the block was through, and it stays: it was seen already. Modes
+        that were set in it have ended by themselves.
         """
-        pending = self._session._pending
+        pending, self._late = self._session._pending, True
         through = pending is not self._pending or len(pending.recorded) > self._at
         self.__exit__(None if through else KeyboardInterrupt)
 
     def __del__(self) -> None:
         if getattr(self, "frame", None) is not None:
             self.end_late()
+
+
+def end_stale_recordings() -> None:
+    """End what an interrupt left open on this thread: nothing that runs now is part of it."""
+    recordings = _here.recordings
+    while recordings:
+        last = recordings[-1]()
+        if last is not None and is_running(last.frame):
+            return
+        recordings.pop() if last is None else last.end_late()
 
 
 def may_fail() -> bool:
@@ -253,4 +273,6 @@ def users_line() -> str:
     return ""
 
 
-__all__ = ["Lost", "Pending", "Recorded", "Recording", "may_fail", "users_line"]
+__all__ = [
+    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "may_fail", "users_line",
+]  # fmt: skip

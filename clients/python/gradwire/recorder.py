@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakSet, WeakValueDictionary, ref
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary, ref
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
 from gradwire.in_force import is_running
 from gradwire.later import Later, at_hand, looks_at_values
-from gradwire.pending import Pending, Recording, users_line
+from gradwire.pending import Pending, Recording, end_stale_recordings, users_line
 from gradwire.transaction import Transaction
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
@@ -32,6 +32,7 @@ from gradwire_engine.journal import Journal, assign
 from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType
+from gradwire_engine.tape import Node
 
 if TYPE_CHECKING:
     from gradwire.tensor import Tensor
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
 MAX_BYTES = 64 * 2**20
-"""Bytes of arrays recorded, or of tensors let go, before they are sent by themselves."""
+"""Bytes of arrays and results recorded, and of tensors let go, before all is sent by itself."""
 _FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
 """Errors after which nobody knows what the host holds, or it holds nothing."""
 
@@ -85,12 +86,12 @@ class Recorder:
         self._forgotten = Forgotten()
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
-        self.recordings: list[ref[Recording]] = []  # blocks under way
         self._transaction: ref[Transaction] | None = None
         self._wanted: list[Tensor] | None = None  # what the transaction reads at its end
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
-        self._lines: dict[str, str] = {}  # of tensors made in anomaly mode
+        # what nodes recorded in anomaly mode made, and at which line
+        self._lines: WeakKeyDictionary[Node, tuple[str, str]] = WeakKeyDictionary()
         self._took: list[Took] | None = None  # what ops took, while somebody wants to know
         self.journal = Journal()
         forks.sessions.add(self)
@@ -255,16 +256,20 @@ class Recorder:
             if self._forgotten.many:
                 self._record_free()
             pending = self._pending
-            if pending.freed >= MAX_BYTES:
-                self.flush()
-                pending = self._pending
             at = len(self.journal.entries) if mark is None else mark
             line = users_line()
             if state.anomaly:
-                self._lines |= {t._name: line for t in made if t is not None}
+                self._note_line(line, made)
             pending.add(step, line, at, made, arrays)
             if len(pending.recorded) >= MAX_STEPS or pending.nbytes >= MAX_BYTES:
                 self.flush()
+
+    def _note_line(self, line: str, made: Sequence[Tensor | None]) -> None:
+        """Keep the line that made these tensors as long as the nodes that made them."""
+        for tensor in made:
+            node = None if tensor is None else tensor._meta.grad_fn
+            if tensor is not None and node is not None:
+                self._lines[node] = tensor._name, line
 
     @property
     def puts_off(self) -> bool:
@@ -284,7 +289,7 @@ class Recorder:
             return
         if names:
             self._pending.add({"free": names}, "", len(self.journal.entries))
-            self._pending.freed += nbytes
+            self._pending.nbytes += nbytes
         self._forgotten.settle(count, own)
 
     # sending
@@ -299,8 +304,7 @@ class Recorder:
             self._check_usable()
             if self._later is not None:
                 return self._later.look(returns)
-            if self.recordings or self._wanted is not None:
-                self.end_stale()
+            self.end_stale()
             if self._wanted is not None:
                 return _nothing_yet(returns)
             self.finish()
@@ -333,13 +337,23 @@ class Recorder:
             users = meant(problem)
             if problem.code not in UNANSWERED:
                 self._failed(problem)
-            if users is problem:
-                raise
-            raise users from None
-        self._under_way = None
+            try:
+                if users is problem:
+                    raise
+                raise users from None
+            finally:
+                del users  # which leads to this frame
+        self._under_way = None  # no call may come between: an interrupt would undo what is done
         if not self._walks and not self._pending.recorded:
             self.journal.entries.clear()
         return found
+
+    def settle(self) -> None:
+        """Let go of how mirrors were, where nothing is recorded or under way that could fail."""
+        with self._lock:
+            waits = self._walks or self._under_way is not None or self._pending.recorded
+            if not waits and self._wanted is None and self._later is None:
+                self.journal.entries.clear()
 
     def _sent(self, under_way: _UnderWay) -> Values:
         """Have the steps done; what somebody else freed need not be freed once more."""
@@ -386,11 +400,7 @@ class Recorder:
 
         Such a block is no part of what runs now.
         """
-        while self.recordings:
-            last = self.recordings[-1]()
-            if last is not None and is_running(last.frame):
-                break
-            self.recordings.pop() if last is None else last.end_late()
+        end_stale_recordings()
         found = self.innermost_transaction()
         while found is not None and not is_running(found.frame):
             found.__exit__(KeyboardInterrupt)
@@ -461,6 +471,8 @@ class Recorder:
         with self._lock:
             unfreed, gone = pending.lose(problem, first)
             self._forgotten.never_made(gone)
+            lost = pending.recorded[first:]
+            self._forgotten.asked_for(name for one in lost for name, _ in one.made)
             for name in unfreed:
                 self._forgotten.add(name)
 
@@ -505,7 +517,10 @@ class Recorder:
                 self.transport.imagine(self.id, steps, arrays, ())
             except GradwireError as problem:
                 origins.tell(problem)
-                return None if problem.step is None else problem
+                if problem.step is None:
+                    return None
+                problem.__cause__ = problem.__context__ = None
+                return problem.with_traceback(None)  # which leads to whoever keeps it
             return None
 
     def _tell_anomaly(self) -> None:
@@ -515,7 +530,7 @@ class Recorder:
         if wanted is not self._anomaly:
             self.transport.change(self.id, {"detect_anomaly": wanted})
             self._anomaly = wanted
-        if not state.anomaly:
+        if not state.anomaly and self._lines:
             self._lines.clear()
 
     def _failed(self, problem: GradwireError) -> None:
@@ -528,9 +543,9 @@ class Recorder:
         if problem.code == "tensor_not_found" and problem.step is not None:
             problem.add_note(f"another client of session {self.id} may have freed or renamed it")
         if problem.code == "nan_gradient":
-            name = problem.detail.rpartition("tensor ")[2]
-            if name in self._lines:
-                problem.add_note(f"that was recorded at {self._lines[name]}")
+            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
+            if line is not None:
+                problem.add_note(f"that was recorded at {line}")
         first = pending.first_not_done(problem, atomic=request.atomic)
         since, self._pending, self._under_way = self._pending, Pending(), None
         left = [*pending.recorded[first:], *since.recorded]

@@ -51,7 +51,10 @@ class Line:
                 raised = _as_httpx(problem, opened)
                 if raised is None:
                     raise
-                raise raised from problem
+                try:
+                    raise raised from problem
+                finally:
+                    del raised  # which leads to this frame
 
     def _answer(self, message: str | bytes, number: int) -> httpx.Response:
         if self._socket is None:

@@ -43,7 +43,7 @@ class Tensor(Elements):
     def __del__(self) -> None:
         try:
             if self._name:
-                self.session.forget(self._name, getattr(self._meta, "nbytes", 0))
+                self.session.forget(self._name, self._meta.spec.nbytes)
         except AttributeError:  # Python is shutting down, or __init__ did not finish
             return
 

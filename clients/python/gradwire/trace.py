@@ -56,11 +56,11 @@ class Trace:
         self.asked_to_record = 0  # blocks of enable_grad around what is done now
         self.may_be_refused = False  # under vmap: a step writes, or draws random numbers
         self.fallible = False  # a step may fail on elements
+        self._wrote = False  # when the placeholders were let go
         self._captured: dict[int, Tensor] = {}
         self._constants: list[Tensor] = []
         self._names = count(1)
         self._lock = rlock()
-        self.recordings: list[Any] = []
 
     # as a session
 
@@ -84,9 +84,6 @@ class Trace:
 
     _pending = Pending()
     """Nothing waits to be sent."""
-
-    def end_stale(self) -> None:
-        """Nothing: who is interrupted in a function ends its trace."""
 
     def _undo(self, mark: int, *_: object) -> None:
         """Undo what a block changed in the mirrors; who raises in a function ends its trace."""
@@ -122,7 +119,8 @@ class Trace:
     @property
     def wrote(self) -> bool:
         """Whether anything was written to that came from outside."""
-        return any(t._meta.version for t in self.held if t.session is self)  # type: ignore[comparison-overlap]
+        own = (t for t in self.held if t.session is self)  # type: ignore[comparison-overlap]
+        return self._wrote or any(t._meta.version for t in own)
 
     def _take_leaf(
         self, step: Step, made: Sequence[Tensor | None], arrays: dict[str, np.ndarray]
@@ -156,6 +154,13 @@ class Trace:
         """The elements of a tensor: they are not there."""
         self._refuse()
 
+    def release(self) -> None:
+        """Let go of the placeholders, which lead back here: what was written down is done with."""
+        self._wrote = self.wrote
+        self.held.clear()
+        self._captured.clear()
+        self._constants.clear()
+
     def _refuse(self) -> NoReturn:
         raise looks_at_values(self.called)
 
@@ -167,6 +172,9 @@ class Trace:
             yield self
         finally:
             in_force.leave(self)  # type: ignore[arg-type]
+
+    def settle(self) -> None:
+        """Nothing: what changed in the mirrors ends with the trace."""
 
     @contextmanager
     def walking(self) -> Iterator[None]:
@@ -272,6 +280,9 @@ class Traced:
         self.trace, self.outputs, self.structure = trace, outputs, structure
         self.args = [tensor for _, tensor in trace.inputs]
 
+    def __del__(self) -> None:
+        self.trace.release()
+
     @property
     def inside(self) -> dict[str, Tensor]:
         """The placeholders by their names."""
@@ -371,11 +382,15 @@ def trace(
     """Call a function with placeholders for its tensors, and write down what it does."""
     found = Trace(outer, name_of(function))
     found.transforms = transforms
-    given = [_entered(found, arg, enter) for arg in args]
-    with found.here():
-        result = function(*given)
-        outputs: list[Tensor] = []
-        structure = taken_apart(result, lambda t: outputs.append(found.lifted(t)))
+    outputs: list[Tensor] = []
+    try:
+        given = [_entered(found, arg, enter) for arg in args]
+        with found.here():
+            result = function(*given)
+            structure = taken_apart(result, lambda t: outputs.append(found.lifted(t)))
+    except BaseException:
+        found.release()
+        raise
     return Traced(found, outputs, structure)
 
 

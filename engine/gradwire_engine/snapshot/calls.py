@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakMethod
 
 from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError
@@ -45,7 +46,7 @@ class CallTables:
         self.rows: dict[str, list[Any]] = {name: [] for name in TABLES}
         self._known: dict[Any, int] = {}
         self._alive: list[Any] = []
-        self._program = program
+        self._program = WeakMethod(program)  # of whoever holds these tables
 
     def _enter(self, table: str, key: Any, row: Callable[[], Any], held: Any) -> int:
         found = self._known.get((table, key))
@@ -89,11 +90,13 @@ class CallTables:
 
     def _function(self, recipe: FunctionRecipe) -> dict[str, Any]:
         rule = recipe.steps[0].function
+        program = self._program()
         assert type(rule) is Rule
+        assert program is not None
         function = rule.function
         return {
             "name": function.name,
-            "backward": self._program(function.backward),
+            "backward": program(function.backward),
             "materialize_grads": function.materialize_grads,
             "once_differentiable": function.once_differentiable,
             "inputs": list(map(self.spec, recipe.call.inputs)),
@@ -118,6 +121,7 @@ class Calls:
         self.recipes: list[Recipe] = []
         for row in listed(data["recipes"], "recipes"):
             self.recipes.append(self._recipe(row))
+        del self._program  # whose owner holds this
 
     def spec(self, index: Any) -> Spec:
         """The spec of a number."""

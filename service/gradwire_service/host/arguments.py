@@ -190,7 +190,10 @@ class Reader:
                     raise
                 missing = missing or problem
         if missing is not None:
-            raise missing
+            try:
+                raise missing
+            finally:
+                missing = None  # which leads to this frame
         wanted = " or ".join(f"{op.name}{o.signature}" for o in op.overloads)
         raise error(
             "invalid_argument",

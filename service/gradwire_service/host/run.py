@@ -194,7 +194,10 @@ def _one_by_one(
             failed = problem
         finally:
             steps.drop_temporaries()
-    raise failed
+    try:
+        raise failed
+    finally:
+        failed = None  # which leads to this frame
 
 
 def _values_after(steps: Steps, count: int, returns: Sequence[str]) -> Reply:
@@ -228,31 +231,33 @@ def do(steps: Steps, index: int, step: StepPart, ways: Ways | None = None) -> No
             with GRAD_MODES[step.grad_mode]():
                 steps.do(index, step)
     except GradwireError as problem:
-        _name(problem, index, step, steps.lines)
+        _named(problem, index, step, steps.lines)
         raise
     except MemoryError as problem:
-        raised = error(
+        refusal = (
             "memory_limit",
             f"step {index}: the machine has no memory left",
             "work on smaller tensors",
         )
-        _name(raised, index, step, steps.lines)
-        raise raised from problem
+        raise _named(error(*refusal), index, step, steps.lines) from problem
     except Exception as problem:  # a fault of ours: the step is undone like any that fails
-        raised = error(
+        refusal = (
             "internal",
             f"step {index}: the server failed; nothing was changed",
             "report it with the request id",
         )
-        _name(raised, index, step, steps.lines)
-        raise raised from problem
+        raise _named(error(*refusal), index, step, steps.lines) from problem
 
 
-def _name(problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]) -> None:
+def _named(
+    problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]
+) -> GradwireError:
+    """The error of a step, which says which one it was."""
     if lines:
         source.name_line(problem, lines[index])
     problem.step = index
     problem.op = step.op if isinstance(step, OpStep) else None
+    return problem
 
 
 def _values(steps: Steps, returns: Sequence[str]) -> Reply:

@@ -9,13 +9,13 @@ from typing import Any, cast
 from gradwire_engine import backward as reverse
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.inplace import run, write
-from gradwire_engine.mode import local, no_grad, using
+from gradwire_engine.inplace import run
+from gradwire_engine.mode import local, using
 from gradwire_engine.op import explain
 from gradwire_engine.random import Generator
-from gradwire_engine.reading import zeros
 from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
+from gradwire_engine.zero_grad import zero_grad
 from gradwire_service.host import calls, control, hooks, optimizers, source
 from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
@@ -320,8 +320,7 @@ class Steps:
             tensor = tensors.get(name)
             if tensor is None:
                 raise self.session.missing(name)
-            if tensor.grad is not None:
-                _clear(tensor, tensor.grad, step.set_to_none)
+            zero_grad(tensor, step.set_to_none)
 
     def set_grad(self, step: SetGradStep) -> None:
         owner = self.session.find(step.set_grad)
@@ -399,18 +398,6 @@ def _check_draws(step: OpStep) -> None:
 def works_in_place(name: str) -> bool:
     """Whether a name that ends in _ is an in-place op's, and not one like __and__."""
     return name[-2:] != "__" or inplace_twin(name) is not None
-
-
-def _clear(tensor: Tensor, grad: Tensor, set_to_none: bool) -> None:
-    """As torch's zero_grad: away with the gradient, or zeros in the same one without history."""
-    if set_to_none:
-        tensor.set_grad(None)
-        return
-    if grad.requires_grad:
-        grad = grad.detach()
-        tensor.keep_grad(grad)
-    with no_grad():
-        write("zero_", grad, zeros(grad.spec))
 
 
 DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {

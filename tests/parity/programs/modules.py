@@ -322,6 +322,24 @@ def a_training_loop(torch, see):
     see(losses=losses, parameters=list(net.parameters()))
 
 
+def gradients_cleared(torch, see):
+    """Filled with zeros they are the same objects, unless they have a history."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    (w**3).sum().backward()
+    first = w.grad
+    optimizer.zero_grad(set_to_none=False)
+    see(same=w.grad is first, zeros=first)
+    w.grad = None
+    (w**3).sum().backward(create_graph=True)
+    recorded = w.grad
+    optimizer.zero_grad(set_to_none=False)
+    see(zeros=w.grad, history=w.grad.requires_grad, shared=recorded.detach())
+    kept = w.grad
+    optimizer.zero_grad()
+    see(gone=w.grad is None, kept=kept)
+
+
 def pooling(torch, see):
     nn, x = torch.nn, draw(torch, 2, 3, 8, 8)
     kept = nn.MaxPool2d(2, return_indices=True)

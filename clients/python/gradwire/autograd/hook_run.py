@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gradwire.autograd.registered import Registered
-from gradwire.faults import Fault, ending
+from gradwire.faults import ending, text_of
 from gradwire.pending import Lost
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace
@@ -99,8 +99,7 @@ class Run:
     def __init__(self, hook: Registered, walk: Walk, values: Sequence[Any]) -> None:
         self.hook, self.session = hook, walk.session
         self.id = f"w{next(_numbers)}"
-        look = lambda names: walk.look(self, names)  # noqa: E731
-        self.trace = Inside(walk.session, f"the hook {hook.id}", look, lambda: walk.after(hook))
+        self.trace = _inside(ref(self), ref(walk), hook)
         self.placeholders: list[Any] = [
             None if value is None else self.trace.given(value) for value in values
         ]
@@ -110,6 +109,9 @@ class Run:
         self.looked = False
         self.fails: str | None = None
         self._adopted: list[ref[Tensor]] = []
+
+    def __del__(self) -> None:
+        self.trace.release()
 
     def replaced(self, found: Any) -> tuple[Any, ...]:
         """What the function gave, as the mirrored walk goes on with it."""
@@ -146,7 +148,7 @@ class Run:
         """It raised this: so does its program, after what was written down until then."""
         if self.fails is not None:
             return
-        self.fails, self.outputs = Fault(self.trace.called, problem).text, None
+        self.fails, self.outputs = text_of(self.trace.called, problem), None
         given = next((n for n, came in zip(self.names, self._came, strict=True) if came), None)
         if given is None:  # what it ends with needs an operand, and nothing came
             given = self.trace.new_name()
@@ -221,6 +223,23 @@ class Run:
             "keep": keep,
             "id": self.id,
         }
+
+
+def _inside(run: ref[Run], walk: ref[Walk], hook: Registered) -> Inside:
+    """The trace of a hook under way. It does not hold the run and the walk, which hold it."""
+
+    def under_way() -> Walk:
+        found = walk()
+        assert found is not None
+        return found
+
+    def look(names: Sequence[str]) -> Values:
+        found = run()
+        assert found is not None
+        return under_way().look(found, names)
+
+    session = under_way().session
+    return Inside(session, f"the hook {hook.id}", look, lambda: under_way().after(hook))
 
 
 __all__ = ["Inside", "Run"]

@@ -66,9 +66,8 @@ class Walk:
                 if run.looked and not at_hand(self.session):
                     self._far_readers.append(hook)
                     if run.outputs is not None:
-                        refusal = replaces(hook)
-                        run.fail(refusal)
-                        raise refusal
+                        run.fail(replaces(hook))
+                        raise replaces(hook)
                 return found
         self._observe(hook, values)
         return ()
@@ -188,9 +187,12 @@ class Walk:
             yield
         except Exception as problem:
             first = self._first(problem)
-            if first is problem:
-                raise
-            raise first from None
+            try:
+                if first is problem:
+                    raise
+                raise first from None
+            finally:
+                del first  # which leads to this frame
         if any(later.may_fail for later in self._later):
             self._try_what_follows()
 
@@ -200,7 +202,10 @@ class Walk:
         done = self._before()
         found = self.session.foreseen(done.steps, done.arrays)
         if found is not None:
-            raise meant(found)
+            try:
+                raise meant(found)
+            finally:
+                del found  # which leads to this frame
 
     def _first(self, problem: Exception) -> Exception:
         """What a walk raises that was seen to raise this; tried on a copy of the session."""
@@ -251,7 +256,10 @@ class Walk:
             problem = part_of_no_function(run.trace.called, self.session.id)
             run.let_go(problem)
             if run.step({}) is not None:
-                raise problem
+                try:
+                    raise problem
+                finally:
+                    del problem  # which leads to this frame
 
     def unregister(self, mark: int) -> None:
         """Record the steps that go after it."""
@@ -266,6 +274,7 @@ class Walk:
         After an interrupt nothing is asked of the host: what is under way takes it away itself.
         """
         self._give_up(problem if isinstance(problem, GradwireError) else raised(problem))
+        self.session.settle()
         for key in self._ids if isinstance(problem, Exception) else ():
             with suppress(GradwireError):
                 self.session.record({"unhook": key})

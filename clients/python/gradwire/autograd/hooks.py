@@ -103,7 +103,7 @@ def _check(tensor: Tensor, hook: Any) -> None:
 
 
 def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
-    """Give the place a name at the host, which lives as long as the place does."""
+    """Give the place a name at the host, which lives as long as the place and the hook do."""
     session = tensor.session
     made.place = session.new_name()
     step: dict[str, Any] = {"edge": tensor._name, "out": made.place}
@@ -117,7 +117,9 @@ def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
         raise
     extra = handle.extra()
     if extra is not None:
-        finalize(extra, session.forget, made.place).atexit = False
+        freed = finalize(extra, session.forget, made.place)
+        freed.atexit = False
+        finalize(made, freed).atexit = False  # the hook was removed
     return RemovableHandle(handle, made, session.hooked)
 
 

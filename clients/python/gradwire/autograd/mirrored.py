@@ -49,7 +49,7 @@ class Derived:
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         """Gradients of the specs that the backward gave."""
         if self.fault is not None:
-            raise self.fault.problem
+            raise self.fault.again()
         return tuple([_made(p, given) if isinstance(p, Part) else p for p in self.parts])
 
 
@@ -149,7 +149,7 @@ class Mirror:
         if self.fault is None:
             self._find_out(found, recipe)
         if self.fault is not None:
-            recipe.fault = self.fault.problem
+            recipe.fault = self.fault.again
         return found
 
     def _find_out(self, node: Node, recipe: Any) -> None:

@@ -44,11 +44,15 @@ class Forward:
         except GradwireError as problem:
             if problem.code != "untraceable" or not runs_as_python(session):
                 raise
+            self.trace.release()
             self._begin()
             found = self._called(session, self.given)
             self._take_over(found)
         self.single = not isinstance(found, tuple)
         self._finish([found] if self.single else list(found))
+
+    def __del__(self) -> None:
+        self.trace.release()
 
     def _begin(self) -> None:
         self.trace = Trace(self.session, f"{self.used.name}.forward")
@@ -154,6 +158,9 @@ class Backward:
             else:
                 self.fault = Fault(f"{forward.used.name}.backward", problem)
 
+    def __del__(self) -> None:
+        self.trace.release()
+
     def _begin(self) -> None:
         self.trace = _Inside(self.forward)
         self.gradients = [
@@ -165,6 +172,7 @@ class Backward:
         """It will run in the walk: all on ctx is kept; of what it gives only specs are known."""
         self.as_python = True
         self.forward.ctx.unpack(())
+        self.trace.release()
         self._begin()
         for value in list(vars(self.forward.ctx).values()):
             taken_apart(value, self._lift)

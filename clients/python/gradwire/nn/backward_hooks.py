@@ -69,8 +69,10 @@ class Around:
         if not places:
             return result
 
+        count = len(found)  # the hook must not hold the results, whose graph holds the hook
+
         def entered(gradients: Gradients) -> Gradients | None:
-            return self._entered(gradients, places, len(found))
+            return self._entered(gradients, places, count)
 
         _node(_first(found)).register_prehook(entered)
         return found[0] if single else found

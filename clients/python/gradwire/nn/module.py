@@ -10,6 +10,7 @@ from gradwire.nn import naming, state
 from gradwire.nn.hooks import Hooks, RemovableHandle
 from gradwire.nn.parameter import Buffer, Parameter
 from gradwire.nn.tree import Tree
+from gradwire.nn.zero_grad import zero_grad
 from gradwire.pickling import read_together
 from gradwire.shared_memory import refused
 from gradwire.tensor import Tensor
@@ -198,14 +199,7 @@ class Module(Tree):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                parameter.grad = parameter.grad.detach()
-                parameter.grad.zero_()
+        zero_grad(self.parameters(), set_to_none)
 
     def apply(self: Self, fn: Callable[[Module], None]) -> Self:
         """Call a function on every module below and then on this one."""

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from gradwire.nn.hooks import Hooks, RemovableHandle
+from gradwire.nn.zero_grad import zero_grad
 from gradwire.tensor import Tensor
 
 Group = dict[str, Any]
@@ -70,14 +71,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
-        for param in self._tensors:
-            if param.grad is None:
-                continue
-            if set_to_none:
-                param.grad = None
-            else:
-                param.grad = param.grad.detach()
-                param.grad.zero_()
+        zero_grad(self._tensors, set_to_none)
 
     # hooks
 
