@@ -1,7 +1,7 @@
 """A training program that is killed and started again: it goes on where its session is.
 
-Run as `python -m tests.clients.training URL LABEL STEPS [REPLIES]`; it prints a line for each step.
-After so many replies of the server it kills itself, as if from outside.
+Run as `python -m tests.clients.training URL LABEL TRANSPORT STEPS [REPLIES]`; it prints a line for
+each step. After so many replies of the server over HTTP it kills itself, as if from outside.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ def die_after(client: torch.Client, replies: int) -> None:
     client.transport._client.event_hooks["response"].append(note)
 
 
-def train(url: str, label: str, steps: int, replies: int = 0) -> None:
+def train(url: str, label: str, transport: str, steps: int, replies: int = 0) -> None:
     """Train to so many steps, from where the session of this label is."""
-    client = torch.connect(url)
-    die_after(client, replies)
+    client = torch.connect(url, transport=transport)
+    if replies:
+        die_after(client, replies)
     with client.session(label=label, attach=True, seed=7, ttl_seconds=3600) as session:
         with session.transaction():  # all that is built is there, or nothing of it
             model = Net()
@@ -68,4 +69,4 @@ def say(what: object, value: torch.Tensor) -> None:
 
 
 if __name__ == "__main__":
-    train(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
+    train(*sys.argv[1:4], *map(int, sys.argv[4:]))

@@ -6,6 +6,8 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,19 +25,46 @@ def data(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("cluster").database())
 
 
-def started(url: str, label: str, *numbers: int) -> subprocess.Popen[str]:
+@contextmanager
+def started(
+    url: str, label: str, *numbers: int, transport: str = "http"
+) -> Iterator[subprocess.Popen[str]]:
+    """The training program, which has ended after the block."""
     given = map(str, numbers or (STEPS,))
-    command = [sys.executable, "-m", "tests.clients.training", url, label, *given]
-    return subprocess.Popen(
+    command = [sys.executable, "-m", "tests.clients.training", url, label, transport, *given]
+    with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
-def told(url: str, label: str, *numbers: int) -> list[list[str]]:
+def told(url: str, label: str, *numbers: int) -> list[tuple[str, str]]:
     """What a run says that ends by itself."""
-    said, complaints = started(url, label, *numbers).communicate(timeout=120)
+    with started(url, label, *numbers) as process:
+        said, complaints = process.communicate(timeout=120)
     assert not complaints
-    return [line.split() for line in said.splitlines()]
+    return [(step, loss) for step, _, loss in (line.partition(" ") for line in said.splitlines())]
+
+
+def read(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """A step and its loss, which the program tells."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.communicate(timeout=60)[1]  # it ended by itself
+    step, _, loss = line.partition(" ")
+    return step, loss.strip()
+
+
+def killed(process: subprocess.Popen[str]) -> list[tuple[str, str]]:
+    """Kill the program; what it had told whole, and nobody read yet."""
+    process.kill()
+    rest, complaints = process.communicate(timeout=60)
+    assert not complaints
+    whole = [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+    return [(step, loss.strip()) for step, _, loss in (line.partition(" ") for line in whole)]
 
 
 def test_losses_go_on_as_if_nobody_had_been_killed(data: str) -> None:
@@ -43,20 +72,15 @@ def test_losses_go_on_as_if_nobody_had_been_killed(data: str) -> None:
     with served(data) as server:
         whole = dict(told(server.url, "whole"))
         found: dict[str, str] = {}
-        for _ in range(KILLS):
-            process = started(server.url, "killed")
-            assert process.stdout is not None
-            lines = draws.randrange(8)  # 0: while it starts, or takes up what is there
-            for _ in range(lines):
-                step, _, loss = process.stdout.readline().partition(" ")
-                assert found.setdefault(step, loss.strip()) == whole[step]
-            time.sleep(draws.uniform(0.0, 0.01 if lines else 1.0))
-            process.kill()
-            rest, _ = process.communicate(timeout=60)
-            for line in rest.splitlines(keepends=True):
-                step, _, loss = line.partition(" ")
-                if line.endswith("\n"):  # else it was killed as it told
-                    assert found.setdefault(step, loss.strip()) == whole[step]
+        for kill in range(KILLS):
+            transport = ("http", "stream")[kill % 2]
+            with started(server.url, "killed", transport=transport) as process:
+                lines = draws.randrange(8)  # 0: while it starts, or takes up what is there
+                said = [read(process) for _ in range(lines)]
+                time.sleep(draws.uniform(0.0, 0.01 if lines else 1.0))
+                said += killed(process)
+            for step, loss in said:
+                assert found.setdefault(step, loss) == whole[step], (kill, step)
         assert "end" not in found
         found |= dict(told(server.url, "killed"))
         assert found["end"] == whole["end"]
@@ -72,8 +96,8 @@ def test_a_client_that_ends_after_any_reply_loses_nothing(tmp_path: Path) -> Non
         whole = dict(told(server.url, "whole", steps))
         for replies in range(1, 12):
             label = f"ends after {replies}"
-            process = started(server.url, label, steps, replies)
-            said = process.communicate(timeout=60)[0].splitlines()
+            with started(server.url, label, steps, replies) as process:
+                said = process.communicate(timeout=60)[0].splitlines()
             found = dict(line.split() for line in said)
             again = dict(told(server.url, label, steps))
             assert again["end"] == whole["end"], replies
@@ -84,14 +108,11 @@ def test_a_client_that_ends_after_any_reply_loses_nothing(tmp_path: Path) -> Non
 def test_it_goes_on_after_the_server_was_killed_too(data: str) -> None:
     with served(data) as server:
         whole = dict(told(server.url, "whole"))
-        process = started(server.url, "killed")
-        assert process.stdout is not None
-        found = [process.stdout.readline().split() for _ in range(9)]
-        process.kill()
-        rest = process.communicate(timeout=60)[0]
-        found += [line.split() for line in rest.splitlines()[:-1]]
+        with started(server.url, "killed") as process:
+            found = [read(process) for _ in range(9)]
+            found += killed(process)
         server.kill()
     with served(data) as server:
         found += told(server.url, "killed")
     assert all(whole[step] == loss for step, loss in found)
-    assert found[-1] == ["end", whole["end"]]
+    assert found[-1] == ("end", whole["end"])
