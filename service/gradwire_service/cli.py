@@ -125,6 +125,10 @@ def graph(
 
 @app.command()
 def top(
+    session: Annotated[
+        str | None, typer.Argument(help="The id or label of a session: its tensors are shown.")
+    ] = None,
+    *,
     server: Annotated[
         str, typer.Option("--server", envvar="GRADWIRE_URL", help="The URL of the server.")
     ] = "http://127.0.0.1:8000",
@@ -136,12 +140,12 @@ def top(
         ),
     ] = None,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 2.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once, and list all sessions.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Look once, and list all.")] = False,
 ) -> None:
-    """Show a server's sessions, those used last first, until Ctrl-C."""
+    """Show a server's sessions, or the tensors of one by name, again and again until Ctrl-C."""
     from gradwire_service.commands.top import top as show_top
 
-    _settled(lambda: show_top(server, key, every, once))
+    _settled(lambda: show_top(server, key, every, once, session))
 
 
 keys = typer.Typer(help="API keys: make, list and revoke them.", no_args_is_help=True)

@@ -175,6 +175,18 @@ def test_a_label_finds_a_session_as_an_id_does(client: torch.Client, label: str)
         client.attach("nobody has this label")
 
 
+def test_labels_that_stand_in_no_path(client: torch.Client) -> None:
+    label = "runs/first try?#%2F .."
+    with pytest.raises(LookupError, match=r"session"):
+        client.attach(label)
+    one, other = client.session(label=label), client.session(label=label)
+    with pytest.raises(GradwireError, match="2 sessions have the"):
+        client.attach(label)
+    other.close()
+    assert client.attach(label).id == one.id
+    one.close()
+
+
 def test_what_has_a_label_outlives_its_block(client: torch.Client, label: str) -> None:
     with client.session(label=label) as session:
         x = torch.ones(2)

@@ -100,9 +100,20 @@ class Http:
 
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
-        url = f"/v1/sessions/{quote(session_id, safe='')}"  # it may be a label
-        found: dict[str, Any] = self._send("GET", url).json()
+        key = self._id_of(session_id) if "/" in session_id else quote(session_id, safe="")
+        found: dict[str, Any] = self._send("GET", f"/v1/sessions/{key}").json()
         return found
+
+    def _id_of(self, label: str) -> str:
+        """The id of the only session of a label that can't stand in a path."""
+        found = self._send("GET", "/v1/sessions", params={"label": label}).json()["items"]
+        if len(found) == 1:
+            return str(found[0]["id"])
+        raise error(
+            "invalid_argument" if found else "session_not_found",
+            f"{len(found)} sessions have the label {label[:64]!r}",
+            "client.sessions() lists all that there are, and attach takes an id too",
+        )
 
     def change(self, session_id: str, body: dict[str, Any]) -> None:
         """Change what the body names."""

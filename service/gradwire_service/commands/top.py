@@ -1,12 +1,13 @@
-"""`gradwire top`: what a server does, and the sessions on it, looked at again and again."""
+"""`gradwire top`: what a server does and its sessions, or a session's tensors, again and again."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -32,23 +33,52 @@ class Look(NamedTuple):
     sessions: list[dict[str, Any]]
 
 
-def top(url: str, key: str | None, every: float, once: bool) -> None:
-    """Look and show it, every so many seconds until Ctrl-C, or once."""
+def top(url: str, key: str | None, every: float, once: bool, session: str | None) -> None:
+    """Look and show it, every so many seconds until Ctrl-C, or once.
+
+    session: the id or the label of one whose tensors are shown in place of all sessions.
+    """
     console = Console()
     with client_of(url, key, timeout=30) as client:
-        before, now = None, look(client)
+        draw = _sessions_of(client) if session is None else _tensors_of(client, session)
         if once:
-            console.print(shown(before, now, len(now.sessions)))
+            console.print(draw(None))
             return
         try:
             with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
                 while True:
-                    rows = max(_LEAST, console.height - _AROUND)
-                    live.update(shown(before, now, rows), refresh=True)
+                    live.update(draw(max(_LEAST, console.height - _AROUND)), refresh=True)
                     time.sleep(every)
-                    before, now = now, look(client)
         except KeyboardInterrupt:
             return
+
+
+def _sessions_of(client: httpx.Client) -> Callable[[int | None], Group]:
+    """What shows a server's sessions: so many, or all."""
+    before: Look | None = None
+
+    def draw(rows: int | None) -> Group:
+        nonlocal before
+        now = look(client)
+        found = shown(before, now, len(now.sessions) if rows is None else rows)
+        before = now
+        return found
+
+    return draw
+
+
+def _tensors_of(client: httpx.Client, session: str) -> Callable[[int | None], Group]:
+    """What shows the tensors of a session: so many, or all."""
+    labelled = answered(client, "GET", "/v1/sessions", params={"label": session}).json()["items"]
+    key = labelled[0]["id"] if len(labelled) == 1 else quote(session, safe="")
+    url = f"/v1/sessions/{key}"
+
+    def draw(rows: int | None) -> Group:
+        about = answered(client, "GET", url).json()
+        tensors = answered(client, "GET", f"{url}/tensors").json()["items"]
+        return shown_tensors(about, tensors, len(tensors) if rows is None else rows)
+
+    return draw
 
 
 def look(client: httpx.Client) -> Look:
@@ -85,6 +115,25 @@ def shown(before: Look | None, now: Look, rows: int) -> Group:
     hidden = len(recent) - rows
     more = Text(f"and {hidden} more, used before these" if hidden > 0 else "")
     return Group(Text(_line(before, now)), Text(""), table, more)
+
+
+def shown_tensors(about: dict[str, Any], tensors: list[dict[str, Any]], rows: int) -> Group:
+    """A session in a line, then its tensors by name, the largest first."""
+    table = Table("tensor", "dtype", "shape", "size", "", box=None)
+    largest = sorted(tensors, key=lambda one: (-one["bytes"], one["name"]))
+    for one in largest[:rows]:
+        kind = "requires grad" if one["requires_grad"] else ""
+        table.add_row(
+            Text(one["name"]), one["dtype"], Text(str(one["shape"])), size(one["bytes"]),
+            "has a gradient" if one["has_grad"] else kind,
+        )  # fmt: skip
+    hidden = len(largest) - rows
+    line = (
+        f"{about['id']} {about['label'] or ''}, {len(tensors)} tensors, {about['nodes']} nodes, "
+        f"{size(about['bytes']['total'])} held, idle {span(-_from_now(about['last_use']))}"
+    )
+    more = Text(f"and {hidden} more, smaller than these" if hidden > 0 else "")
+    return Group(Text(line), Text(""), table, more)
 
 
 def _line(before: Look | None, now: Look) -> str:
