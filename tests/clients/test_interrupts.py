@@ -96,6 +96,44 @@ def hooked() -> Callable[[], Any]:
     return _steps(model, torch.optim.SGD(model.parameters(), lr=0.1))
 
 
+def compiled() -> Callable[[], Any]:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return _steps(torch.compile(model), optimizer)
+
+
+def transformed() -> Callable[[], Any]:
+    x, target = _x()
+    w = torch.zeros(4, 1)
+    slope = torch.func.grad_and_value(lambda w: ((x @ w - target) ** 2).mean())
+
+    def step() -> Any:
+        g, loss = slope(w)
+        w.sub_(g * 0.1)
+        return loss.item()
+
+    return step
+
+
+def accumulated() -> Callable[[], Any]:
+    x, target = _x()
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1000)
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=False)
+        for part in (slice(8), slice(8, 16)):
+            loss = ((model(x[part]) - target[part]) ** 2).mean()
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        scheduler.step()
+        return loss.item()
+
+    return step
+
+
 class _Cube(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -117,7 +155,9 @@ def custom() -> Callable[[], Any]:
     return _steps(model, torch.optim.SGD(model.parameters(), lr=0.01))
 
 
-KINDS = [adam, normalized, transaction, second_order, hooked, custom]
+KINDS = [
+    adam, normalized, transaction, second_order, hooked, compiled, transformed, accumulated, custom,
+]  # fmt: skip
 
 
 def calls_of(step: Callable[[], Any]) -> int:
@@ -201,10 +241,11 @@ def free_for_others(session: Session) -> bool:
 
 def drawn(kind: Callable[[], Callable[[], Any]], most: int) -> list[int]:
     """The numbers of calls at which a step is interrupted: all, or as many, drawn evenly."""
-    training = Training(kind)
-    training.step()
-    training.step()
-    calls = calls_of(training.step)
+    for _ in range(3):  # what the first trainings plan, the others have
+        training = Training(kind)
+        training.step()
+        training.step()
+        calls = calls_of(training.step)
     if calls <= most:
         return list(range(1, calls + 1))
     return sorted({int(number) for number in np.linspace(1, calls, most)})
