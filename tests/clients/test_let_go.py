@@ -34,11 +34,32 @@ from gradwire_engine.tensor import Storage
 from gradwire_engine.tensor import Tensor as Meta
 from gradwire_service.host.safetensors import Place
 
-EMBEDDED_STEPS, REMOTE_STEPS = 1000, 200
+STEPS = {"embedded": 1000, "http": 200, "stream": 60}
 _HOLD_ARRAYS = (
     torch.Tensor, Parameter, Meta, Storage, Node, AccumulateGrad, Trace, Pending, FrameType,
     TracebackType,
 )  # fmt: skip
+
+
+@pytest.fixture(params=STEPS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Where the session is, and by which transport one comes to it."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def session(kind: str, request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A session of its own, in force for the test."""
+    if kind == "embedded":
+        client = torch.connect()
+    else:
+        client = torch.connect(request.getfixturevalue("server_url"), transport=kind)
+    client.transport = Counted(client.transport)
+    with client.session() as found:
+        yield found
+    torch.connect()
+    torch.set_default_dtype(torch.float32)
 
 
 @pytest.fixture(autouse=True)
@@ -75,9 +96,10 @@ def held(session: Session) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_loop_holds_after_many_steps_what_it_held_after_ten(session: Session, name: str) -> None:
-    step = LOOPS[name]()
-    count = EMBEDDED_STEPS if session.embedded else REMOTE_STEPS
+def test_a_loop_holds_after_many_steps_what_it_held_after_ten(
+    session: Session, kind: str, name: str
+) -> None:
+    step, count = LOOPS[name](), STEPS[kind]
     for i in range(10):
         step(i)
     before = held(session)
@@ -140,12 +162,12 @@ def test_arrays_sent_up_do_not_pile_up(session: Session) -> None:
     assert session.info()["bytes"]["peak"] < 100e6
 
 
-@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
+@pytest.mark.parametrize("optimizer_kind", [torch.optim.SGD, torch.optim.Adam])
 def test_training_a_large_layer_takes_what_its_first_steps_take(
-    session: Session, kind: Any
+    session: Session, optimizer_kind: Any
 ) -> None:
     layer, x = torch.nn.Linear(2000, 2000), torch.ones(2, 2000)
-    optimizer = kind(layer.parameters(), lr=1e-3)
+    optimizer = optimizer_kind(layer.parameters(), lr=1e-3)
 
     def step() -> None:
         optimizer.zero_grad()
