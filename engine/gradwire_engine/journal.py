@@ -35,13 +35,14 @@ class Journal:
     def rollback(self, mark: int = 0) -> None:
         """Put back what was written since `mark`, newest first."""
         while len(self.entries) > mark:
-            owner, name, old = self.entries.pop()
+            owner, name, old = self.entries[-1]
             if type(owner) is not dict:
                 setattr(owner, name, old)
             elif old is _MISSING:
                 owner.pop(name, None)
             else:
                 owner[name] = old
+            del self.entries[-1]  # an interrupt before it puts the same back once more
 
 
 def assign(owner: Any, name: str, value: Any) -> None:

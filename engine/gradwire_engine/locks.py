@@ -29,6 +29,13 @@ def rlock() -> Any:
     return made
 
 
+def depth(lock: Any) -> int:
+    """How often this thread holds a lock that it may take again."""
+    count = getattr(lock, "_recursion_count", None)  # not in the first releases of Python 3.11
+    found: int = lock._is_owned() if count is None else count()
+    return found
+
+
 def _renew() -> None:
     for one in list(_known):
         owned = getattr(one, "_is_owned", None)
@@ -40,4 +47,4 @@ if hasattr(os, "register_at_fork"):  # not where there is no fork
     os.register_at_fork(after_in_child=_renew)
 
 
-__all__ = ["lock", "rlock"]
+__all__ = ["depth", "lock", "rlock"]

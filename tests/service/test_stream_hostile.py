@@ -297,6 +297,19 @@ def test_who_says_goodbye_and_reads_nothing_is_left(strict: Running) -> None:
         until(lambda: not connected(raw))
 
 
+def test_who_says_goodbye_before_a_reply_is_no_failure(
+    strict: Running, capfd: pytest.CaptureFixture[str]
+) -> None:
+    message = {"id": 1, "steps": SLOW, "headers": {"Idempotency-Key": "kept"}}
+    with Raw(strict) as raw:
+        raw.send(frame(0x81, json.dumps(message).encode()))
+        until(lambda: strict.service.executor.waiting == 1)
+        raw.send(frame(0x88, struct.pack("!H", 1000)))
+        until(lambda: strict.service.executor.waiting == 0)
+        until(lambda: not strict.service.everybody.streams)
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def connected(raw: Raw) -> bool:
     """Whether the server still holds the connection."""
     port = f":{raw.socket.getsockname()[1]:04X} 01 "

@@ -119,6 +119,9 @@ class Embedded:
         self.forget(session_id)
         self._drop()
 
+    def let_go(self, session_id: str) -> None:
+        """Nothing: there are no connections."""
+
     def forget(self, session_id: str) -> None:
         """End a session with the next request: Python forgot it, maybe in the midst of one."""
         self._forgotten.append(session_id)

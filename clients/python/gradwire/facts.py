@@ -24,14 +24,23 @@ _HOW_TO_MAKE = (
 class Facts:
     """Shape, dtype, device and what follows from them."""
 
-    __slots__ = ("__dict__", "__weakref__", "_meta", "_name", "session")
+    __slots__ = ("__dict__", "__weakref__", "_host_name", "_meta", "session")
 
     def __init__(self, session: Session, meta: Meta) -> None:
         if not hasattr(session, "new_name"):
             raise TypeError(_HOW_TO_MAKE)
-        self.session = session
-        self._name = session.new_name()
         self._meta = meta
+        self._host_name = session.give_name(self, meta.spec)
+        self.session = session
+
+    @property
+    def _name(self) -> str:
+        """What it is called at its session's host."""
+        return self._host_name.text
+
+    @_name.setter
+    def _name(self, name: str) -> None:
+        self._host_name.text = name
 
     @property
     def shape(self) -> Size:

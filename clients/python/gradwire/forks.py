@@ -9,6 +9,7 @@ would hear.
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.recorder import Recorder
 
 _WAIT = 5.0
-"""Seconds to wait at most for what another thread does in an embedded session."""
+"""Seconds to wait at most for what other threads do in embedded sessions."""
 
 sessions: WeakSet[Recorder] = WeakSet()
 """All sessions of this process."""
@@ -31,9 +32,11 @@ _left: list[Any] = []
 
 def _before() -> None:
     """Have no embedded session in the midst of a request of another thread."""
+    until = time.monotonic() + _WAIT
     for session in list(sessions):
-        if session.embedded and session._lock.acquire(timeout=_WAIT):
-            _held.append(session._lock)  # noqa: PERF401  (one at a time)
+        wait = max(0.0, until - time.monotonic())
+        if session.embedded and session._lock.acquire(timeout=wait):
+            _held.append(session._lock)
 
 
 def _release() -> None:

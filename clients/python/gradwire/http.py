@@ -85,6 +85,11 @@ class Http:
         self._forgotten: deque[str] = deque()
         self._programs = Posted(self._post_program, self._delete_program)
         self._ending = finalize(self, _end, self._client, self._forgotten)
+        self._ending.atexit = False  # sessions that stay have their last steps sent before
+
+    def end(self) -> None:
+        """End the sessions that were forgotten, and close the connections."""
+        self._ending()
 
     def renew(self) -> Any:
         """In a forked child: begin with connections of its own. Gives the parent's, still open."""
@@ -100,7 +105,8 @@ class Http:
 
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
-        key = self._id_of(session_id) if "/" in session_id else quote(session_id, safe="")
+        in_no_path = "/" in session_id or session_id in ("", ".", "..")
+        key = self._id_of(session_id) if in_no_path else quote(session_id, safe="")
         found: dict[str, Any] = self._send("GET", f"/v1/sessions/{key}").json()
         return found
 
@@ -131,6 +137,9 @@ class Http:
     def forget(self, session_id: str) -> None:
         """End a session with the next request: Python forgot it, maybe in the midst of one."""
         self._forgotten.append(session_id)
+
+    def let_go(self, session_id: str) -> None:
+        """Nothing: connections are for all sessions."""
 
     def info(self) -> dict[str, Any]:
         """What the server is and can: version, devices, dtypes, limits."""

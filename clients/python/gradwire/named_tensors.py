@@ -27,7 +27,7 @@ class NamedTensors(MutableMapping[str, Tensor]):
         """The tensor of a name. Raises tensor_not_found, which is a KeyError."""
         session = self._session
         with session._lock:
-            known = session.named.get(name)
+            known = session.names.tensor(name)
             if known is not None:
                 return known
             if session.holds is None or name not in session.holds.metas:
@@ -35,12 +35,9 @@ class NamedTensors(MutableMapping[str, Tensor]):
             meta = None if session.holds is None else session.holds.metas.get(name)
             if meta is None:
                 raise _missing(name, session)
-            return self._keep(name, mirrored_tensor(Tensor, session, name, meta))
-
-    def _keep(self, name: str, tensor: Tensor) -> Tensor:
-        self._session.stays.add(name)
-        self._session.named[name] = tensor
-        return tensor
+            found = mirrored_tensor(Tensor, session, name, meta)
+            found._host_name.kind = "kept"
+            return found
 
     def __setitem__(self, name: str, tensor: Tensor) -> None:
         """Call a tensor of this session so; a tensor that had the name loses it."""
@@ -55,33 +52,30 @@ class NamedTensors(MutableMapping[str, Tensor]):
             )
         if not may_be_written(name):
             raise error("invalid_request", f"session.tensors: the name is {name[:140]!r}", RULE)
-        if tensor._name == name:
-            self._keep(name, tensor)
-            return
-        before = session.named.pop(name, None)
-        if before is not None:  # Python holds it still: it goes on without the name
-            session.rename([(before, session.new_name())])
-            session.stays.discard(name)
+        with session._lock:
+            if tensor._name == name:
+                tensor._host_name.kind = "kept"
+            else:
+                self._take_name(name)
+                session.rename([(tensor, name)], "kept")
+
+    def _take_name(self, name: str) -> None:
+        """Have nothing be called so; what Python holds goes on without the name."""
+        session = self._session
+        before = session.names.tensor(name)
+        if before is not None:
+            session.rename([(before, session.new_name())], "made")
         elif name in self:
-            del self[name]
-        session.rename([(tensor, name)])
-        self._keep(name, tensor)
+            session.forget(name)
+            session.flush()
+            session.no_longer_holds(name)
 
     def __delitem__(self, name: str) -> None:
-        """Free the tensor of a name at the host."""
-        session = self._session
-        with session._lock:
-            tensor = session.named.pop(name, None)
-            if tensor is None and name not in self:
-                raise _missing(name, session)
-            session.stays.discard(name)
-            if session.holds is not None:
-                session.holds.metas.pop(name, None)
-            if tensor is None:
-                session.forget(name)
-                session.flush()
-            else:  # Python holds it still: it goes when Python forgets it
-                session.rename([(tensor, session.new_name())])
+        """Free the tensor of a name at the host, once Python forgot it too."""
+        with self._session._lock:
+            if self._session.names.tensor(name) is None and name not in self:
+                raise _missing(name, self._session)
+            self._take_name(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names()
@@ -93,8 +87,12 @@ class NamedTensors(MutableMapping[str, Tensor]):
         return len(self._names())
 
     def _names(self) -> list[str]:
+        """The host's; in a transaction with what is only recorded yet."""
         self._session.flush()
-        return self._session.transport.names(self._session.id)
+        found = dict.fromkeys(self._session.transport.names(self._session.id))
+        if self._session.in_transaction:
+            found |= dict.fromkeys(self._session.names.tensors())
+        return list(found)
 
     def __repr__(self) -> str:
         return f"<tensors of session {self._session.id}: {', '.join(self._names())}>"

@@ -15,6 +15,7 @@ from gradwire import defaults
 from gradwire.in_force import is_running
 from gradwire.transport import Step
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.locks import depth
 from gradwire_engine.mode import local
 
 if TYPE_CHECKING:
@@ -181,8 +182,8 @@ class Recording:
     """
 
     __slots__ = (
-        "__weakref__", "_at", "_before", "_late", "_mark", "_pending", "_session", "_state",
-        "frame",
+        "__weakref__", "_at", "_before", "_depth", "_late", "_mark", "_pending", "_session",
+        "_state", "frame",
     )  # fmt: skip
 
     def __init__(self, session: Any) -> None:
@@ -192,8 +193,10 @@ class Recording:
 
     def __enter__(self) -> int:
         session = self._session
-        session._lock.acquire()
+        lock = session._lock
+        held = depth(lock)
         try:
+            lock.acquire()
             recordings = _here.recordings
             if recordings:
                 end_stale_recordings()
@@ -206,10 +209,12 @@ class Recording:
             self._at = len(pending.recorded)
             mark = self._mark = len(session.journal.entries)
             self._before = state.journal, state.device, state.fallible, state.grad, state.inference
+            self._depth = len(recordings)
             recordings.append(ref(self))
             self.frame = sys._getframe(1)
         except BaseException:
-            session._lock.release()
+            while depth(lock) > held:
+                lock.release()
             raise
         state.journal, state.device, state.fallible = session.journal, "meta", False
         return mark
@@ -217,17 +222,22 @@ class Recording:
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         session, state = self._session, self._state
         recordings = _here.recordings
+        while len(recordings) > self._depth + 1:
+            inner = recordings[-1]()
+            if inner is None or inner.frame is None:
+                recordings.pop()
+            elif kind is None:
+                inner.end_late()
+            else:
+                inner.__exit__(kind)
         if kind is not None:
-            while recordings and recordings[-1]() is not self:
-                inner = recordings[-1]()
-                recordings.pop() if inner is None else inner.__exit__(kind)
             session._undo(self._mark, self._pending, self._at)
             if not self._late:
                 state.grad, state.inference = self._before[3:]
         state.journal, state.device, state.fallible, _, _ = self._before
         self.frame = None
-        recordings.pop()
-        session._lock.release()
+        session._lock.release()  # first of all: an interrupt would leave it locked
+        del recordings[self._depth :]
 
     def end_late(self) -> None:
         """End a block that nothing of `__exit__` was done for.
@@ -251,7 +261,10 @@ def end_stale_recordings() -> None:
         last = recordings[-1]()
         if last is not None and is_running(last.frame):
             return
-        recordings.pop() if last is None else last.end_late()
+        if last is None or last.frame is None:
+            recordings.pop()
+        else:
+            last.end_late()
 
 
 def may_fail() -> bool:

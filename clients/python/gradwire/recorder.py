@@ -11,30 +11,31 @@ for it once more, by the same key, and the host does it once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary, ref
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 import numpy as np
 
 from gradwire import defaults, forks, origins
 from gradwire.faults import meant
 from gradwire.forgotten import Forgotten
-from gradwire.in_force import is_running
+from gradwire.host_names import HostName, HostNames, Kind
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, end_stale_recordings, users_line
 from gradwire.transaction import Transaction
 from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import Journal, assign
+from gradwire_engine.journal import Journal, assign, drop
 from gradwire_engine.locks import rlock
 from gradwire_engine.mode import local
-from gradwire_engine.spec import DType
+from gradwire_engine.spec import DType, Spec
 from gradwire_engine.tape import Node
 
 if TYPE_CHECKING:
+    from gradwire.held import Held
     from gradwire.tensor import Tensor
 
 MAX_STEPS = 1000
@@ -60,30 +61,26 @@ class Recorder:
     stands before the numbers in names.
     """
 
-    outlives = False
-    """Whether the session stays when the program ends."""
     in_backward = False
-    """As a trace may be, of a custom function's backward."""
+    """Whether a custom function's backward is written down, as in a trace."""
+    holds: Held | None = None
+    """What the host had when the session was attached to, or refreshed."""
 
     def __init__(
         self, transport: Transport, key: str, dtype: DType, first: int = 1, prefix: str = "t"
     ) -> None:
         self.transport, self.id = transport, key
         self._prefix = prefix
-        self.named: WeakValueDictionary[str, Tensor] = WeakValueDictionary()
-        """Tensors of Python by the names that were given to them, or by which they were found."""
-        self.stays: set[str] = set()
-        """Names that the host keeps when Python forgets them."""
         self.hooked: WeakSet[Any] = WeakSet()
         """Hooks that Python registered."""
-        self._parts: set[str] = set()  # names of modules' parts
-        self._left: dict[str, tuple[str, ...]] = {}  # kept though forgotten, with their parameters
         self._dtype = dtype
         self._lock = rlock()
-        self._names = count(first)
+        self._numbers = count(first)
         self._pending = Pending()
         self._under_way: _UnderWay | None = None
         self._forgotten = Forgotten()
+        self.names = HostNames(self._forgotten)
+        """What Python has of the session, by its names at the host."""
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
         self._transaction: ref[Transaction] | None = None
@@ -130,37 +127,28 @@ class Recorder:
 
     def new_name(self) -> str:
         """A name that no other tensor of the session has."""
-        name = f"{self._prefix}{next(self._names)}"
+        name = f"{self._prefix}{next(self._numbers)}"
         if self._later is not None:
             self._later.names.add(name)
             self._forgotten.put_aside(name)
         return name
 
-    def forget(self, name: str, nbytes: int = 0) -> None:
-        """Free a tensor that Python forgot; takes no lock, for it may run at any time.
+    def give_name(
+        self,
+        thing: Any,
+        spec: Spec | None = None,
+        name: str | None = None,
+        params: Sequence[HostName] | None = None,
+    ) -> HostName:
+        """A name for a tensor or an optimizer, a new one if none is given.
 
-        What a client found, or named by hand, stays at the host. So do the parts of modules in a
-        session that outlives the program, until another module has parts of these names.
+        params: the names of an optimizer's parameters.
         """
-        if self.outlives and name in self._parts:
-            self._left[name] = ()
-        elif name not in self.stays:
-            self._forgotten.add(name, nbytes)
+        return self.names.give(thing, name or self.new_name(), spec, params)
 
-    def forget_optimizer(self, name: str, params: Iterable[str]) -> None:
-        """The same for an optimizer, which stays as long as its parameters do."""
-        if self.outlives:
-            self._left[name] = tuple(params)
-        else:
-            self.forget(name)
-
-    def _free_left(self, names: Set[str]) -> None:
-        """Free the parts of these names that a module before had, and their optimizers."""
-        for left, params in list(self._left.items()):
-            if left in names or not names.isdisjoint(params):
-                del self._left[left]
-                self._parts.discard(left)
-                self._forgotten.add(left)
+    def forget(self, name: str) -> None:
+        """Have the host free what it has under a name; takes no lock."""
+        self._forgotten.add(name)
 
     def check_hooks(self) -> None:
         """Refuse to exchange the mirrors while hooks hang in them."""
@@ -172,22 +160,26 @@ class Recorder:
                 "remove() them before, and register them anew",
             )
 
-    def rename(self, pairs: Sequence[tuple[Tensor, str]], *, parts: bool = False) -> None:
-        """Call tensors otherwise at the host. parts: whether they are those of a module."""
+    def rename(self, pairs: Sequence[tuple[Tensor, str]], kind: Kind) -> None:
+        """Call tensors otherwise at the host, where they are of this kind from then on."""
         if not pairs:
             return
         with self.recording() as mark:
-            names = {name for _, name in pairs}
-            self._free_left(names)
+            self.names.forget_gone()
+            self.names.free_left({name for _, name in pairs})
             self._record_free()  # names that are free again may be among the new ones
-            if parts:
-                self._parts |= names
             step = {"rename": {tensor._name: name for tensor, name in pairs}}
             for tensor, name in pairs:
-                self.named.pop(tensor._name, None)
-                assign(tensor, "_name", name)
-                self.named[name] = tensor
+                self.no_longer_holds(tensor._name)
+                self.no_longer_holds(name)
+                assign(tensor._host_name, "text", name)
+                assign(tensor._host_name, "kind", kind)
             self.record(step, mark=mark)
+
+    def no_longer_holds(self, name: str) -> None:
+        """The host has nothing under a name any more, or something else."""
+        if self.holds is not None:
+            drop(self.holds.metas, name)
 
     def recording(self, name: str = "") -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises.
@@ -253,6 +245,8 @@ class Recorder:
         if mode is not None:
             step["grad_mode"] = mode
         with self._lock:
+            if self.names.gone:
+                self.names.forget_gone()
             if self._forgotten.many:
                 self._record_free()
             pending = self._pending
@@ -283,6 +277,7 @@ class Recorder:
 
     def _record_free(self) -> None:
         """Have the host free what Python forgot. A name is recorded before it is crossed out."""
+        self.names.forget_gone()
         own = self._later.names if self._later is not None else frozenset()
         names, nbytes, count = self._forgotten.due(own)
         if not count:
@@ -308,19 +303,22 @@ class Recorder:
             if self._wanted is not None:
                 return _nothing_yet(returns)
             self.finish()
-            return self._send(returns, data)
+            self._put_under_way(returns, data=data)
+            return self.finish()
 
-    def _send(self, returns: Sequence[str] = (), data: bool = True, atomic: bool = False) -> Values:
+    def _put_under_way(
+        self, returns: Sequence[str] = (), *, data: bool = True, atomic: bool = False
+    ) -> None:
+        """Have what is recorded be under way, if there is anything to be done or read."""
         self._record_free()
         pending = self._pending
         if not pending.recorded and not returns:
-            return {}
+            return
         request = Request(
             pending.steps, returns, pending.arrays, data=data, took=self._took, atomic=atomic
         )
         under_way, fresh = _UnderWay(request, pending, len(self.journal.entries)), Pending()
         self._under_way, self._pending = under_way, fresh
-        return self.finish()
 
     def finish(self) -> Values:
         """Have the request under way answered, if there is one; what it reads.
@@ -382,6 +380,16 @@ class Recorder:
         """
         return Transaction(self)
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is under way."""
+        return self._wanted is not None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it hasn't ended, and is this process's."""
+        return self._unusable is None
+
     def innermost_transaction(self) -> Transaction | None:
         """The transaction under way."""
         return None if self._transaction is None else self._transaction()
@@ -402,15 +410,18 @@ class Recorder:
         """
         end_stale_recordings()
         found = self.innermost_transaction()
-        while found is not None and not is_running(found.frame):
+        while found is not None and found.is_stale:
             found.__exit__(KeyboardInterrupt)
             found = self.innermost_transaction()
 
-    def commit(self, wanted: Sequence[Tensor]) -> None:
-        """Send a transaction, and keep what it reads."""
-        known = {t._name: t for t in wanted if t._name}
+    def commit(self, transaction: Transaction) -> None:
+        """End a transaction, send it, and keep what it reads."""
+        known = {t._name: t for t in transaction.wanted if t._name}
+        if self._unusable is None:
+            self._put_under_way(list(known), atomic=True)
+        transaction.end()  # by now what it recorded is one request: interrupts change nothing
         self._check_usable()
-        found = self._send(list(known), atomic=True)
+        found = self.finish()
         for name, tensor in known.items():
             tensor._keep(found.get(name))
 
@@ -547,10 +558,10 @@ class Recorder:
             if line is not None:
                 problem.add_note(f"that was recorded at {line}")
         first = pending.first_not_done(problem, atomic=request.atomic)
-        since, self._pending, self._under_way = self._pending, Pending(), None
-        left = [*pending.recorded[first:], *since.recorded]
+        left = [*pending.recorded[first:], *self._pending.recorded]
         if left:
             self.journal.rollback(left[0].mark)
+        self._pending, self._under_way = Pending(), None
         self.journal.entries.clear()
         self.give_up(Pending(left), problem)
 

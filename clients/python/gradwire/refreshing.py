@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from gradwire.optim.optimizer import Hosted
 from gradwire.pending import Lost
@@ -15,34 +14,24 @@ if TYPE_CHECKING:
     from gradwire.session import Session
 
 
-T = TypeVar("T")
-
-
 def refresh(session: Session, held: Held) -> None:
     """Give the tensors and optimizers that Python has of a session the mirrors of what it holds."""
-    for tensor in _objects(Tensor):
-        if tensor.session is session and tensor._name:
-            _refresh(tensor, held)
-    for optimizer in _objects(Hosted):
-        if optimizer._session is session and optimizer._name in held.optimizers:
-            optimizer._mirror = held.optimizers[optimizer._name]
+    for name in session.names:
+        thing: Any = name()
+        if isinstance(thing, Tensor) and name.text:
+            _refresh(thing, held)
+        elif isinstance(thing, Hosted) and name.text in held.optimizers:
+            thing._mirror = held.optimizers[name.text]
 
 
-def free_unnamed(session: Session) -> None:
-    """Have the host free the tensors that Python has of a session, but for those with a name given.
+def free_made(session: Session) -> None:
+    """Have the host free the tensors that Python made, but for those with a name given.
 
     For the end of a program: nobody else knows them.
     """
-    for tensor in _objects(Tensor):
-        if tensor.session is session and tensor._name and tensor._name not in session.named:
-            session.forget(tensor._name)
-            tensor._name = ""
-
-
-def _objects(kind: type[T]) -> list[T]:
-    """All objects of a class that Python has; asked by their types, since some stand for others."""
-    found: list[Any] = [one for one in gc.get_objects() if issubclass(type(one), kind)]
-    return [one for one in found if hasattr(one, "session" if kind is Tensor else "_session")]
+    for name in session.names:
+        if name.spec is not None and name.kind == "made":
+            session.names.forget(name)
 
 
 def _refresh(tensor: Tensor, held: Held) -> None:
@@ -59,4 +48,4 @@ def _refresh(tensor: Tensor, held: Held) -> None:
         tensor._elements = tensor._grad = None
 
 
-__all__ = ["free_unnamed", "refresh"]
+__all__ = ["free_made", "refresh"]

@@ -30,7 +30,7 @@ def resume(session: Session, things: tuple[Any, ...]) -> bool:
         names = naming.planned(session, modules, again=True)
         wanted = [] if held is None else _wanted(session, modules, names)
         if held is None or not any(name in held.metas for name, _ in wanted):
-            session.rename(naming.to_rename(naming.planned(session, modules)), parts=True)
+            session.rename(naming.to_rename(naming.planned(session, modules)), "part")
             return False
         try:
             _check(session, held, wanted)
@@ -85,11 +85,11 @@ def _different(session: Session, missing: list[str], unlike: list[str]) -> Gradw
 
 def _take(session: Session, held: Held, name: str, part: Tensor) -> None:
     """Have a parameter be the session's tensor of a name, and its own one go."""
-    part.session.forget(part._name, part.nbytes)
-    part.session, part._name, part._meta = session, name, held.metas[name]
+    part.session.names.forget(part._host_name)
+    part.session, part._meta = session, held.metas[name]
+    part._host_name = session.give_name(part, part._meta.spec, name)
+    part._host_name.kind = "kept"
     part._elements = part._grad = None
-    session.stays.add(name)
-    session.named[name] = part
     if part.requires_grad:
         note_leaf(part)
 
@@ -104,7 +104,6 @@ def _take_optimizer(session: Session, held: Held, optimizer: Hosted) -> None:
         groups = [list(group.params) for group in mirror.groups]
         if mirror.kind.name == optimizer.kind and _same(groups, params):
             optimizer.take_over(session, name, mirror)
-            session.stays.add(name)
             return
     optimizer.begin_again()
 

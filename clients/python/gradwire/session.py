@@ -15,12 +15,11 @@ import numpy as np
 from gradwire import defaults, forks, in_force
 from gradwire.recorder import Recorder
 from gradwire.transport import Transport
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import error
 from gradwire_engine.spec import DTYPES
 
 if TYPE_CHECKING:
     from gradwire.autograd.profiler import Profile
-    from gradwire.held import Held
     from gradwire.named_tensors import NamedTensors
     from gradwire.tensor import Tensor
 
@@ -39,8 +38,6 @@ class Session(Recorder):
     """Whether another client made it."""
     random_before: Mapping[str, int] | None = None
     """The random state in which it was attached to, until `resume` went back to that."""
-    holds: Held | None = None
-    """What the host had when the session was attached to, or refreshed."""
     _forgetting: Any = None
 
     def __init__(
@@ -78,8 +75,10 @@ class Session(Recorder):
         self.label: str | None = made.get("label")
         self._anomaly = bool(made.get("detect_anomaly"))
         self.attached = attached
-        self.outlives = attached or self.label is not None
-        if not self.outlives:
+        self.names.outlives = attached or self.label is not None
+        if self.names.outlives:
+            finalize(self, transport.let_go, self.id).atexit = False
+        else:
             self._forgetting = finalize(self, transport.forget, self.id)
 
     @classmethod
@@ -106,6 +105,12 @@ class Session(Recorder):
         """
         with self._lock:
             self.check_hooks()
+            if self.in_transaction:
+                raise error(
+                    "invalid_argument",
+                    "refresh: a transaction is under way, of which the host knows nothing yet",
+                    "look at what other clients made before the transaction or after it",
+                )
             self.flush()
             held = self.holds = import_module("gradwire.held").Held(
                 self.transport.described(self.id)
@@ -221,20 +226,32 @@ class Session(Recorder):
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         in_force.leave(self)
-        if not self.outlives:
+        if not self.names.outlives:
             self.close()
-        elif kind is None:
-            self.flush()
+        else:
+            if kind is None:
+                self.flush()
+            self.transport.let_go(self.id)
 
 
 @atexit.register
-def _flush_what_outlives() -> None:
-    """In sessions that stay, have what was recorded last done, and free what has no name given."""
-    for session in list(forks.sessions):
-        if getattr(session, "outlives", False) and not session.left:
-            with suppress(GradwireError):
-                import_module("gradwire.refreshing").free_unnamed(session)
+def _end() -> None:
+    """In sessions that stay, have what was recorded last done, and free what has no name given.
+
+    Then the others end, and the connections.
+    """
+    for session in [one for one in list(forks.sessions) if isinstance(one, Session)]:
+        with suppress(Exception):
+            if session.left:
+                continue
+            if session._forgetting is not None:
+                session._forgetting()
+            elif session.is_usable:
+                import_module("gradwire.refreshing").free_made(session)
                 session.flush()
+    for transport in list(forks.transports):
+        with suppress(Exception):
+            transport.end()
 
 
 __all__ = ["Session"]

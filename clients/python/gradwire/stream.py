@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -104,7 +105,18 @@ class Stream(Http):
     def _begin(self) -> None:
         super()._begin()
         self._lines = {}
+        self._idle: deque[str] = deque()
         self._closing = finalize(self, _close, self._lines)
+        self._closing.atexit = False
+
+    def end(self) -> None:
+        """End the sessions that were forgotten, and close the connections."""
+        self._closing()
+        super().end()
+
+    def let_go(self, session_id: str) -> None:
+        """Close the session's stream with the next request of any."""
+        self._idle.append(session_id)
 
     def renew(self) -> Any:
         """In a forked child: begin with connections of its own. Gives the parent's, still open."""
@@ -114,7 +126,7 @@ class Stream(Http):
 
     def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
         """The reply to a request for steps, over the session's stream."""
-        if self._forgotten:
+        if self._forgotten or self._idle:
             self._drop()
         exchange = partial(self._line(session_id).exchange, part, data)
         return checked(sent(exchange, self.url))
@@ -127,11 +139,12 @@ class Stream(Http):
         return found
 
     def _drop(self) -> None:
-        """End what was forgotten, and close its streams."""
-        for session_id in list(self._forgotten):
+        """End what was forgotten, and close streams that nobody uses."""
+        for session_id in [*self._forgotten, *self._idle]:
             line = self._lines.pop(session_id, None)
             if line is not None:
                 line.close()
+        self._idle.clear()
         super()._drop()
 
 

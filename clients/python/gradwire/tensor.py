@@ -40,13 +40,6 @@ class Tensor(Elements):
         super().__init__(session, meta)
         self._grad: Tensor | None = None
 
-    def __del__(self) -> None:
-        try:
-            if self._name:
-                self.session.forget(self._name, self._meta.spec.nbytes)
-        except AttributeError:  # Python is shutting down, or __init__ did not finish
-            return
-
     @property
     def _base(self) -> Tensor | None:
         """The tensor whose elements it shows, and whose history it has; None if it is no view."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from gradwire import in_force, origins
+from gradwire.host_names import HostName
 from gradwire.later import looks_at_values
 from gradwire.leaf import leaf
 from gradwire.pending import Pending, Recording, users_line
@@ -33,6 +34,7 @@ from gradwire_engine.tensor import Tensor as Meta
 if TYPE_CHECKING:
     from gradwire.session import Session
     from gradwire.transport import Step
+    from gradwire_engine.spec import Spec
 
 
 class Trace:
@@ -68,8 +70,9 @@ class Trace:
         """A name that no other tensor of the trace has."""
         return f"t{next(self._names)}"
 
-    def forget(self, name: str, nbytes: int = 0) -> None:
-        """Names end with the program's run."""
+    def give_name(self, thing: Any, spec: Spec) -> HostName:
+        """A new name for a tensor; such names end with the program's run."""
+        return HostName.of(thing, None, self.new_name(), spec)
 
     holds = None
     left = False

@@ -96,6 +96,9 @@ class Transport(Protocol):
     def forget(self, session_id: str) -> None:
         """End a session with the next request: Python forgot it, maybe in the midst of one."""
 
+    def let_go(self, session_id: str) -> None:
+        """Close connections for the session alone: nobody uses it now. It stays."""
+
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import count
+from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
+
+from gradwire_engine.journal import drop
 
 if TYPE_CHECKING:
     from gradwire.nn.module import Module
@@ -21,21 +24,24 @@ if TYPE_CHECKING:
     from gradwire.tensor import Tensor
 
 _parents: WeakKeyDictionary[Module, ref[Module]] = WeakKeyDictionary()
-_changed: list[ref[Module]] = []
-"""Modules that took a part since parts were named, in order."""
+_changed: dict[int, ref[Module]] = {}
+"""Modules that took a part since parts were named, by their ids."""
 _built: WeakKeyDictionary[Module, int] = WeakKeyDictionary()
 """When a module took its first part: a number that rises."""
 _numbers = count()
 _ODD = re.compile(r"[^A-Za-z0-9_.]")
 _LONGEST = 128
+_MOST = 1000
+"""Modules of one class whose parts have names of one kind."""
 
 
 def took(module: Module, part: Module | None = None) -> None:
     """Note that a module took a parameter or buffer, or this module as a part."""
     if module not in _built:
         _built[module] = next(_numbers)
-    if not _changed or _changed[-1]() is not module:
-        _changed.append(ref(module))
+    key = id(module)
+    if key not in _changed:
+        _changed[key] = ref(module, partial(_changed.pop, key))
     if part is not None and root_of(part) is part and part is not module:
         _parents[part] = ref(module)
 
@@ -60,13 +66,21 @@ def pending() -> bool:
 def name_parts() -> None:
     """Name the parts of all modules that changed, in the sessions that this program made.
 
-    In a session that it attached to, `resume` says which names are meant.
+    In a session that it attached to, `resume` says which names are meant. Where the naming is
+    undone, with its transaction or because a request fails, the modules are named anew.
     """
-    changed = len(_changed)
-    for session in {id(s): s for root in _roots() for s in _sessions(root)}.values():
-        if not session.left and not session.attached:
-            session.rename(to_rename(planned(session)), parts=True)
-    del _changed[:changed]
+    modules = _modules()
+    sessions = {id(s): s for root in _roots() for s in _sessions(root)}.values()
+    own = [one for one in sessions if one.is_usable and not one.attached]
+    for session, pairs in [(one, to_rename(planned(one))) for one in own]:
+        if pairs:
+            with session.recording():
+                session.rename(pairs, "part")
+                for module in modules:
+                    if session in _sessions(root_of(module)):
+                        drop(_changed, id(module))
+    for module in modules:
+        _changed.pop(id(module), None)
 
 
 def planned(
@@ -92,10 +106,9 @@ def planned(
 def leave_out(modules: Iterable[Module]) -> None:
     """Give the parts of these modules no names: they are not what a session has names for."""
     roots = {id(root_of(module)) for module in modules}
-    for reference in _changed.copy():
-        module = reference()
-        if module is None or id(root_of(module)) in roots:
-            _changed.remove(reference)
+    for module in _modules():
+        if id(root_of(module)) in roots:
+            _changed.pop(id(module), None)
 
 
 def to_rename(pairs: Iterable[tuple[Tensor, str]]) -> list[tuple[Tensor, str]]:
@@ -103,10 +116,18 @@ def to_rename(pairs: Iterable[tuple[Tensor, str]]) -> list[tuple[Tensor, str]]:
     return [(tensor, name) for tensor, name in pairs if tensor._name != name]
 
 
+def _modules() -> list[Module]:
+    """The modules that changed."""
+    found = [(key, reference()) for key, reference in list(_changed.items())]
+    for key, module in found:
+        if module is None:
+            _changed.pop(key, None)
+    return [module for _, module in found if module is not None]
+
+
 def _roots(modules: Iterable[Module] = ()) -> list[Module]:
     """The roots of these modules and of those that changed, in the order of building."""
-    changed = [reference() for reference in _changed]
-    found = {id(r): r for r in (root_of(m) for m in (*changed, *modules) if m is not None)}
+    found = {id(r): r for r in (root_of(m) for m in (*_modules(), *modules))}
     return sorted(found.values(), key=lambda r: min(_built.get(m, 0) for m in r.modules()))
 
 
@@ -124,19 +145,22 @@ def _names(
     session: Session, root: Module, parts: list[tuple[str, Tensor]], taken: set[str], again: bool
 ) -> list[str]:
     """The names of a module's parts: their paths, where others have these behind its class."""
-    own = {id(tensor) for _, tensor in parts}
+    held, own = session.names.tensors(), {id(tensor) for _, tensor in parts}
     kind = type(root).__name__
-    prefixes = ["", f"{kind}.", *(f"{kind}_{number}." for number in range(2, 1000))]
-    for prefix in prefixes:
+    numbered = (f"{kind}_{number}." for number in range(2, _MOST))  # long names lose their prefix
+    for prefix in chain(["", f"{kind}."], numbered):
         names = _fitting([prefix + path for path, _ in parts])
-        fit = taken.isdisjoint(names) and all(_is_free(session, n, own, again) for n in names)
+        free = (_is_free(session, held, name, own, again) for name in names)
+        fit = taken.isdisjoint(names) and all(free)
         if fit and len(names) == len(parts):
             return names
     return [tensor._name for _, tensor in parts]
 
 
-def _is_free(session: Session, name: str, own: set[int], again: bool) -> bool:
-    known = session.named.get(name)
+def _is_free(
+    session: Session, held: dict[str, Tensor], name: str, own: set[int], again: bool
+) -> bool:
+    known = held.get(name)
     if known is not None:
         return id(known) in own
     return again or session.holds is None or name not in session.holds.metas

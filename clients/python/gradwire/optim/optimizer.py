@@ -17,6 +17,7 @@ from gradwire.optim.groups import Group, Optimizer
 from gradwire.session import Session
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
+from gradwire_engine.journal import assign
 from gradwire_engine.optim import KINDS
 from gradwire_engine.optim import Optimizer as Engine
 
@@ -39,27 +40,32 @@ class Hosted(Optimizer):
         """Make it on the host, where the parameters are."""
         self._mirror = Engine(self.kind, [(_metas(g), _settings(g)) for g in self.param_groups])
         self._session: Session = self._tensors[0].session
-        self._name = self._session.new_name()
+        self._be_called(self._session.new_name())
         self._sent: list[Any] = []
         self._send()
 
-    def __del__(self) -> None:
-        try:
-            self._session.forget_optimizer(self._name, [p._name for p in self._tensors])
-        except AttributeError:  # Python is shutting down, or __init__ did not finish
-            return
+    def _be_called(self, name: str) -> None:
+        params = [p._host_name for p in self._tensors]
+        self._host_name = self._session.give_name(self, None, name, params)
+
+    @property
+    def _name(self) -> str:
+        """What it is called at its session's host."""
+        return self._host_name.text
 
     def take_over(self, session: Session, name: str, mirror: Engine) -> None:
         """Be the optimizer that a session's host has under a name, with its settings and state."""
-        self._session.forget(self._name)
-        self._session, self._name, self._mirror = session, name, mirror
+        self._session.names.forget(self._host_name)
+        self._session, self._mirror = session, mirror
+        self._be_called(name)
+        self._host_name.kind = "kept"
         for group, known in zip(self.param_groups, mirror.groups, strict=True):
             group |= dict(known.settings)
         self._sent = self._now()
 
     def begin_again(self) -> None:
         """Begin anew at the host, where the parameters are now."""
-        self._session.forget(self._name)
+        self._session.names.forget(self._host_name)
         self._begin()
 
     def _defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -96,8 +102,8 @@ class Hosted(Optimizer):
         with self._session.recording(self._name) as mark:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
+            assign(self, "_sent", groups)
             self._session.record(step, mark=mark)
-        self._sent = groups
 
     def _now(self) -> list[Group]:
         """The groups as they travel."""
@@ -162,7 +168,7 @@ class Hosted(Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = self.state_dict()["state"]
-        lost = ("_mirror", "_session", "_name", "_sent")
+        lost = ("_mirror", "_session", "_host_name", "_sent")
         state = super().__getstate__()
         return {n: v for n, v in state.items() if n not in lost} | {"state": kept}
 
@@ -190,12 +196,13 @@ class Hosted(Optimizer):
     ) -> Self:
         """The optimizer that a restored session has under a name. said: what `_said` gave."""
         found = cls.__new__(cls)
-        found._session, found._name, found._mirror = session, name, mirror
+        found._session, found._mirror = session, mirror
         known = [dict(group.settings) for group in mirror.groups]
         found.defaults = said["defaults"] if said else dict(known[0])
         groups = said["groups"] if said else known
         pairs = zip(params, groups, strict=True)
         found.param_groups = [{"params": own} | group for own, group in pairs]
+        found._be_called(name)
         found._sent = found._now()
         return found
 

@@ -212,6 +212,8 @@ class Socket(asyncio.Protocol):
             raise ClientDisconnected
         kind = message["type"]
         if kind == "websocket.send":
+            if self._frames.state is not State.OPEN:  # who asked says good-bye
+                raise ClientDisconnected
             buffers, binary = message["gradwire.buffers"], message["gradwire.binary"]
             if not self._short(buffers, binary):
                 await self._message(buffers, binary)
@@ -241,8 +243,6 @@ class Socket(asyncio.Protocol):
 
     def _short(self, buffers: list[Buffer], binary: bool) -> bool:
         """Send a short message: whether it was one."""
-        if self._frames.state is not State.OPEN:
-            return False
         frame = framed(buffers, sum(map(len, buffers)), binary)
         if frame is not None:
             self._transport.write(frame)
@@ -267,8 +267,9 @@ class Socket(asyncio.Protocol):
             self._write()
             self._hang_up()
             return
-        self._frames.send_close(code, reason)
-        self._write()
+        if self._frames.state is State.OPEN:  # else the client closes already
+            self._frames.send_close(code, reason)
+            self._write()
         self._last_wait()
 
     def _hang_up(self) -> None:

@@ -1,0 +1,214 @@
+"""`session.transaction()`: one request, all or nothing, however its block is entered and left."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any
+
+import pytest
+from tests.clients.conftest import Counted
+
+import gradwire as torch
+from gradwire.session import Session
+from gradwire_engine.errors import GradwireError
+
+
+def _by_generator(session: Session, steps: Callable[[], None]) -> None:
+    @contextmanager
+    def step() -> Iterator[None]:
+        with session.transaction():
+            yield
+
+    with step():
+        steps()
+
+
+def _by_stack(session: Session, steps: Callable[[], None]) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(session.transaction())
+        steps()
+
+
+class _Wrapped:
+    def __init__(self, session: Session) -> None:
+        self._inner = session.transaction()
+
+    def __enter__(self) -> None:
+        self._inner.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: Any, at: TracebackType | None
+    ) -> None:
+        self._inner.__exit__(kind, raised, at)
+
+
+def _by_a_class_of_its_own(session: Session, steps: Callable[[], None]) -> None:
+    with _Wrapped(session):
+        steps()
+
+
+def _in_a_coroutine(session: Session, steps: Callable[[], None]) -> None:
+    async def other() -> None:
+        for _ in range(5):
+            torch.ones(2)
+            await asyncio.sleep(0)
+
+    async def train() -> None:
+        with session.transaction():
+            steps()
+            await asyncio.sleep(0.01)
+
+    async def both() -> None:
+        await asyncio.gather(train(), other())
+
+    asyncio.run(both())
+
+
+def _beside_a_thread(session: Session, steps: Callable[[], None]) -> None:
+    refused: list[str] = []
+
+    def read() -> None:
+        with session.here():
+            try:
+                torch.ones(2).tolist()
+            except GradwireError as problem:
+                refused.append(problem.code)
+
+    with session.transaction():
+        steps()
+        other = threading.Thread(target=read)
+        other.start()
+        other.join()
+    assert refused == ["invalid_argument"]
+
+
+WAYS = [_by_generator, _by_stack, _by_a_class_of_its_own, _in_a_coroutine, _beside_a_thread]
+ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__.strip("_"))
+
+
+@ways
+def test_all_of_it_is_done_as_one_request(
+    way: Callable[..., None], session: Session, counted: Counted
+) -> None:
+    n = torch.zeros(())
+    n.tolist()
+    counted.sent.clear()
+
+    def steps() -> None:
+        nonlocal n
+        n += 1
+        torch.ones(2) * 2
+        n += 1
+
+    way(session, steps)
+    assert len(counted.sent) == 1
+    assert n.item() == 2.0
+
+
+@ways
+def test_nothing_of_it_is_done_where_it_raises(way: Callable[..., None], session: Session) -> None:
+    n = torch.zeros(())
+    n.tolist()
+
+    def steps() -> None:
+        nonlocal n
+        n += 1
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        way(session, steps)
+    assert n.item() == 0.0
+    with session.transaction():
+        n += 1
+    assert n.item() == 1.0
+
+
+def test_one_whose_function_returned_is_not_ended_without_a_word(session: Session) -> None:
+    n = torch.zeros(())
+    n.tolist()
+
+    def begin() -> Any:
+        block = session.transaction()
+        block.__enter__()
+        return block
+
+    block = begin()
+    n += 1
+    with pytest.raises(RuntimeError, match="was undone before its end"):
+        block.__exit__(None)
+    session.flush()
+    assert n.item() in (0.0, 1.0)  # what came after it was undone was recorded for itself
+
+
+def test_an_undone_name_is_not_there(session: Session) -> None:
+    x, y = torch.ones(2), torch.zeros(2)
+    session.tensors["a"] = y
+    with pytest.raises(KeyError), session.transaction():
+        session.tensors["a"] = x
+        raise KeyError
+    assert session.tensors["a"].tolist() == [0.0, 0.0]
+    assert session.tensors["a"] is y
+
+
+def test_what_a_transaction_names_is_there_in_it(session: Session) -> None:
+    x = torch.ones(2)
+    with session.transaction():
+        session.tensors["a"] = x
+        assert "a" in session.tensors
+        with pytest.raises(GradwireError, match="a transaction is under way"):
+            session.refresh()
+    assert session.tensors["a"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("undo", ["transaction", "failed request"])
+def test_parts_are_named_anew_after_their_naming_was_undone(session: Session, undo: str) -> None:
+    model = torch.nn.Linear(2, 2)
+    x = torch.ones(1, 2)
+    if undo == "transaction":
+        with pytest.raises(KeyboardInterrupt), session.transaction():
+            model(x)
+            raise KeyboardInterrupt
+    else:
+        torch.zeros(2**17, 2**17)  # more than a session may hold
+        model(x)
+        with pytest.raises(GradwireError):
+            session.flush()
+    model(x).tolist()
+    assert {"weight", "bias"} <= set(session.tensors)
+
+
+@pytest.mark.parametrize("undo", ["transaction", "failed request"])
+def test_settings_of_an_optimizer_are_sent_again(session: Session, undo: str) -> None:
+    w = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.125)
+    w.sum().backward()
+    optimizer.step()
+    assert w.item() == 0.875
+    if undo == "transaction":
+        with pytest.raises(KeyError), session.transaction():
+            optimizer.param_groups[0]["lr"] = 0.5
+            optimizer.step()
+            raise KeyError
+    else:
+        torch.zeros(2**17, 2**17)  # more than a session may hold
+        optimizer.param_groups[0]["lr"] = 0.5
+        optimizer.step()
+        with pytest.raises(GradwireError):
+            session.flush()
+    optimizer.step()
+    assert w.item() == 0.375
+
+
+def test_the_default_dtype_of_before_is_that_of_the_block(session: Session) -> None:
+    torch.set_default_dtype(torch.float64)
+    with session.transaction():
+        x = torch.zeros(2)
+        with pytest.raises(GradwireError, match="within a transaction"):
+            torch.set_default_dtype(torch.float32)
+            torch.zeros(2)
+        torch.set_default_dtype(torch.float64)
+    assert x.numpy().dtype == "float64"
