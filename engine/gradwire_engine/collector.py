@@ -14,24 +14,30 @@ from contextlib import contextmanager
 from gradwire_engine.locks import lock
 
 _lock = lock()
-_state = {"pauses": 0, "was_on": False}
+_pausing: set[int] = set()
+"""The ids of those for whom it is paused."""
+_state = {"was_on": False}
 
 
-def pause() -> None:
-    """No automatic collection until `resume`; those of several threads may overlap."""
+def pause(owner: object) -> None:
+    """No automatic collection until `resume`; the pauses of several owners may overlap.
+
+    Interrupted, it may have begun or not: then `resume` has to be called as well.
+    """
     with _lock:
-        if not _state["pauses"]:
-            _state["was_on"] = gc.isenabled()
+        _pausing.add(id(owner))
+        if gc.isenabled():
+            _state["was_on"] = True
             gc.disable()
-        _state["pauses"] += 1
 
 
-def resume() -> None:
-    """Undo one `pause`."""
+def resume(owner: object) -> None:
+    """End an owner's pause, if it has one; interrupted, it may be called again."""
     with _lock:
-        _state["pauses"] -= 1
-        if not _state["pauses"] and _state["was_on"]:
+        _pausing.discard(id(owner))
+        if not _pausing and _state["was_on"]:
             gc.enable()
+            _state["was_on"] = False
 
 
 @contextmanager
@@ -41,11 +47,12 @@ def importing() -> Iterator[None]:
     Else the first collection after them walks all of it once more. Frozen and thawed at once,
     objects are in the oldest generation; not where the program froze some, which would thaw too.
     """
-    pause()
+    owner = object()
     try:
+        pause(owner)
         yield
     finally:
         if not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
-        resume()
+        resume(owner)

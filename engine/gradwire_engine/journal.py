@@ -84,17 +84,21 @@ class transaction:
         self._pausing = False
         journal = Journal() if outer is None else outer
         self._mark, self._block, self._journal = len(journal.entries), journal.block, journal
-        if outer is None:
-            journal.outermost = self
-            pause()
-            self._pausing = True
-        state.journal, journal.block = journal, object()
+        try:
+            if outer is None:
+                journal.outermost = self
+                self._pausing = True
+                pause(self)
+            state.journal, journal.block = journal, object()
+        except BaseException:
+            self.__exit__(None)
+            raise
         return journal
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         journal = self._journal
         if self._pausing:
-            resume()
+            resume(self)
             self._pausing = False
         if kind is not None:
             journal.rollback(self._mark)

@@ -136,6 +136,10 @@ class Compiled:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A copy is of the function, and writes it down for itself."""
+        return type(self), (self._function, self._fullgraph)
+
     def __repr__(self) -> str:
         kinds = _counted(len(self._variants), "kind of arguments", "kinds of arguments")
         return f"<compiled {self.__name__}: {kinds}, {_counted(self._calls, 'call', 'calls')}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from math import inf
 from typing import Any, NoReturn
 
 from gradwire import in_force
@@ -99,6 +100,13 @@ def connect(
             "invalid_argument",
             f"connect: transport is {transport!r}",
             'it is "http" or "stream"',
+            raised=ValueError,
+        )
+    if not isinstance(timeout, int | float) or not 0 < timeout < inf:
+        raise error(
+            "invalid_argument",
+            f"connect: timeout is {timeout!r}",
+            "give the seconds to wait for a reply, a number above 0",
             raised=ValueError,
         )
     if url is None:  # the host comes with pydantic, the others with httpx: nobody needs them before

@@ -58,13 +58,14 @@ class Forgotten:
     def due(self, own: Set[str] = _NONE) -> tuple[list[str], int, int]:
         """Names to free now, their bytes, and how many entries that settles.
 
+        A name may have been added twice, where an interrupt came as it was.
         own: names put aside that what is recorded now makes itself.
         """
         count, nbytes = len(self._names), self._nbytes
         gone = list(islice(self._names.copy(), count)) if count else []
         if self._never or self._aside:
             gone = [n for n in gone if n not in self._never and self._asked(n, own)]
-        return gone, nbytes, count
+        return list(dict.fromkeys(gone)), nbytes, count
 
     def settle(self, count: int, own: Set[str] = _NONE) -> None:
         """Cross out what was due, now that its end is recorded: so many entries."""

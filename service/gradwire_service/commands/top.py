@@ -13,7 +13,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from gradwire_service.commands.doors import answered, client_of
@@ -23,6 +23,8 @@ _PAGE = 1000
 _AROUND = 6
 """Lines of the terminal that aren't sessions."""
 _LEAST = 5
+_ID = 26
+"""Characters of an id, which is of no use in part."""
 
 
 class Look(NamedTuple):
@@ -104,7 +106,8 @@ def _sessions(client: httpx.Client) -> Iterator[dict[str, Any]]:
 
 def shown(before: Look | None, now: Look, rows: int) -> Group:
     """The server in a line, then the sessions that were used last."""
-    table = Table("session", "label", "device", "tensors", "idle", "expires in", "", box=None)
+    key = Column("session", no_wrap=True, min_width=_ID)
+    table = Table(key, "label", "device", "tensors", "idle", "expires in", "", box=None)
     recent = sorted(now.sessions, key=lambda one: str(one["last_use"]), reverse=True)
     for one in recent[:rows]:
         kept = "parked" if one["parked"] else "durable" if one["durable"] else ""

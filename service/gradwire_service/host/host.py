@@ -276,11 +276,14 @@ class Host:
     def _absent(self, session_id: str) -> GradwireError:
         _, code, detail = self._gone.get(session_id, (0.0, "", ""))
         if code:
-            return error(code, detail, "POST /v1/sessions makes a new one")
+            return error(
+                code, detail, "make a new one: POST /v1/sessions, client.session() in Python"
+            )
         return error(
             "session_not_found",
             f"there is no session {session_id[:64]!r}",
-            "POST /v1/sessions makes one",
+            "GET /v1/sessions lists those that there are (client.sessions() in Python), and POST makes "
+            "one",
         )
 
     def patch(self, session: Session, asked: SessionPatch) -> None:

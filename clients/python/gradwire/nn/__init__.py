@@ -18,7 +18,7 @@ _PARTS = ("init", "parameter", "utils")
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return import_module(f"gradwire.nn.{name}")
-    if name != "modules" and not name.startswith("__"):
+    if name[0].isupper():  # else a module of this package, which may be wanted before all of them
         found = vars(import_module("gradwire.nn.modules")).get(name)
         if found is not None:
             globals()[name] = found

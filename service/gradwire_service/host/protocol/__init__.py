@@ -7,11 +7,13 @@ steps = from_source(parse(text))        # steps written by source text, which ne
 from __future__ import annotations
 
 from collections.abc import Iterable
+from threading import Thread
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gradwire_engine.errors import error
+from gradwire_engine.locks import lock
 from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
 from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
@@ -98,14 +100,33 @@ __all__ = [
 ]
 
 Model = TypeVar("Model", bound=BaseModel)
+_building = lock()
 
 
 def read(kind: type[Model], body: object) -> Model:
     """Check a JSON value against a model; or raise an invalid_request that says where."""
+    if not kind.__pydantic_complete__:
+        _build(kind)
     try:
         return kind.model_validate(body)
     except ValidationError as found:
         raise problem(kind, found) from None
+
+
+def _build(kind: type[BaseModel]) -> None:
+    """Build a model's validator, in a thread: no signal's handler can raise there.
+
+    What is raised while pydantic builds comes out as an error of the schema.
+    """
+
+    def build() -> None:
+        with _building:
+            if not kind.__pydantic_complete__:
+                kind.model_rebuild()
+
+    thread = Thread(target=build, name=f"builds {kind.__name__}")
+    thread.start()
+    thread.join()
 
 
 def limit_steps(count: int, limit: int) -> None:
