@@ -6,6 +6,8 @@ import copy
 import io
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -327,6 +329,23 @@ def test_workers_take_modules_by_value(method: str, session: Session) -> None:
     expected = doubled(model)
     with multiprocessing.get_context(method).Pool(1) as pool:
         assert pool.map(doubled, [model]) == [expected]
+
+
+@pytest.mark.parametrize("name", ["Linear", "GRU", "CrossEntropyLoss"])
+def test_a_fresh_process_reads_modules(name: str) -> None:
+    module = getattr(torch.nn, name)(*([2, 3] if name != "CrossEntropyLoss" else []))
+    program = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer)).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=pickle.dumps(module), capture_output=True
+    )
+    assert done.stdout.decode().strip() == name, done.stderr.decode()
+
+
+@pytest.mark.parametrize("way", [*WAYS.values(), copy.copy], ids=[*WAYS, "copy"])
+def test_compiled_functions_are_copied(way: Way, session: Session) -> None:
+    compiled, x = torch.compile(torch.nn.Linear(2, 1)), torch.ones(1, 2)
+    wanted = compiled(x).tolist()
+    assert way(compiled)(x).tolist() == wanted
 
 
 def test_from_one_host_to_another(server_url: str) -> None:

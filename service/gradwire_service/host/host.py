@@ -282,7 +282,7 @@ class Host:
         return error(
             "session_not_found",
             f"there is no session {session_id[:64]!r}",
-            "GET /v1/sessions lists those that there are (client.sessions() in Python), and POST makes "
+            "GET /v1/sessions lists those that there are (client.sessions() in Python), POST makes "
             "one",
         )
 
