@@ -7,12 +7,13 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import count
 from json import loads
+from logging import NullHandler, getLogger
 from typing import Any
 from weakref import finalize
 
 import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
 from gradwire.retrying import sent
@@ -22,6 +23,20 @@ from gradwire_engine.locks import lock
 _CLOSING = 1.0
 """Seconds to wait for a server that is told goodbye."""
 _TOO_BIG = 1009
+_log = getLogger("gradwire.stream")
+_log.addHandler(NullHandler())  # what is interrupted as it sends is an error to websockets
+
+
+class _Connection(ClientConnection):
+    """A connection that ends where its handshake is interrupted: its thread would hold it open."""
+
+    def handshake(self, *args: Any, **kwargs: Any) -> None:
+        """Open it. Raises what the server or the connection is at fault for, or an interrupt."""
+        try:
+            super().handshake(*args, **kwargs)
+        except BaseException:
+            self.close_socket()
+            raise
 
 
 class Line:
@@ -78,6 +93,8 @@ class Line:
             max_size=None,
             open_timeout=self._timeout,
             close_timeout=_CLOSING,
+            create_connection=_Connection,
+            logger=_log,
             ping_interval=None,  # the server asks whether anybody is there
         )
         return self._open.enter_context(connecting)
