@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
-from typing import BinaryIO
 
 from tests.service.conftest import until
 
@@ -24,8 +23,8 @@ _MOMENT = 0.02
 class Messages:
     """Whole messages of one direction: HTTP's, and those of a WebSocket once it was opened."""
 
-    def __init__(self, source: BinaryIO) -> None:
-        self._source = source
+    def __init__(self, connection: socket.socket, flows: threading.Event) -> None:
+        self._source, self._flows = connection.makefile("rb"), flows
         self.framed = False
 
     def read(self) -> bytes:
@@ -45,7 +44,7 @@ class Messages:
             assert name != b"transfer-encoding"
             if name == b"content-length":
                 length = int(value)
-        body = self._source.read(length)
+        body = self._exactly(length)
         return bytes(head) + body if len(body) == length else b""
 
     def _frame(self) -> bytes:
@@ -59,8 +58,19 @@ class Messages:
             (length,) = struct.unpack(size, more)
             head += more
         length += 4 if head[1] & 128 else 0  # its mask
-        body = self._source.read(length)
+        body = self._exactly(length)
         return head + body if len(body) == length else b""
+
+    def _exactly(self, length: int) -> bytes:
+        """So many bytes, or those up to the end; none is taken while nothing flows."""
+        found = bytearray()
+        while len(found) < length:
+            self._flows.wait()
+            part = self._source.read1(length - len(found))
+            if not part:
+                break
+            found += part
+        return bytes(found)
 
     def controls(self, message: bytes) -> bool:
         """Whether a message is a control frame of a WebSocket: a ping, a pong, a close."""
@@ -70,9 +80,11 @@ class Messages:
 class Exchange:
     """A request that came, and the connections to both sides."""
 
-    def __init__(self, client: socket.socket, server: socket.socket, request: bytes) -> None:
-        self._client, self._server, self.request = client, server, request
-        self._replies = Messages(server.makefile("rb"))
+    def __init__(
+        self, client: socket.socket, server: socket.socket, flows: threading.Event
+    ) -> None:
+        self._client, self._server, self.request = client, server, b""
+        self._replies = Messages(server, flows)
 
     def pass_on(self, part: float = 1.0) -> None:
         """Send the request, or the first part of it, to the server."""
@@ -112,9 +124,10 @@ Fault = Callable[[Exchange], None]
 class Proxy:
     """What stands at `port` and passes messages on to `target`, but for those that `faults` get.
 
-    faulty: how many met a fault. held: how many of these its client has not let go of yet.
     faults: asked for each request for the fault that it meets, by its number among requests or
-    among the handshakes of WebSockets; None where it is passed on.
+    among the handshakes of WebSockets; None where it is passed on. faulty: how many met one. held:
+    how many of these the client has not let go of yet. flows: while it is cleared nothing of a
+    body is read, and who sends a large one waits.
     """
 
     def __init__(self, target: int, listener: socket.socket) -> None:
@@ -122,6 +135,8 @@ class Proxy:
         self.faults: Callable[[int], Fault | None] = lambda number: None
         self.counts = {"request": count(), "handshake": count()}
         self.faulty = self.held = 0
+        self.flows = threading.Event()
+        self.flows.set()
         self.broken: list[BaseException] = []
         self._listener = listener
         self._open: dict[socket.socket, threading.Thread] = {}
@@ -161,7 +176,7 @@ class Proxy:
                         one.shutdown(socket.SHUT_RDWR)
 
     def _relay(self, client: socket.socket, server: socket.socket) -> None:
-        requests, exchange = Messages(client.makefile("rb")), Exchange(client, server, b"")
+        requests, exchange = Messages(client, self.flows), Exchange(client, server, self.flows)
         while message := requests.read():
             exchange.request = message
             if requests.controls(message):

@@ -160,19 +160,6 @@ def interrupted(
 
 
 @pytest.fixture
-def swallowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Interrupts that Python itself swallows, as it does in `__del__`."""
-    found: list[str] = []
-
-    def note(problem: Any) -> None:
-        assert isinstance(problem.exc_value, KeyboardInterrupt | TimeoutError)
-        found.append(repr(problem.object))
-
-    monkeypatch.setattr(sys, "unraisablehook", note)
-    return found
-
-
-@pytest.fixture
 def session() -> Iterator[Session]:
     with torch.connect().session() as found:
         yield found

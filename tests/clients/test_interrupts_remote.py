@@ -18,6 +18,8 @@ from tests.clients.proxy import (
     every,
     interrupted,
 )
+from tests.clients.test_interrupts import Training, adam, drawn, free_for_others
+from tests.clients.test_interrupts import interrupted as interrupted_at
 from tests.service.conftest import Running, running
 
 import gradwire as torch
@@ -178,3 +180,39 @@ def test_every_reply_is_lost_once(
             assert not loop.interrupts
             assert steps_of(session) == [STEPS] * 4
             proxy.faults = lambda number: None
+
+
+@TRANSPORTS
+def test_an_interrupt_while_a_large_batch_is_sent(server: Running, transport: str) -> None:
+    batch = np.arange(4_000_000.0, dtype=np.float32)
+    with between(server.port) as proxy, session_by(proxy.url, transport):
+        total = torch.zeros(())
+        for done in range(1, 4):
+            sent = torch.from_numpy(batch)
+            total += sent[-1]
+            proxy.flows.clear()
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(OutOfTime):
+                total.item()
+            proxy.flows.set()
+            assert total.item() == done * batch[-1]
+
+
+@TRANSPORTS
+@pytest.mark.parametrize("raised", INTERRUPTS)
+def test_a_step_interrupted_at_any_call(
+    server: Running, transport: str, raised: type[BaseException], swallowed: list[str]
+) -> None:
+    """Embedded that is test_interrupts.py; here those of httpx and websockets are among them."""
+    with session_by(server.url, transport) as session:
+        whole = Training(adam)
+        losses = [whole.step() for _ in range(6)]
+        for number in drawn(adam, 150):
+            training = Training(adam)
+            assert [training.step(), training.step()] == losses[:2]
+            kept = interrupted_at(training.step, number, raised)
+            found = [training.step(), training.step()]
+            assert found in (losses[2:4], losses[3:5]), number
+            del kept
+            assert training.step() == losses[4 if found == losses[2:4] else 5], number
+        assert free_for_others(session)

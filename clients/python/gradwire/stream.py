@@ -8,6 +8,7 @@ from functools import partial
 from itertools import count
 from json import loads
 from logging import NullHandler, getLogger
+from socket import SHUT_RDWR
 from typing import Any
 from weakref import finalize
 
@@ -35,8 +36,14 @@ class _Connection(ClientConnection):
         try:
             super().handshake(*args, **kwargs)
         except BaseException:
-            self.close_socket()
+            _shut(self)
             raise
+
+
+def _shut(connection: ClientConnection) -> None:
+    """End a connection whose locks an interrupt may hold; its own thread closes it then."""
+    with suppress(OSError):
+        connection.socket.shutdown(SHUT_RDWR)
 
 
 class Line:
@@ -60,7 +67,7 @@ class Line:
                 return self._answer(_message(part, number, data), number)
             except BaseException as problem:  # the reply may still come: to nobody
                 opened = self._socket is not None
-                self._drop()
+                self._break_off()
                 if isinstance(problem, InvalidStatus):
                     return _refusal(problem)
                 raised = _as_httpx(problem, opened)
@@ -104,6 +111,13 @@ class Line:
         self._socket = None
         with suppress(Exception):
             self._open.close()
+
+    def _break_off(self) -> None:
+        """Leave the connection without a goodbye, for which its locks would be needed."""
+        left, self._socket = self._socket, None
+        self._open.pop_all()
+        if left is not None:
+            _shut(left)
 
     def close(self) -> None:
         """Nothing more is sent."""
