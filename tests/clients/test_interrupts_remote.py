@@ -24,6 +24,7 @@ from tests.service.conftest import Running, running
 
 import gradwire as torch
 from gradwire.session import Session
+from gradwire_service.host.limits import Limits
 
 STEPS = 4
 TRANSPORTS = pytest.mark.parametrize("transport", ["http", "stream"])
@@ -180,6 +181,21 @@ def test_every_reply_is_lost_once(
             assert not loop.interrupts
             assert steps_of(session) == [STEPS] * 4
             proxy.faults = lambda number: None
+
+
+@TRANSPORTS
+def test_lost_replies_that_the_server_does_not_keep(
+    transport: str, undisturbed: list[tuple[float, float]]
+) -> None:
+    limits = Limits(idempotency_seconds=1e-6)
+    with running(limits) as forgetful, between(forgetful.port) as proxy:
+        with session_by(proxy.url, transport) as session:
+            loop = Loop()
+            proxy.faults = every(2, answered)
+            assert loop.run() == undisturbed
+            proxy.faults = lambda number: None
+            assert not loop.interrupts
+            assert steps_of(session) == [STEPS] * 4
 
 
 @TRANSPORTS
