@@ -162,8 +162,11 @@ class Proxy:
             thread.join()
 
     def _connected(self, client: socket.socket) -> None:
-        server = socket.create_connection(("127.0.0.1", self.target))
-        with client, server, suppress(ConnectionError):
+        with (
+            client,
+            suppress(ConnectionError),
+            socket.create_connection(("127.0.0.1", self.target)) as server,
+        ):
             try:
                 self._relay(client, server)
             except ConnectionError:

@@ -41,10 +41,16 @@ INTERRUPTS = (KeyboardInterrupt, TimeoutError)
 class Loop:
     """A training loop in the parts that a notebook's user runs again where they were interrupted.
 
-    A step is `forward`, which draws random numbers from a seed of its own, and `look`.
+    A step is `_forward`, which draws random numbers from a seed of its own, and `_look`. between:
+    what is done after an interrupt. caught: what counts as one.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        between: Callable[[], None] = lambda: None,
+        caught: tuple[type[BaseException], ...] = INTERRUPTS,
+    ) -> None:
+        self._between, self._caught = between, caught
         torch.manual_seed(0)
         nn = torch.nn
         self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Tanh(), nn.Linear(8, 1))
@@ -77,8 +83,9 @@ class Loop:
         while True:
             try:
                 return part()
-            except INTERRUPTS as problem:
+            except self._caught as problem:
                 self.interrupts.append(problem)
+                self._between()
 
 
 def steps_of(session: Session) -> list[float]:
@@ -188,14 +195,17 @@ def test_lost_replies_that_the_server_does_not_keep(
     transport: str, undisturbed: list[tuple[float, float]]
 ) -> None:
     limits = Limits(idempotency_seconds=1e-6)
-    with running(limits) as forgetful, between(forgetful.port) as proxy:
-        with session_by(proxy.url, transport) as session:
-            loop = Loop()
-            proxy.faults = every(2, answered)
-            assert loop.run() == undisturbed
-            proxy.faults = lambda number: None
-            assert not loop.interrupts
-            assert steps_of(session) == [STEPS] * 4
+    with (
+        running(limits) as forgetful,
+        between(forgetful.port) as proxy,
+        session_by(proxy.url, transport) as session,
+    ):
+        loop = Loop()
+        proxy.faults = every(2, answered)
+        assert loop.run() == undisturbed
+        proxy.faults = lambda number: None
+        assert not loop.interrupts
+        assert steps_of(session) == [STEPS] * 4
 
 
 @TRANSPORTS
