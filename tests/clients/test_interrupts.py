@@ -120,13 +120,13 @@ def custom() -> Callable[[], Any]:
 KINDS = [adam, normalized, transaction, second_order, hooked, custom]
 
 
-def calls_of(step: Callable[[], Any]) -> int:
-    """How many Python functions a step calls."""
+def calls_of(step: Callable[[], Any], name: str = "") -> int:
+    """How many Python functions a step calls. name: of those that count, if not all do."""
     count = 0
 
     def counted(frame: FrameType, event: str, arg: object) -> None:
         nonlocal count
-        count += event == "call"
+        count += event == "call" and name in ("", frame.f_code.co_name)
 
     sys.settrace(counted)
     try:
@@ -137,14 +137,17 @@ def calls_of(step: Callable[[], Any]) -> int:
 
 
 def interrupted(
-    step: Callable[[], Any], number: int, raised: type[BaseException]
+    step: Callable[[], Any], number: int, raised: type[BaseException], name: str = ""
 ) -> BaseException | None:
-    """Do a step, interrupted as it makes its call of this number; what came through of that."""
+    """Do a step, interrupted as it makes its call of this number; what came through of that.
+
+    name: of the functions whose calls count, if not all do.
+    """
     count = 0
 
     def interrupt(frame: FrameType, event: str, arg: object) -> None:
         nonlocal count
-        count += event == "call"
+        count += event == "call" and name in ("", frame.f_code.co_name)
         if count == number:
             sys.settrace(None)
             raise raised
@@ -244,3 +247,21 @@ def test_whoever_keeps_the_exception(
         assert found in (losses[2:4], losses[3:5]), number
         del kept
         assert training.step() == losses[4 if found == losses[2:4] else 5], number
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_each_block_that_could_not_end(
+    kind: Callable[[], Callable[[], Any]], session: Session, swallowed: list[str]
+) -> None:
+    """Interrupted as `__exit__` begins, with the exception kept: the next call ends the block."""
+    whole = Training(kind)
+    losses = [whole.step() for _ in range(5)]
+    before, ends = surroundings(), calls_of(whole.step, "__exit__")
+    for number in range(1, ends + 1):
+        training = Training(kind)
+        assert [training.step(), training.step()] == losses[:2]
+        kept = interrupted(training.step, number, KeyboardInterrupt, "__exit__")
+        assert [training.step(), training.step()] in (losses[2:4], losses[3:5]), number
+        assert surroundings() == before, number
+        del kept
+        assert surroundings() == before, number
