@@ -71,6 +71,8 @@ CONTRACT = {
     "What an interrupt leaves": [
         "embedded",
         "on a server",
+        "the server killed and started again (--data)",
+        "the reply lost, and not kept by the server any more",
         "in session.transaction()",
         "the client killed",
     ],

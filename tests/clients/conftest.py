@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.clients.serving import serving
@@ -75,3 +77,16 @@ def counted(session: Session) -> Counted:
     """The session's requests."""
     assert isinstance(session.transport, Counted)
     return session.transport
+
+
+@pytest.fixture
+def swallowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Interrupts that Python itself swallows, as it does in `__del__`."""
+    found: list[str] = []
+
+    def note(problem: Any) -> None:
+        assert isinstance(problem.exc_value, KeyboardInterrupt | TimeoutError)
+        found.append(repr(problem.object))
+
+    monkeypatch.setattr(sys, "unraisablehook", note)
+    return found

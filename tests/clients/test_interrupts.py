@@ -182,13 +182,13 @@ WATCHED: dict[str, Callable[[Any], None]] = {"call": sys.settrace, "c_return": s
 """Python looks for signals as a function of its own is called, and as one of C has returned."""
 
 
-def events_of(step: Callable[[], Any], event: str) -> int:
-    """How many events of this kind a step has."""
+def events_of(step: Callable[[], Any], event: str = "call", name: str = "") -> int:
+    """How many events of this kind a step has. name: of functions that count, if not all do."""
     count = 0
 
     def counted(frame: FrameType, happened: str, arg: object) -> None:
         nonlocal count
-        count += happened == event
+        count += happened == event and name in ("", frame.f_code.co_name)
 
     WATCHED[event](counted)
     try:
@@ -199,14 +199,21 @@ def events_of(step: Callable[[], Any], event: str) -> int:
 
 
 def interrupted(
-    step: Callable[[], Any], number: int, raised: type[BaseException], event: str = "call"
+    step: Callable[[], Any],
+    number: int,
+    raised: type[BaseException],
+    event: str = "call",
+    name: str = "",
 ) -> BaseException | None:
-    """Do a step, interrupted at its event of this number; what came through of that."""
+    """Do a step, interrupted at its event of this number; what came through of that.
+
+    name: of the functions whose events count, if not all do.
+    """
     count = 0
 
     def interrupt(frame: FrameType, happened: str, arg: object) -> None:
         nonlocal count
-        count += happened == event
+        count += happened == event and name in ("", frame.f_code.co_name)
         if count == number:
             WATCHED[event](None)
             raise raised
@@ -219,19 +226,6 @@ def interrupted(
     finally:
         WATCHED[event](None)
     return None
-
-
-@pytest.fixture
-def swallowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Interrupts that Python itself swallows, as it does in `__del__`."""
-    found: list[str] = []
-
-    def note(problem: Any) -> None:
-        assert isinstance(problem.exc_value, KeyboardInterrupt | TimeoutError)
-        found.append(repr(problem.object))
-
-    monkeypatch.setattr(sys, "unraisablehook", note)
-    return found
 
 
 @pytest.fixture
@@ -321,3 +315,21 @@ def test_whoever_keeps_the_exception(
         assert found in (losses[2:4], losses[3:5]), number
         del kept
         assert training.step() == losses[4 if found == losses[2:4] else 5], number
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_each_block_that_could_not_end(
+    kind: Callable[[], Callable[[], Any]], session: Session, swallowed: list[str]
+) -> None:
+    """Interrupted as `__exit__` begins, with the exception kept: the next call ends the block."""
+    whole = Training(kind)
+    losses = [whole.step() for _ in range(5)]
+    before, ends = surroundings(), events_of(whole.step, name="__exit__")
+    for number in range(1, ends + 1):
+        training = Training(kind)
+        assert [training.step(), training.step()] == losses[:2]
+        kept = interrupted(training.step, number, KeyboardInterrupt, name="__exit__")
+        assert [training.step(), training.step()] in (losses[2:4], losses[3:5]), number
+        assert surroundings() == before, number
+        del kept
+        assert surroundings() == before, number

@@ -13,10 +13,11 @@ from gradwire.pytrees import check_tensors, each_once, leaves, shown
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
 from gradwire.wire import tensors_in
+from gradwire.within import within
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import local
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -72,7 +73,7 @@ def _of_its_own(transforms: tuple[str, ...]) -> AbstractContextManager[None]:
 
     torch.autograd.functional, which names no transforms, leaves inference as it is.
     """
-    return using(grad=True, inference=False) if transforms else using(grad=True)
+    return within(grad=True, inference=False) if transforms else within(grad=True)
 
 
 class Asked:
@@ -217,7 +218,7 @@ class Asked:
             return list(parts)
         own, ones = [x._meta for x in self.inside], [ones_like(r.detach()) for r in roots]
         try:
-            with using(device="meta"):
+            with within(device="meta"):
                 found = grad(roots, own, ones, create_graph=True, allow_unused=True)
         except GradwireError:  # the host says what is wrong
             return list(parts)

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost
+from gradwire.within import within
 from gradwire_engine.arrays import phantom
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.families import primitive
 from gradwire_engine.layout import mirrored_as
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import DType, Spec
@@ -165,7 +166,7 @@ def derived(
 def _outside_of_inference(traced: Traced) -> AbstractContextManager[object]:
     """What torch.func gives in inference mode is a normal tensor: its levels record there."""
     if local.state.inference and traced.trace.transforms:
-        return using(grad=False, inference=False)
+        return within(grad=False, inference=False)
     return nullcontext()
 
 

@@ -48,14 +48,13 @@ class Part:
     binary: whether that comes as arrays. key: the header by which the server knows it again.
     """
 
-    __slots__ = ("arrays", "binary", "body", "end", "key", "last", "sent")
+    __slots__ = ("arrays", "binary", "body", "end", "key", "last")
 
     def __init__(
         self, end: int, last: bool, body: dict[str, Any], arrays: Arrays, binary: bool
     ) -> None:
         self.end, self.last, self.body, self.arrays, self.binary = end, last, body, arrays, binary
         self.key = key_for("POST")
-        self.sent = False
 
 
 class Http:
@@ -268,11 +267,10 @@ class Http:
 
     def _answer(self, session_id: str, part: Part, request: Request) -> Values:
         """What a part gives; the values are missing where they were answered to nobody."""
-        again, part.sent = part.sent, True
         try:
             reply = self._asked(session_id, part, request.data)
         except GradwireError as problem:
-            if not (again and problem.detail.startswith(_NOT_KEPT)):
+            if not problem.detail.startswith(_NOT_KEPT):
                 raise
             reply = self._read(session_id, part, request)
         found, received = _content(reply)

@@ -9,6 +9,7 @@ from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 from gradwire import in_force
+from gradwire.within import end_stale_modes, here
 from gradwire_engine.mode import local, using
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -25,6 +26,11 @@ class _Mode(using):
             return made
         made.__init__()  # type: ignore[misc]
         return made(function)
+
+    def __enter__(self) -> None:
+        if here.blocks:
+            end_stale_modes()
+        super().__enter__()
 
     def __call__(self, function: Function) -> Function:
         if isgeneratorfunction(function):
@@ -104,6 +110,8 @@ class set_grad_enabled(ContextDecorator):
     """no_grad or enable_grad by a flag: from the call on, and as a context only inside of it."""
 
     def __init__(self, mode: bool) -> None:
+        if here.blocks:
+            end_stale_modes()
         self._mode = bool(mode)
         self._before = local.state.grad
         local.state.grad = self._mode
@@ -126,6 +134,8 @@ class set_grad_enabled(ContextDecorator):
 
 def is_grad_enabled() -> bool:
     """Whether ops record now."""
+    if here.blocks:
+        end_stale_modes()
     return local.state.grad
 
 

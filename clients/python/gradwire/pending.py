@@ -14,6 +14,7 @@ import numpy as np
 from gradwire import defaults
 from gradwire.in_force import is_running
 from gradwire.transport import Step
+from gradwire.within import end_stale_modes, here
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.locks import depth
 from gradwire_engine.mode import local
@@ -198,6 +199,8 @@ class Recording:
         try:
             lock.acquire()
             recordings = _here.recordings
+            if here.blocks:
+                end_stale_modes()
             if recordings:
                 end_stale_recordings()
             session._prepare()

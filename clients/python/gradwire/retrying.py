@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from random import uniform
@@ -31,12 +32,20 @@ def sent(
     `send` sends the same request with the same key each time: however often it arrives, it is done
     once. A timeout is not tried again: whoever set it has waited long enough. Where no reply came
     the error is `unanswered`, or `unreachable` where nothing was sent; the next call asks again.
+    What a signal's handler raises meanwhile comes through as it is.
     """
+    handled = sys.exception()
     for attempt in range(ATTEMPTS):
         last = attempt == ATTEMPTS - 1
         try:
             reply = send()
         except httpx.TransportError as problem:
+            own = _of_a_handler(problem, handled)
+            if own is not None:
+                try:
+                    raise own from None
+                finally:
+                    del own  # which leads to this frame
             if last or isinstance(problem, httpx.TimeoutException):
                 raise _unanswered(problem, url) from problem
             patience(_pause(attempt))
@@ -45,6 +54,33 @@ def sent(
             return reply
         patience(_pause(attempt, _asked(reply)))
     raise AssertionError("the last attempt returns or raises")
+
+
+def _of_a_handler(problem: Exception, handled: BaseException | None) -> BaseException | None:
+    """What a signal's handler raised, where the connection took that for a fault of its own.
+
+    A TimeoutError, or any OSError, is one to it. Its own are raised in its own modules.
+    handled: what the caller was handling before, which comes last in the context of all others.
+    """
+    found: BaseException | None = problem
+    while found is not None and found is not handled:
+        if type(found).__module__.partition(".")[0] not in _CONNECTIONS:
+            trace = found.__traceback__
+            while trace is not None and trace.tb_next is not None:
+                trace = trace.tb_next
+            where = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+            return None if where.partition(".")[0] in _CONNECTIONS else found
+        found = found.__cause__ or found.__context__
+    return None
+
+
+_CONNECTIONS = frozenset(
+    {
+        "h11", "httpcore", "httpx", "websockets", "socket", "ssl", "threading", "selectors",
+        "queue", "contextlib", "gradwire",
+    }
+)  # fmt: skip
+"""Packages in which what goes wrong with a connection is raised."""
 
 
 def _pause(attempt: int, least: float = 0.0) -> float:

@@ -8,12 +8,14 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import count
 from json import loads
+from logging import NullHandler, getLogger
+from socket import SHUT_RDWR
 from typing import Any
 from weakref import finalize
 
 import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
 from gradwire.retrying import sent
@@ -23,6 +25,26 @@ from gradwire_engine.locks import lock
 _CLOSING = 1.0
 """Seconds to wait for a server that is told goodbye."""
 _TOO_BIG = 1009
+_log = getLogger("gradwire.stream")
+_log.addHandler(NullHandler())  # what is interrupted as it sends is an error to websockets
+
+
+class _Connection(ClientConnection):
+    """A connection that ends where its handshake is interrupted: its thread would hold it open."""
+
+    def handshake(self, *args: Any, **kwargs: Any) -> None:
+        """Open it. Raises what the server or the connection is at fault for, or an interrupt."""
+        try:
+            super().handshake(*args, **kwargs)
+        except BaseException:
+            _shut(self)
+            raise
+
+
+def _shut(connection: ClientConnection) -> None:
+    """End a connection whose locks an interrupt may hold; its own thread closes it then."""
+    with suppress(OSError):
+        connection.socket.shutdown(SHUT_RDWR)
 
 
 class Line:
@@ -46,7 +68,7 @@ class Line:
                 return self._answer(_message(part, number, data), number)
             except BaseException as problem:  # the reply may still come: to nobody
                 opened = self._socket is not None
-                self._drop()
+                self._break_off()
                 if isinstance(problem, InvalidStatus):
                     return _refusal(problem)
                 raised = _as_httpx(problem, opened)
@@ -79,6 +101,8 @@ class Line:
             max_size=None,
             open_timeout=self._timeout,
             close_timeout=_CLOSING,
+            create_connection=_Connection,
+            logger=_log,
             ping_interval=None,  # the server asks whether anybody is there
         )
         return self._open.enter_context(connecting)
@@ -88,6 +112,13 @@ class Line:
         self._socket = None
         with suppress(Exception):
             self._open.close()
+
+    def _break_off(self) -> None:
+        """Leave the connection without a goodbye, for which its locks would be needed."""
+        left, self._socket = self._socket, None
+        self._open.pop_all()
+        if left is not None:
+            _shut(left)
 
     def close(self) -> None:
         """Nothing more is sent."""

@@ -13,8 +13,8 @@ import numpy as np
 from gradwire.tensor import Tensor
 from gradwire.trace import rebuilt
 from gradwire.wire import tensors_in
+from gradwire.within import within
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.mode import using
 from gradwire_engine.op import Op
 from gradwire_engine.spec import INTEGER
 from gradwire_engine.tensor import Tensor as Meta
@@ -25,7 +25,7 @@ _SMALL = 2**16
 
 def structure(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What the op gives its results in: a tensor, or so many in some kind of tuple."""
-    with using(device="cpu", journal=None, grad=False), np.errstate(all="ignore"):
+    with within(device="cpu", journal=None, grad=False), np.errstate(all="ignore"):
         return op(*map(_tried, args), **{k: _tried(v) for k, v in kwargs.items()})
 
 

@@ -18,6 +18,7 @@ from gradwire_engine.random import Generator
 from gradwire_engine.spec import DType
 from gradwire_engine.tape import Handle
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.answered import Answered
 from gradwire_service.host.hooks import held as held_by_hooks
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
@@ -72,6 +73,7 @@ class Session:
         self.again: Any = None  # plans of transforms that come again, where the host has some
         self.closed = False
         self.durable: Any = None  # what is kept of it beyond the process, for whoever keeps it
+        self.answered: Answered = ()  # its last requests that had a key
         self.asleep: Callable[[], None] | None = None  # reads it back, where it isn't in memory
         self._used_at = time.monotonic()
         self.lock = rlock()

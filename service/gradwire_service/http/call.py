@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Collection, Container, Mapping
 from difflib import get_close_matches
+from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
@@ -98,6 +99,13 @@ class Call:
         """From here on it is known whose it is."""
         self.tenant, self.host, self.executor = tenant, tenant.host, tenant.executor
         self.loan.move(tenant.host.ledger)
+
+    @property
+    def key(self) -> str | None:
+        """By which a session remembers the request, where it has an Idempotency-Key."""
+        if self.place is None:
+            return None
+        return sha256(repr(tuple(self.place)).encode() + self.fingerprint).hexdigest()[:32]
 
     def lend(self, nbytes: int) -> None:
         """Bytes that are this request's until its answer; memory_limit if they don't fit."""

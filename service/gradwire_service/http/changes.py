@@ -69,7 +69,8 @@ async def changed(
     """
     from gradwire_service.host.durable.change import Change, attempted, settled
 
-    change = Change(session, {"type": call.header(b"content-type"), **about}, body, renews)
+    about = {"type": call.header(b"content-type"), **about}
+    change = Change(session, about, body, renews, call.key)
 
     def done(allowance: int | None) -> Any:
         return attempted(change, partial(_within, work, allowance), answered or call.answer)

@@ -11,7 +11,7 @@ from gradwire.autograd.applied import applied
 from gradwire.autograd.context import FunctionCtx
 from gradwire.autograd.transformable import check_transformable
 from gradwire.autograd.written import Used
-from gradwire.modes import no_grad
+from gradwire.within import within
 
 
 class Function:
@@ -113,7 +113,7 @@ def once_differentiable(backward: Backward) -> Backward:
 
     @wraps(backward)
     def wrapped(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
-        with no_grad():
+        with within(grad=False):
             return backward(ctx, *grad_outputs)
 
     wrapped._once_differentiable = True  # type: ignore[attr-defined]

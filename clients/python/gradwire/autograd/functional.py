@@ -9,9 +9,9 @@ from gradwire.asking import RESULT, Asked, ones_like
 from gradwire.called import Wanted
 from gradwire.dispatch import call
 from gradwire.tensor import Tensor
+from gradwire.within import within
 from gradwire_engine import backward as engine
 from gradwire_engine.catalogue import resolve
-from gradwire_engine.mode import using
 
 Inputs = Tensor | tuple[Tensor, ...]
 
@@ -42,7 +42,7 @@ class _Given(Asked):
         self, transform: str, parts: list[Wanted], **fields: Any
     ) -> tuple[list[Any], list[Any]]:
         """As for any function; with create_graph both lead on, also where grad mode is off."""
-        with using(grad=True) if self.create_graph else using():
+        with within(grad=True) if self.create_graph else within():
             found, outputs = super().derive(transform, parts, **fields)
         return _ended(found, self.create_graph), _ended(outputs, self.create_graph)
 
@@ -134,7 +134,7 @@ class _Given(Asked):
 
 def _mirrored_gradients(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
     """The mirrors of the gradients, which have histories; None where an input is not needed."""
-    with using(device="meta", grad=True):
+    with within(device="meta", grad=True):
         ones = [ones_like(o.detach()) for o in outputs]
         metas = [x._meta for x in inputs]
         return engine.grad(outputs, metas, ones, create_graph=True, allow_unused=True)

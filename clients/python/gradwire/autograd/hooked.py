@@ -21,8 +21,8 @@ from gradwire.faults import meant, tells
 from gradwire.later import Later, at_hand
 from gradwire.pending import Pending
 from gradwire.trace import Trace
+from gradwire.within import within
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.mode import using
 
 if TYPE_CHECKING:
     from gradwire.session import Session
@@ -105,7 +105,7 @@ class Walk:
         later = self._put_off(hook)
         mark = len(self.session.journal.entries)
         try:
-            with self.session.putting_off(later), using(grad=self._create_graph):
+            with self.session.putting_off(later), within(grad=self._create_graph):
                 hook.call([leaf])
         except Exception as problem:
             if not looks(problem):
@@ -295,7 +295,7 @@ class Walk:
         for hook in self._far_readers:
             hook.reads = True  # from the next walk on it waits for the end, in place of a copy
         if self._after:
-            with using(grad=self._create_graph):
+            with within(grad=self._create_graph):
                 for call in self._after:
                     call()
 

@@ -15,12 +15,12 @@ from gradwire.called import Wanted, of_mirrors
 from gradwire.faults import Fault
 from gradwire.tensor import Tensor
 from gradwire.trace import leaves
+from gradwire.within import within
 from gradwire_engine.arrays import phantom_of
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.function import Made
 from gradwire_engine.function_rule import Function
 from gradwire_engine.journal import assign
-from gradwire_engine.mode import using
 from gradwire_engine.recipe import Step
 from gradwire_engine.tape import Node, target
 from gradwire_engine.tensor import Tensor as Meta
@@ -159,7 +159,7 @@ class Mirror:
         assert made is not None
         gradients = [Meta.of(phantom_of(spec)) for spec in recipe.call.outputs]
         try:
-            with using(grad=False):
+            with within(grad=False):
                 parts = rule(*gradients, *made.saved)
         except GradwireError as problem:
             self.fault = self._derived.fault = Fault(self._derived.id, problem)

@@ -10,9 +10,9 @@ from gradwire.faults import Fault
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, taken_apart
 from gradwire.wire import tensors_in
+from gradwire.within import within
 from gradwire_engine.arrays import phantom
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.mode import using
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.tensor import Tensor as Meta
 
@@ -64,7 +64,7 @@ class Forward:
         return self.trace.enter(arg, arg.shape) if isinstance(arg, Tensor) else arg
 
     def _called(self, where: Any, args: Sequence[Any]) -> Any:
-        with where.here(), using(grad=False):
+        with where.here(), within(grad=False):
             if self.used.setup is None:
                 found = self.used.forward(self.ctx, *args)
             else:
@@ -78,7 +78,7 @@ class Forward:
         for arg, inside in zip(self.given, self.inside, strict=True):
             if isinstance(arg, Tensor):
                 self.trace.stand_in(arg, inside)
-        with self.trace.here(), using(grad=False):
+        with self.trace.here(), within(grad=False):
             for output in found if isinstance(found, tuple) else (found,):
                 if isinstance(output, Tensor) and all(output is not arg for arg in self.given):
                     self.trace.stand_in(output, self.trace.placeholder(output).clone())
@@ -189,7 +189,7 @@ class Backward:
 
     def _called(self) -> tuple[Any, ...]:
         ctx = self.forward.ctx
-        with self.trace.here(), using(grad=True, inference=False):
+        with self.trace.here(), within(grad=True, inference=False):
             ctx.unpack([None if t is None else self.trace.lifted(t) for t in ctx.to_save])
             found = self.forward.used.backward(ctx, *self._handed())
             several = found if isinstance(found, tuple) else (found,)

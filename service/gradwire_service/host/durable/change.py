@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.journal import Journal, transaction
+from gradwire_engine.journal import Journal, assign, transaction
+from gradwire_service.host.answered import check_new, noted
 from gradwire_service.host.durable import clock
 from gradwire_service.host.durable.digest import digest
 from gradwire_service.host.durable.log import SessionLog
@@ -29,13 +30,15 @@ _SETTINGS = ("label", "dtype", "ttl", "anomaly")
 class Change(NamedTuple):
     """What is asked: `about` and the body say it to whoever runs it again.
 
-    renews: it changes what is known of the session while it is parked.
+    renews: it changes what is known of the session while it is parked. key: by which the session
+    remembers the request, where it has an Idempotency-Key.
     """
 
     session: Session
     about: Mapping[str, Any]
     body: Buffer
     renews: bool = False
+    key: str | None = None
 
 
 class Outcome(NamedTuple, Generic[A]):
@@ -75,8 +78,10 @@ def attempted(change: Change, work: Callable[[], Any], answered: Callable[[Any],
 
 def _attempted(change: Change, work: Callable[[], Any], answered: Callable[[Any], A]) -> Outcome[A]:
     began = time.perf_counter()
-    answer, raised, upto, noted = None, None, None, None
-    record = None
+    answer, raised, upto, summed = None, None, None, None
+    session, record = change.session, None
+    if change.key is not None:
+        check_new(session, change.key)
     with transaction() as journal:
         try:
             reply = work()
@@ -86,11 +91,15 @@ def _attempted(change: Change, work: Callable[[], Any], answered: Callable[[Any]
             raised, upto = problem, problem.step  # the steps before it are kept
         else:
             answer = answered(reply)
-            noted = digest(reply) if journal.entries else None
+            summed = digest(reply) if journal.entries else None
         if journal.entries:
-            found = (0, None) if noted is None else (noted.bits, noted.near)
+            if change.key is not None:
+                assign(session, "answered", noted(session.answered, change.key, upto))
+            found = (0, None) if summed is None else (summed.bits, summed.near)
             about = {**change.about, "upto": upto, "digest": found[0], "near": found[1]}
-            record = change.session.durable.record(change.session, about, change.body)
+            if change.key is not None:
+                about["key"] = change.key
+            record = session.durable.record(session, about, change.body)
     return Outcome(change, answer, raised, journal, record, time.perf_counter() - began)
 
 

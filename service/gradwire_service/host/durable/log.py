@@ -162,4 +162,5 @@ def about_of(session: Session) -> dict[str, Any]:
         "memory_limit_bytes": session.meter.limit,
         "detect_anomaly": session.anomaly,
         "names": len(session.tensors),
+        "answered": session.answered,
     }

@@ -10,6 +10,7 @@ import orjson
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host import safetensors, snapshot
+from gradwire_service.host.answered import Answered, noted
 from gradwire_service.host.durable import machine
 from gradwire_service.host.durable.log import SessionLog, Since
 from gradwire_service.host.durable.programs import Former
@@ -54,6 +55,7 @@ class Recovery(NamedTuple):
         body, changes = log.store.load(session.id, log.number)
         log.size = len(body)
         _graft(session, self._restored(body))
+        session.answered = _answered(log)
         log.since = Since()
         with Former(self.host, session, log.store, log.tenant):
             for record, request in changes:
@@ -77,6 +79,8 @@ class Recovery(NamedTuple):
         """
         try:
             found = replayed(self.host, session, about, body, self.decode)
+            if "key" in about:
+                session.answered = noted(session.answered, about["key"], about["upto"])
         except GradwireError as problem:
             if isinstance(problem.__cause__, Damaged | Unavailable):  # of a program's row
                 raise problem.__cause__ from None
@@ -97,6 +101,12 @@ class Recovery(NamedTuple):
         facts = self.machines(about["on"]) if "on" in about else None
         made = f"gradwire {about['by']}" if facts is None else machine.described(facts)
         return f"it was made by {made}; this is {machine.described(machine.facts())}"
+
+
+def _answered(log: SessionLog) -> Answered:
+    """The requests that the session remembered at its snapshot; none of an older version's."""
+    about = {} if log.row is None else orjson.loads(log.row.about)
+    return tuple((request, upto) for request, upto in about.get("answered", ()))
 
 
 def _graft(session: Session, made: Session) -> None:

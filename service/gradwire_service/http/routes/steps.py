@@ -7,6 +7,8 @@ from functools import partial
 from time import thread_time
 from typing import Any, NamedTuple
 
+from gradwire_engine.errors import GradwireError
+from gradwire_service.host.answered import check_new, noted
 from gradwire_service.host.cost import ALLOWANCE, BRIEF, HOP, estimate
 from gradwire_service.host.durable.replay import RUN
 from gradwire_service.host.elements import Array
@@ -131,4 +133,17 @@ def _work(
     arrays: Mapping[str, Array],
     allowance: int | None = None,
 ) -> Reply:
-    return call.host.run(session, request, arrays, allowance, call.until())
+    key = call.key
+    run = partial(call.host.run, session, request, arrays, allowance, call.until())
+    if key is None or durable(session):  # there the change notes it
+        return run()
+    check_new(session, key)
+    try:
+        reply = run()
+    except GradwireError as problem:
+        if problem.step and not getattr(request, "atomic", True):  # those before it are kept
+            session.answered = noted(session.answered, key, problem.step)
+        raise
+    if getattr(request, "steps", None) != []:
+        session.answered = noted(session.answered, key, None)
+    return reply
