@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gradwire.modes import no_grad
 from gradwire.tensor import Tensor
 from gradwire.wire import tensors_in
+from gradwire.within import within
 from gradwire_engine.errors import error
 from gradwire_engine.mode import local
 
@@ -32,7 +32,7 @@ def written(asked: str, out: Any, run: Callable[[], Any], operands: Iterable[Any
             "but one of the arguments requires grad",
             "leave out away, or call it in torch.no_grad()",
         )
-    with no_grad():
+    with within(grad=False):
         found = run()
         results = (found,) if isinstance(found, Tensor) else tuple(found)
         if len(results) != len(targets):

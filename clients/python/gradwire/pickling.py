@@ -15,9 +15,9 @@ import numpy as np
 from gradwire import current
 from gradwire.functions import catalogued
 from gradwire.leaf import leaf
-from gradwire.modes import no_grad
 from gradwire.saving.tensors import fetch
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 Place = tuple[tuple[int, ...], tuple[int, ...], int]
 """Sizes, strides and offset, in elements, by which a tensor sees its memory."""
@@ -107,7 +107,7 @@ def _covers(tensor: Tensor) -> bool:
 def flat(tensor: Tensor) -> Tensor:
     """All of the memory that a tensor sees, in a row."""
     count = tensor._meta.storage.array.size
-    with no_grad():
+    with within(grad=False):
         found: Tensor = tensor.detach().as_strided((count,), (1,), 0)
     return found
 
@@ -128,7 +128,7 @@ def _order(tensor: Tensor) -> list[int]:
 def _in_session(array: np.ndarray) -> Tensor:
     """A tensor of these elements in the session in force."""
     own = array.flags.owndata and array.flags.writeable
-    with no_grad():
+    with within(grad=False):
         return leaf(current.session(), array if own else array.copy())
 
 
@@ -136,7 +136,7 @@ def _rebuilt(
     kind: type[Tensor], memory: Tensor, place: Any, requires_grad: bool, slots: dict[str, Any]
 ) -> Tensor:
     """The tensor that a pickle tells of."""
-    with no_grad():
+    with within(grad=False):
         return _as_kind(kind, _seen(memory, place), requires_grad, slots)
 
 
@@ -172,7 +172,7 @@ def _as_kind(
 
 def copied(tensor: Tensor) -> Tensor:
     """A leaf of the same class that shares the elements of a tensor, as copy.copy gives."""
-    with no_grad():
+    with within(grad=False):
         slots = {"persistent": tensor.persistent} if hasattr(tensor, "persistent") else {}
         made = _as_kind(type(tensor), tensor.detach(), tensor.requires_grad, slots)
     made.__dict__.update(tensor.__dict__)
@@ -189,7 +189,7 @@ def deeply_copied(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     from gradwire.nn.parameter import Parameter
 
     alone = isinstance(tensor, Parameter)
-    with no_grad():
+    with within(grad=False):
         slots = {"persistent": tensor.persistent} if hasattr(tensor, "persistent") else {}
         copy = tensor.detach().clone() if alone else _own_elements(tensor, memo)
         made = _as_kind(type(tensor), copy, tensor.requires_grad, slots)

@@ -7,9 +7,9 @@ from typing import Any
 
 from gradwire.distributions.distribution import Distribution, Shape, broadcast
 from gradwire.functions import catalogued
-from gradwire.modes import no_grad
 from gradwire.ranges import finfo
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 
 def _one_of(probs: Any, logits: Any) -> Any:
@@ -89,7 +89,7 @@ class Bernoulli(_OfChances):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
-        with no_grad():
+        with within(grad=False):
             drawn: Tensor = self.probs.expand(self._extended(sample_shape)).bernoulli()
         return drawn
 
@@ -161,7 +161,7 @@ class Categorical(_OfChances):
         count = 1
         for size in sample_shape:
             count *= size
-        with no_grad():
+        with within(grad=False):
             rows = self.probs.reshape(-1, self._num_events)
             drawn: Tensor = rows.multinomial(count, True).T.reshape(shape)
         return drawn

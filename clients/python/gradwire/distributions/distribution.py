@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from gradwire.creation import as_tensor
 from gradwire.functions import catalogued
-from gradwire.modes import no_grad
 from gradwire.size import Size
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
+from gradwire.within import within
 
 Shape = Sequence[int]
 
@@ -66,7 +66,7 @@ class Distribution:
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Draw so many samples from each; constants to the graph."""
-        with no_grad():
+        with within(grad=False):
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:

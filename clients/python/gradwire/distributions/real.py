@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire.distributions.distribution import Distribution, Shape, broadcast
 from gradwire.functions import catalogued
-from gradwire.modes import no_grad
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 
 class Normal(Distribution):
@@ -41,7 +41,7 @@ class Normal(Distribution):
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        with no_grad():
+        with within(grad=False):
             drawn: Tensor = catalogued("normal")(self.loc.expand(shape), self.scale.expand(shape))
         return drawn
 

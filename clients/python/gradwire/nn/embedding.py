@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire.functions import catalogued
-from gradwire.modes import no_grad
 from gradwire.nn import init
 from gradwire.nn.linear import parameter
 from gradwire.nn.module import Module
 from gradwire.nn.parameter import Parameter
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 
 class Embedding(Module):
@@ -133,7 +133,7 @@ class EmbeddingBag(Module):
 def _begin(weight: Any, padding: int | None) -> None:
     init.normal_(weight)
     if padding is not None:
-        with no_grad():
+        with within(grad=False):
             weight[padding].fill_(0)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from gradwire.functions import catalogued
-from gradwire.modes import no_grad
 from gradwire.random import Generator
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2.0), "selu": 3 / 4}
 _UNIT = ("linear", "sigmoid", *(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)))
@@ -29,7 +29,7 @@ def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Evenly between a and b."""
-    with no_grad():
+    with within(grad=False):
         return tensor.uniform_(a, b, generator=generator)
 
 
@@ -37,7 +37,7 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """From the normal distribution."""
-    with no_grad():
+    with within(grad=False):
         return tensor.normal_(mean, std, generator=generator)
 
 
@@ -51,7 +51,7 @@ def trunc_normal_(
 ) -> Tensor:
     """From the normal distribution between a and b: its quantiles, taken evenly between theirs."""
     low, high = (math.erf((x - mean) / std / math.sqrt(2.0)) for x in (a, b))
-    with no_grad():
+    with within(grad=False):
         tensor.uniform_(low, high, generator=generator).erfinv_().mul_(std * math.sqrt(2.0)).add_(
             mean
         )
@@ -60,7 +60,7 @@ def trunc_normal_(
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """The same number everywhere."""
-    with no_grad():
+    with within(grad=False):
         return tensor.fill_(val)
 
 
@@ -89,7 +89,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("dim 0 must be divisible by groups")
     each = tensor.shape[0] // groups
     middle = tuple(size // 2 for size in tensor.shape[2:])
-    with no_grad():
+    with within(grad=False):
         tensor.zero_()
         for group in range(groups):
             for channel in range(min(each, tensor.shape[1])):
@@ -162,7 +162,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     if not rows * columns:
         return tensor
-    with no_grad():
+    with within(grad=False):
         shape = (max(rows, columns), min(rows, columns))
         drawn = catalogued("randn")(shape, dtype=tensor.dtype, generator=generator)
         q, r = catalogued("linalg.qr")(drawn)
@@ -178,7 +178,7 @@ def sparse_(
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    with no_grad():
+    with within(grad=False):
         normal_(tensor, 0, std, generator)
         for column in range(columns):
             tensor[catalogued("randperm")(rows, generator=generator)[:zeros], column] = 0
@@ -186,7 +186,7 @@ def sparse_(
 
 
 def _filled(tensor: Tensor, value: Tensor) -> Tensor:
-    with no_grad():
+    with within(grad=False):
         return tensor.copy_(value)
 
 

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradwire.modes import no_grad
 from gradwire.nn.parameter import Parameter
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 if TYPE_CHECKING:
     from gradwire.nn.module import Module
@@ -96,7 +96,7 @@ def _unfit(module: Module, places: dict[str, Any], given: dict[str, Any]) -> lis
 def _put(holder: Module, name: str, value: Tensor, assign: bool) -> None:
     target = getattr(holder, name)
     if not assign:
-        with no_grad():
+        with within(grad=False):
             target.copy_(value)
     elif isinstance(target, Parameter):
         kept = value if isinstance(value, Parameter) else Parameter(value, target.requires_grad)

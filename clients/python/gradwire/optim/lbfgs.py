@@ -9,10 +9,11 @@ import numpy as np
 
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
-from gradwire.modes import enable_grad, no_grad
+from gradwire.modes import enable_grad
 from gradwire.optim.optimizer import Hosted
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.within import within
 from gradwire_engine.optim.lbfgs import lbfgs
 from gradwire_engine.optim.settings import checked, kind_of
 
@@ -77,7 +78,7 @@ class LBFGS(Hosted):
             part = row[at : at + size]
             if param.is_complex():
                 part = part.view(param.dtype.numpy)
-            with no_grad(), param.session.here():
+            with within(grad=False), param.session.here():
                 param.copy_(tensor(part.reshape(param.shape)))
             at += size
 

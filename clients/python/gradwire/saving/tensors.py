@@ -13,11 +13,11 @@ import numpy as np
 
 from gradwire.functions import catalogued
 from gradwire.leaf import leaf
-from gradwire.modes import no_grad
 from gradwire.recorder import MAX_BYTES
 from gradwire.saving.structure import Path, damaged
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.within import within
 from gradwire_engine.spec import DTYPES
 
 _FIELDS = {"array", "dtype", "kind", "requires_grad", "seen"}
@@ -43,7 +43,7 @@ class Taken:
 
     def written(self) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
         """Rows, and arrays by name. The elements are read with one request for many."""
-        with no_grad():
+        with within(grad=False):
             wholes = _wholes(self.found)
         names = list(_distinct(".".join(path) or "tensor" for path in self.paths))
         rows: list[dict[str, Any]] = []
@@ -159,7 +159,7 @@ class Loaded:
     def _make(self, row: dict[str, Any]) -> Tensor:
         from gradwire.nn.parameter import Buffer, Parameter
 
-        with no_grad():
+        with within(grad=False):
             found = self._seen(row) if row["seen"] is not None else self._leaf(row)
         if row["kind"] == "Parameter":
             return Parameter(found, row["requires_grad"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradwire.functions import catalogued
-from gradwire.modes import no_grad
 from gradwire.nn.utils import rnn as rnn
 from gradwire.tensor import Tensor
+from gradwire.within import within
 
 
 def get_total_norm(
@@ -37,7 +37,7 @@ def clip_grad_norm_(
     foreach: bool | None = None,
 ) -> Tensor:
     """Scale all gradients so that their norm as one vector is at most max_norm; the norm before."""
-    with no_grad():
+    with within(grad=False):
         found = _gradients(parameters)
         total = get_total_norm(found, float(norm_type), error_if_nonfinite)
         if found:
@@ -52,7 +52,7 @@ def clip_grad_value_(
 ) -> None:
     """Clamp every element of the gradients to [-clip_value, clip_value]."""
     bound = float(clip_value)
-    with no_grad():
+    with within(grad=False):
         for gradient in _gradients(parameters):
             gradient.clamp_(-bound, bound)
 
@@ -73,7 +73,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     at = 0
-    with no_grad():
+    with within(grad=False):
         for parameter in parameters:
             size = parameter.numel()
             parameter.copy_(vec[at : at + size].view_as(parameter))
