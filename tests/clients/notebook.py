@@ -20,8 +20,12 @@ def train(session: Session, steps: int) -> None:
     x = torch.tensor([[float(i * j % 5) for j in range(4)] for i in range(6)])
     done = torch.zeros((), dtype=torch.int64)
     say("ready", done)
+    interrupts = told = 0
     while True:
         try:
+            while told < interrupts:  # here, for the next one comes as soon as this is told
+                told += 1
+                say("interrupt", done)
             step = int(done)
             if step == steps:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -34,7 +38,7 @@ def train(session: Session, steps: int) -> None:
                 done += 1
             say(step, loss)
         except KeyboardInterrupt:
-            say("interrupt", torch.zeros(()))
+            interrupts += 1
     say("end", sum(p.sum() for p in model.parameters()))
 
 

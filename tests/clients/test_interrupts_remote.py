@@ -214,8 +214,7 @@ def test_an_interrupt_while_a_large_batch_is_sent(server: Running, transport: st
     with between(server.port) as proxy, session_by(proxy.url, transport):
         total = torch.zeros(())
         for done in range(1, 4):
-            sent = torch.from_numpy(batch)
-            total += sent[-1]
+            total += torch.from_numpy(batch)[-1]
             proxy.flows.clear()
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             with pytest.raises(OutOfTime):

@@ -68,6 +68,34 @@ def test_a_timeout_is_not_a_refusal(
     assert (caught.value.code, len(asked)) == (code, attempts)
 
 
+@pytest.mark.parametrize("kind", [ConnectionResetError, TimeoutError])
+def test_what_a_handler_of_a_signal_raises_comes_through(kind: type[OSError]) -> None:
+    """As httpx has it, where the handler ran in the midst of its reading."""
+    own = kind("by the program")
+
+    def send() -> httpx.Response:
+        try:
+            raise own
+        except OSError as problem:
+            raise httpx.ReadError("gone") from problem
+
+    with pytest.raises(kind, match="by the program") as caught:
+        sent(send, "http://x", Waits())
+    assert caught.value is own
+
+
+def test_what_the_caller_is_handling_is_not_what_went_wrong() -> None:
+    def send() -> httpx.Response:
+        raise httpx.ReadError("gone")
+
+    try:
+        raise TimeoutError("of something else")
+    except TimeoutError:
+        with pytest.raises(ConnectionError) as caught:
+            sent(send, "http://x", Waits())
+    assert caught.value.code == "unanswered"
+
+
 def test_what_only_reads_has_no_key() -> None:
     assert key_for("GET") == {}
     assert key_for("POST") != key_for("POST")
