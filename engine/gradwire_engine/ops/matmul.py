@@ -6,9 +6,11 @@ products again: of `out = a b` they are `g bᴴ` and `aᴴ g`.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
+from gradwire_engine import long_calls
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -56,8 +58,10 @@ def product(xp: Any, a: Array, b: Array) -> Array:
         b = _for_blas(xp, b)
     if a.ndim > 2 >= b.ndim and (a.flags.c_contiguous or b.ndim < 2):
         flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
-        return xp.matmul(flat, b).reshape(*a.shape[:-1], *b.shape[1:])
-    return xp.matmul(a, b) if b.ndim < 3 else products(xp, a, b)
+        return long_calls.matmul(xp, flat, b).reshape(*a.shape[:-1], *b.shape[1:])
+    if b.ndim < 3:
+        return long_calls.matmul(xp, a, b)
+    return long_calls.matmul(xp, a, b, partial(products, xp))
 
 
 def same_dtype(asked: str, **operands: Spec) -> None:
