@@ -134,7 +134,7 @@ def _numpy_backend() -> Backend:
             "sparse": "scipy.sparse",
         },
     )
-    xp.linalg, xp.scipy_linalg = Functions("numpy.linalg"), Functions("scipy.linalg")
+    vars(xp).update(linalg=Functions("numpy.linalg"), scipy_linalg=Functions("scipy.linalg"))
     scalars = (*(np.dtype(c).type for c in "?bBhHiIlLqQefdFD"), ml_dtypes.bfloat16)
     return Backend("cpu", xp, (np.ndarray, *scalars), np.asarray, np.asarray)
 

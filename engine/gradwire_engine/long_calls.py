@@ -57,8 +57,8 @@ class Work(NamedTuple):
 class Watch(Protocol):
     """Watches the time of a thread's work; each method may raise that there is too little left."""
 
-    def foresee(self, work: Work) -> float:
-        """Return the seconds that the work will take, or refuse it before it begins."""
+    def foresee(self, work: Work) -> None:
+        """Refuse work before it begins, if it would take longer than may be."""
 
     def look(self) -> None:
         """Raise where the time is over."""

@@ -1,0 +1,152 @@
+"""Processes in which calls run that can't be ended otherwise: killed when the time is over."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from gradwire_engine.kernels.blas_threads import of_lapack, of_products
+from gradwire_engine.locks import lock
+from gradwire_engine.long_calls import Function
+from gradwire_service.host.long_calls.exchange import GoneError, receive, send
+
+_LOOK = 0.02
+"""Seconds between looks at the clock while a call runs."""
+
+POSSIBLE = hasattr(socket, "send_fds") and sys.platform != "win32"
+"""Whether memory can be handed to another process here."""
+
+
+class Process:
+    """One that runs one call at a time. It lives until it is ended, or this process is."""
+
+    def __init__(self) -> None:
+        self._peer, theirs = socket.socketpair()
+        reading, self._lifeline = os.pipe()
+        with theirs:
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 (nothing of a request is in it)
+                    [sys.executable, "-P", "-m", _CHILD, str(theirs.fileno()), str(reading)],
+                    pass_fds=(theirs.fileno(), reading),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    start_new_session=True,  # a terminal's Ctrl-C is for this process alone
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                )
+            except BaseException:
+                self._peer.close()
+                os.close(self._lifeline)
+                raise
+            finally:
+                os.close(reading)
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def run(
+        self, call: Function, args: Any, named: dict[str, Any], look: Callable[[], None]
+    ) -> tuple[bool, Any]:
+        """Return whether a call went well, and what it gave or raised, as if it had run here.
+
+        look: called again and again meanwhile; what it raises comes out, and then this process is
+        of no use any more. GoneError where it has ended by itself.
+        """
+        pools = (of_lapack(), of_products())
+        threads = tuple(None if pool is None else pool.threads() for pool in pools)
+        args = [np.ascontiguousarray(x) if _in_gaps(x) else x for x in args]
+        self._peer.setblocking(True)
+        send(self._peer, (threads, call.module, call.name, args, named))
+        while True:
+            self._peer.settimeout(_LOOK)
+            with suppress(TimeoutError):
+                well, found = receive(self._peer)
+                break
+            look()
+        return well, tuple(map(_own, found)) if isinstance(found, tuple) else _own(found)
+
+    def end(self) -> None:
+        """End it at once, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        self._peer.close()
+        os.close(self._lifeline)
+
+
+_CHILD = "gradwire_service.host.long_calls.child"
+
+
+def _in_gaps(x: Any) -> bool:
+    """Whether it is an array whose elements don't lie side by side, and so can't be sent alone."""
+    return type(x) is np.ndarray and not (x.flags.c_contiguous or x.flags.f_contiguous)
+
+
+def _own(found: Any) -> Any:
+    """A result that lies in memory of this process's own, as it lay."""
+    return found.copy(order="K") if type(found) is np.ndarray else found
+
+
+class Processes:
+    """Those of this process: as many as calls run at a time, one of which is kept for the next."""
+
+    def __init__(self) -> None:
+        self._lock = lock()
+        self._kept: Process | None = None
+
+    def run(
+        self, call: Function, args: Any, named: dict[str, Any], look: Callable[[], None]
+    ) -> Any:
+        """Return what a call gives, in a process that ends if `look` raises.
+
+        Where no process can be made, the call runs here. MemoryError where it was ended by others:
+        the system does that when its memory is used up.
+        """
+        try:
+            process = self._taken()
+        except OSError:
+            return call.own(*args, **named)
+        try:
+            well, found = process.run(call, args, named, look)
+        except GoneError as problem:
+            process.end()
+            raise MemoryError from problem
+        except BaseException:
+            process.end()
+            raise
+        self._put_back(process)
+        if not well:
+            raise found
+        return found
+
+    def _taken(self) -> Process:
+        with self._lock:
+            process, self._kept = self._kept, None
+        return process or Process()
+
+    def _put_back(self, process: Process) -> None:
+        with self._lock:
+            if self._kept is None:
+                self._kept = process
+                return
+        process.end()
+
+    def close(self) -> None:
+        """End the one that is kept; those that work end with their calls."""
+        with self._lock:
+            process, self._kept = self._kept, None
+        if process is not None:
+            process.end()
+
+
+PROCESSES = Processes()
+"""This process's."""
+atexit.register(PROCESSES.close)
