@@ -223,14 +223,14 @@ def _watched(watch: Watch, work: Work, run: Run, a: Array, b: Array, out: Array 
     began = monotonic()
     a = np.broadcast_to(a, (*stack, *a.shape[-2:]))
     b = np.broadcast_to(b, (*stack, *b.shape[-2:]))
-    for one, other, into in _parts((a, b, out), work.flops, PART / work.slow):
+    for one, other, into in parts((a, b, out), work.flops, PART / work.slow):
         watch.look()
         run(one, other, out=into)
     watch.learn(work, monotonic() - began)
     return out
 
 
-def _parts(arrays: Triple, flops: float, most: float) -> Iterator[Triple]:
+def parts(arrays: Triple, flops: float, most: float) -> Iterator[Triple]:
     """Halve a stack, or the longer side of a result, until a part has no more than `most` flops.
 
     Where the halves end depends on nothing but shapes: BLAS may sum in another order in blocks of
@@ -238,7 +238,7 @@ def _parts(arrays: Triple, flops: float, most: float) -> Iterator[Triple]:
     """
     a, b, out = arrays
     if out.ndim > 2 and len(out) == 1:
-        yield from _parts((a[0], b[0], out[0]), flops, most)
+        yield from parts((a[0], b[0], out[0]), flops, most)
         return
     if flops <= most or (out.ndim == 2 and max(out.shape) < 2 * _LEAST):
         yield arrays
@@ -248,7 +248,7 @@ def _parts(arrays: Triple, flops: float, most: float) -> Iterator[Triple]:
     middle = (length + 1) // 2 if out.ndim > 2 else -(-length // (2 * _LEAST)) * _LEAST
     for part in (slice(0, middle), slice(middle, length)):
         half = (a, b[:, part], out[:, part]) if across else (a[part], _same(b, part), out[part])
-        yield from _parts(half, flops * (part.stop - part.start) / length, most)
+        yield from parts(half, flops * (part.stop - part.start) / length, most)
 
 
 def _same(b: Array, part: slice) -> Array:

@@ -107,6 +107,7 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
     """
     if service.keeper is not None:
         await service.keeper.start()
+    PROCESSES.open()
     watching = (_sweep(service), service.patience.look(), _give_back())
     watchers = [asyncio.create_task(work) for work in watching]
     try:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -74,6 +75,11 @@ class Process:
             look()
         return well, tuple(map(_own, found)) if isinstance(found, tuple) else _own(found)
 
+    @property
+    def lives(self) -> bool:
+        """Whether nobody has ended it."""
+        return self._process.poll() is None
+
     def end(self) -> None:
         """End it at once, whatever it does."""
         self._process.kill()
@@ -101,6 +107,18 @@ class Processes:
     def __init__(self) -> None:
         self._lock = lock()
         self._kept: Process | None = None
+        self._starter: ThreadPoolExecutor | None = None
+
+    def open(self) -> None:
+        """Start processes with the priority of the caller's thread from now on.
+
+        A process inherits that of the thread which starts it, and the threads that compute have
+        stepped back: its own threads, which wait for each other, would then take several times as
+        long beside other work.
+        """
+        if self._starter is None:
+            self._starter = ThreadPoolExecutor(1, thread_name_prefix="starter")
+            self._starter.submit(int)  # its thread is made now, by this one
 
     def run(
         self, call: Function, args: Any, named: dict[str, Any], look: Callable[[], None]
@@ -130,7 +148,11 @@ class Processes:
     def _taken(self) -> Process:
         with self._lock:
             process, self._kept = self._kept, None
-        return process or Process()
+        if process is not None and process.lives:
+            return process
+        if process is not None:
+            process.end()  # somebody else did; what is left of it goes
+        return Process() if self._starter is None else self._starter.submit(Process).result()
 
     def _put_back(self, process: Process) -> None:
         with self._lock:
