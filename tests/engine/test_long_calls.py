@@ -66,7 +66,7 @@ def test_parts_are_the_whole(left: tuple[int, ...], right: tuple[int, ...], most
     if most >= flops:
         assert len(made) == 1
     for _, _, into in made:
-        assert 2 * into.size * left[-1] <= most or max(into.shape) < 128 and into.ndim == 2
+        assert 2 * into.size * left[-1] <= most or (max(into.shape) < 128 and into.ndim == 2)
 
 
 def heavy(dtype: str) -> tuple[np.ndarray, np.ndarray]:

@@ -205,7 +205,7 @@ class Meter:
         if flops >= HEAVY and nbytes and self.until.compute < ENDLESS:
             if self.allowance is not None:
                 raise TooMuchHere
-            foresee(Work("an op", "float32", (), flops, nbytes), self.until)
+            foresee(Work("", "float32", (), flops, nbytes), self.until)
         self._unposted += nbytes
         if self._bound + nbytes > self._room:
             self._unposted -= nbytes

@@ -29,7 +29,7 @@ def foresee(work: Work, until: Deadline) -> float:
     seconds = MACHINE.seconds(work)
     left = until.at - monotonic()
     wrong = _WRONG if MACHINE.knows(work) else _WRONG_AT_FIRST
-    if seconds > wrong * left > 0:
+    if seconds > wrong * left:
         raise too_long(work, seconds, left)
     return seconds
 
@@ -38,8 +38,8 @@ def too_long(work: Work, seconds: float, left: float) -> GradwireError:
     """The refusal of work before it begins."""
     return error(
         "deadline_exceeded",
-        f"{shown(work)} would take about {seconds:.3g} s here, and {left:.3g} s are left of the "
-        "time that the request may compute; it was not begun, and the session is as before",
+        f"{shown(work)} would take about {seconds:.3g} s here, and {max(left, 0.0):.3g} s are left "
+        "of the time that the request may compute; it was not begun, and the session is as before",
         ASK,
     )
 
@@ -56,5 +56,7 @@ def cut_off(work: Work, seconds: float, took: float) -> GradwireError:
 
 def shown(work: Work) -> str:
     """What the work is: `svd of float64 [600, 600] (9.1 GFLOP on 8.6 MB)`."""
-    what = f"{work.name} of {work.dtype} {list(work.shape)}" if work.shape else work.name
-    return f"{what} ({work.flops / 1e9:.3g} GFLOP on {work.nbytes / 1e6:.3g} MB)"
+    does = f"{work.flops / 1e9:.3g} GFLOP on {work.nbytes / 1e6:.3g} MB"
+    return (
+        f"{work.name} of {work.dtype} {list(work.shape)} ({does})" if work.shape else f"it ({does})"
+    )

@@ -1,0 +1,320 @@
+"""Long ops and the time that is left: refused, or cut off, and nobody else waits meanwhile."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf, isfinite
+
+import httpx
+import numpy as np
+import pytest
+from tests.service.children import alive, children
+from tests.service.conftest import Client, Running, until
+from tests.service.crash.process import Process, served
+
+from gradwire_engine.long_calls import FACTORISATIONS, Work
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.long_calls.machine import MACHINE
+
+SECONDS = 1.0
+"""The time limit of servers here."""
+
+TRIES = 5
+HEALTHY = 0.1
+"""Seconds within which a server says that it is well, while a long op runs."""
+
+FORECAST = re.compile(r"\(([\d.e+]+) GFLOP on ([\d.e+-]+) MB\)")
+Serve = Callable[..., Running]
+
+
+def decomposition(name: str, rows: int, dtype: str = "float64") -> Work:
+    """The work of one of a square matrix, as it is foreseen."""
+    cost = FACTORISATIONS[name]
+    flops = int(cost.flops * rows**3)
+    nbytes = 3 * rows * rows * np.dtype(dtype).itemsize
+    return Work(name, dtype, (rows, rows), flops, nbytes, cost.slow)
+
+
+def rows_for(name: str, seconds: float) -> int:
+    """Return how many rows take so long here, about, if it is what the rates say."""
+    rows = 300
+    while MACHINE.seconds(decomposition(name, rows)) < seconds:
+        rows = rows * 5 // 4
+    return rows
+
+
+@pytest.fixture
+def server(serve: Serve) -> Running:
+    return serve(Limits(seconds=SECONDS))
+
+
+def matrix(session: Client, rows: int, out: str = "a", dtype: str = "float64") -> None:
+    """Make a matrix of random numbers."""
+    session.steps({"op": "randn", "args": [[rows, rows]], "kwargs": {"dtype": dtype}, "out": out})
+
+
+def eig(operand: str = "a") -> dict[str, object]:
+    return {"op": "linalg.eig", "args": [operand], "out": ["values", "vectors"]}
+
+
+def refused(session: Client, *steps: object) -> dict[str, str]:
+    """Run steps that the time limit ends; the problem."""
+    problem = session.refused(*steps)
+    assert problem["status"] == 504, problem
+    assert problem["code"] == "deadline_exceeded"
+    assert "more time" in problem["hint"]
+    return problem
+
+
+@contextmanager
+def unchanged(session: Client) -> Iterator[None]:
+    """What is in the session before the block is in it after, and nothing else; it works on."""
+    session.steps({"op": "arange", "args": [4.0], "out": "kept"})
+    before = session.get("/tensors").json()
+    yield
+    assert session.get("/tensors").json() == before
+    assert session.data("kept") == [0.0, 1.0, 2.0, 3.0]
+    session.steps({"op": "mul_", "args": ["kept", 2], "grad_mode": "no_grad"})
+    assert session.data("kept") == [0.0, 2.0, 4.0, 6.0]
+
+
+DOUBLE = {"op": "mul_", "args": ["kept", 2], "grad_mode": "no_grad"}
+
+
+@pytest.mark.parametrize("op", ["linalg.svd", "linalg.det", "linalg.inv", "matmul"])
+def test_what_takes_far_too_long_is_not_begun(server: Running, op: str) -> None:
+    session = server.session()
+    session.steps({"op": "zeros", "args": [[1, 1]], "out": "one"})
+    with unchanged(session):
+        huge = {"op": "expand", "args": ["one", [30_000, 30_000]], "out": "a"}
+        count = 3 if op == "linalg.svd" else 1
+        out = [f"r{i}" for i in range(count)] if count > 1 else "r"
+        args = ["a", "a"] if op == "matmul" else ["a"]
+        problem = refused(session, DOUBLE, huge, {"op": op, "args": args, "out": out})
+    assert "it was not begun" in problem["detail"]
+    assert problem["op"] == op
+    (told,) = FORECAST.findall(problem["detail"])
+    assert float(told[0]) == pytest.approx(2 * 30_000**3 / 1e9, rel=0.01)
+    assert 0 < float(told[1]) < 1e5
+    seconds = float(re.findall(r"about ([\d.e+]+) s here", problem["detail"])[0])
+    left = float(re.findall(r"and ([\d.e+]+) s are left", problem["detail"])[0])
+    assert isfinite(seconds)
+    assert left <= SECONDS
+    assert seconds > left
+
+
+def test_what_was_seen_to_take_too_long_is_not_begun(server: Running) -> None:
+    MACHINE.learn(decomposition("eigh", 700), 20.0, more=True)
+    session = server.session()
+    matrix(session, 700)
+    with unchanged(session):
+        problem = refused(session, DOUBLE, {"op": "linalg.eigh", "args": ["a"], "out": ["l", "v"]})
+    assert "eigh of float64 [700, 700]" in problem["detail"]
+    assert "about 20 s here" in problem["detail"]
+    assert "it was not begun" in problem["detail"]
+
+
+def test_the_callers_own_limit_counts(serve: Serve) -> None:
+    MACHINE.learn(decomposition("qr", 800), 20.0, more=True)
+    session = serve(Limits(seconds=60)).session()
+    matrix(session, 800)
+    step = {"op": "linalg.qr", "args": ["a"], "out": ["q", "r"]}
+    reply = session.post("/steps", {"steps": [step]}, headers={"Gradwire-Timeout": "3"})
+    assert reply.status_code == 504, reply.text
+    assert "it was not begun" in reply.json()["detail"]
+    session.steps(step)
+
+
+def wrongly(name: str, rows: int, seconds: float = 0.2) -> None:
+    """Have what takes far longer be foreseen to take so long."""
+    work = decomposition(name, rows)
+    MACHINE.learn(work, seconds)
+    MACHINE.learn(work, seconds, more=True)
+
+
+@pytest.fixture(scope="module")
+def long_rows() -> int:
+    """Rows of a matrix whose eigenvalues take ten times as long as the limit, or still more."""
+    return rows_for("eig", 10 * SECONDS)
+
+
+def test_what_was_foreseen_wrongly_is_cut_off(server: Running, long_rows: int) -> None:
+    session = server.session()
+    matrix(session, long_rows)
+    with unchanged(session):
+        wrongly("eig", long_rows)
+        problem = refused(session, DOUBLE, eig())
+    assert "was cut off after" in problem["detail"], problem
+    assert "about 0.2 s had been forecast" in problem["detail"]
+    assert children() == []
+    assert MACHINE.seconds(decomposition("eig", long_rows)) > 0.2
+
+
+def cholesky_of_eye(session: Client, rows: int) -> object:
+    """The trace of a factor that a process works out."""
+    wrongly("cholesky", rows)
+    session.steps({"op": "eye", "args": [rows], "kwargs": {"dtype": "float64"}, "out": "e"})
+    session.steps(
+        {"op": "linalg.cholesky", "args": ["e"], "out": "c"},
+        {"op": "sum", "args": ["c"], "out": "s"},
+    )
+    return session.data("s")
+
+
+def test_a_process_is_made_again_after_one_was_ended(server: Running, long_rows: int) -> None:
+    session = server.session()
+    matrix(session, long_rows)
+    wrongly("eig", long_rows)
+    refused(session, eig())
+    patient = server.session()
+    for _ in range(TRIES):  # to start a process may take longer than the limit beside other work
+        try:
+            assert cholesky_of_eye(patient, 1100) == 1100.0
+            break
+        except AssertionError:
+            assert (
+                "cut off"
+                in refused(patient, {"op": "linalg.cholesky", "args": ["e"], "out": "c"})["detail"]
+            )
+    (kept,) = children()
+    assert cholesky_of_eye(patient, 1100) == 1100.0
+    assert children() == [kept]
+
+
+def test_what_a_process_finds_wrong_is_told_as_ever(serve: Serve) -> None:
+    session = serve(Limits(seconds=60)).session()
+    rows = 1100
+    session.steps(
+        {"op": "zeros", "args": [[rows, rows]], "kwargs": {"dtype": "float64"}, "out": "z"}
+    )
+    session.steps(
+        {"op": "full", "args": [[rows, rows], "NaN"], "kwargs": {"dtype": "float64"}, "out": "nan"}
+    )
+    for op, operand, out in (
+        ("linalg.inv", "z", "i"), ("linalg.cholesky", "z", "c"), ("linalg.eig", "nan", ["l", "v"]),
+    ):  # fmt: skip
+        wrongly(op.removeprefix("linalg."), rows)
+        with unchanged(session):
+            problem = session.refused(DOUBLE, {"op": op, "args": [operand], "out": out})
+        assert problem["code"] == "numerical_error", problem
+        assert problem["op"] == op
+    assert len(children()) == 1
+
+
+def test_a_product_is_ended_between_its_parts(server: Running) -> None:
+    """Of whole numbers, for which there is no BLAS."""
+    rows = 2000
+    work = Work("matmul", "int64", (rows, rows), 2 * rows**3, 3 * 8 * rows * rows, 20.0)
+    while MACHINE.seconds(work) < 10 * SECONDS:
+        rows = rows * 5 // 4
+        work = work._replace(shape=(rows, rows), flops=2 * rows**3, nbytes=24 * rows * rows)
+    MACHINE.learn(work, 0.2)
+    session = server.session()
+    session.steps({"op": "ones", "args": [[rows, rows]], "kwargs": {"dtype": "int64"}, "out": "a"})
+    began = time.monotonic()
+    with unchanged(session):
+        refused(session, DOUBLE, {"op": "matmul", "args": ["a", "a"], "out": "b"})
+    assert time.monotonic() - began < 10 * SECONDS
+
+
+class Health:
+    """Asks again and again whether a server is well, by a connection of its own."""
+
+    def __init__(self, server: Running) -> None:
+        self._client = server.other()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._ask)
+        self.took: list[float] = []
+
+    def _ask(self) -> None:
+        while not self._over.wait(0.01):
+            began = time.perf_counter()
+            assert self._client.get("/health/ready").status_code == 200
+            self.took.append(time.perf_counter() - began)
+
+    def __enter__(self) -> Health:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+@pytest.mark.parametrize("op", ["linalg.eig", "linalg.svd", "matmul"])
+def test_nobody_else_waits_for_a_long_op(serve: Serve, long_rows: int, op: str) -> None:
+    """Where a call keeps Python's lock, health waits as long as it runs, in each of the tries."""
+    server = serve(Limits(seconds=SECONDS))
+    session, other = server.session(), server.session()
+    rows = 3000 if op == "matmul" else long_rows
+    matrix(session, rows, dtype="float32" if op == "linalg.svd" else "float64")
+    other.steps({"op": "zeros", "args": [[]], "out": "n"})
+    out = {"linalg.eig": ["l", "v"], "linalg.svd": ["u", "s", "w"]}.get(op, "r")
+    step = {"op": op, "args": ["a"] * (1 + (op == "matmul")), "out": out}
+    longest: list[float] = []
+    done = 0.0
+    for _ in range(TRIES):
+        if op != "matmul":
+            name = op.removeprefix("linalg.")
+            MACHINE.learn(
+                decomposition(name, long_rows, "float32" if name == "svd" else "float64"), 0.2
+            )
+        thread = threading.Thread(target=session.post, args=("/steps", {"steps": [step]}))
+        with Health(server) as health:
+            thread.start()
+            while thread.is_alive():
+                other.steps({"op": "add_", "args": ["n", 1]})
+                done += 1
+            thread.join()
+        longest.append(max(health.took, default=inf))
+        if longest[-1] < HEALTHY:
+            break
+    assert min(longest) < HEALTHY, longest
+    assert done > 1
+    assert other.data("n") == done
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_when_a_server_ends(tmp_path: object, how: signal.Signals) -> None:
+    quick = {"GRADWIRE_SHUTDOWN_SECONDS": "1"}
+    with served(tmp_path, "--seconds", "120", environment=quick) as process:
+        path, rows = begun(process)
+        (child,) = children(process.pid)
+        reply: list[object] = []
+        thread = threading.Thread(target=lambda: reply.append(long_request(process, path, rows)))
+        thread.start()
+        time.sleep(0.5)  # most of this is in the middle of the call; the end is the same before it
+        process.process.send_signal(how)
+        process.process.wait(60)
+        thread.join(60)
+        until(lambda: not alive(child))
+        assert children(process.pid) == []
+
+
+def begun(process: Process) -> tuple[str, int]:
+    """Make matrices, larger and larger, until one is large enough for a process of its own."""
+    key = process.client.post("/v1/sessions", json={}).json()["id"]
+    path, rows = f"/v1/sessions/{key}/steps", 300
+    while not children(process.pid):
+        rows = rows * 3 // 2
+        assert rows < 20_000
+        make = {"op": "randn", "args": [[rows, rows]], "out": "a"}
+        reply = process.client.post(
+            path, json={"steps": [make, {"op": "linalg.inv", "args": ["a"], "out": "b"}]}
+        )
+        assert reply.status_code == 200, reply.text
+    return path, 3000
+
+
+def long_request(process: Process, path: str, rows: int) -> int:
+    """Ask for what takes about a minute; the status, 0 where there is no answer."""
+    make = {"op": "randn", "args": [[rows, rows]], "out": "a"}
+    try:
+        return process.client.post(path, json={"steps": [make, eig()]}).status_code
+    except httpx.TransportError:
+        return 0
