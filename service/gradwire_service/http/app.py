@@ -115,6 +115,7 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
     finally:
         for watcher in watchers:
             watcher.cancel()
+        service.tenants.stop()  # what was waited for long enough
         if service.keeper is not None:
             await service.keeper.stop()
         service.tenants.close()
