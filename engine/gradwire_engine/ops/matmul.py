@@ -16,6 +16,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.shares import products
+from gradwire_engine.long_calls import FEW
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mH, mT
@@ -56,11 +57,13 @@ def product(xp: Any, a: Array, b: Array) -> Array:
         a = _for_blas(xp, a)
     if b.ndim >= 2 and not b.flags.c_contiguous:
         b = _for_blas(xp, b)
+    few = a.size <= FEW >= b.size
     if a.ndim > 2 >= b.ndim and (a.flags.c_contiguous or b.ndim < 2):
         flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
-        return long_calls.matmul(xp, flat, b).reshape(*a.shape[:-1], *b.shape[1:])
+        found = xp.matmul(flat, b) if few else long_calls.matmul(xp, flat, b)
+        return found.reshape(*a.shape[:-1], *b.shape[1:])
     if b.ndim < 3:
-        return long_calls.matmul(xp, a, b)
+        return xp.matmul(a, b) if few else long_calls.matmul(xp, a, b)
     return long_calls.matmul(xp, a, b, partial(products, xp))
 
 
