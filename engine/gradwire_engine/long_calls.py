@@ -193,16 +193,14 @@ Run = Callable[..., Array]
 
 
 def matmul(xp: Any, a: Array, b: Array, run: Run | None = None, out: Array | None = None) -> Array:
-    """a @ b, in parts where it takes long and somebody watches; into `out` if that is given.
+    """a @ b, in parts where it takes long; into `out` if that is given.
 
     run: what makes a part, xp.matmul if left out.
     """
-    if type(a) is np.ndarray and (a.size > FEW or b.size > FEW):
-        watch = local.state.watch
-        if watch is not None and a.ndim > 1 < b.ndim:
-            work = _product(a, b)
-            if work.flops >= HEAVY:
-                return _watched(watch, work, run or np.matmul, a, b, out)
+    if type(a) is np.ndarray and (a.size > FEW or b.size > FEW) and a.ndim > 1 < b.ndim:
+        work = _product(a, b)
+        if work.flops >= HEAVY:
+            return _in_parts(work, run or np.matmul, a, b, out)
     run = xp.matmul if run is None else run
     return run(a, b) if out is None else run(a, b, out=out)
 
@@ -215,18 +213,23 @@ def _product(a: Array, b: Array) -> Work:
     return Work("matmul", a.dtype.name, a.shape, flops, nbytes, 1.0 if kind in "fc" else _NO_BLAS)
 
 
-def _watched(watch: Watch, work: Work, run: Run, a: Array, b: Array, out: Array | None) -> Array:
+def _in_parts(work: Work, run: Run, a: Array, b: Array, out: Array | None) -> Array:
+    """The same parts whether or not somebody watches, since these decide about the last bits."""
+    watch = local.state.watch
     stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if out is None:
         out = np.empty((*stack, a.shape[-2], b.shape[-1]), np.result_type(a, b))
-    watch.foresee(work)
+    if watch is not None:
+        watch.foresee(work)
     began = monotonic()
     a = np.broadcast_to(a, (*stack, *a.shape[-2:]))
     b = np.broadcast_to(b, (*stack, *b.shape[-2:]))
     for one, other, into in parts((a, b, out), work.flops, PART / work.slow):
-        watch.look()
+        if watch is not None:
+            watch.look()
         run(one, other, out=into)
-    watch.learn(work, monotonic() - began)
+    if watch is not None:
+        watch.learn(work, monotonic() - began)
     return out
 
 

@@ -90,6 +90,20 @@ def test_a_heavy_product_is_shown_and_a_light_one_is_not() -> None:
     assert told.looks >= 1
 
 
+def test_a_product_is_the_same_whether_or_not_it_is_watched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(long_calls, "PART", HEAVY // 7)
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((1000, 2200)), rng.standard_normal((2200, 1000))
+    told = Told()
+    with using(watch=told):
+        watched = matmul(np, a, b)
+    assert told.looks > 2
+    np.testing.assert_array_equal(watched, matmul(np, a, b))
+    np.testing.assert_allclose(watched, a @ b, atol=1e-9)
+
+
 def test_a_look_ends_a_product_between_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_calls, "PART", HEAVY // 4)
     a, b = heavy("float32")

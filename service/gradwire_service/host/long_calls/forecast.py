@@ -19,8 +19,8 @@ _WRONG_AT_FIRST = 3.0
 """By how much it may be wrong where none was."""
 
 ASK = (
-    "give it smaller tensors, or more time: by a longer Gradwire-Timeout, if the request has "
-    "one, up to the server's limit (--seconds, limits.seconds of GET /v1)"
+    "use smaller tensors, or give it more time: a longer Gradwire-Timeout, if the request has one, "
+    "up to the server's limit (--seconds; limits.seconds of GET /v1/info)"
 )
 
 
@@ -58,5 +58,5 @@ def shown(work: Work) -> str:
     """What the work is: `svd of float64 [600, 600] (9.1 GFLOP on 8.6 MB)`."""
     does = f"{work.flops / 1e9:.3g} GFLOP on {work.nbytes / 1e6:.3g} MB"
     return (
-        f"{work.name} of {work.dtype} {list(work.shape)} ({does})" if work.shape else f"it ({does})"
+        f"{work.name} of {work.dtype} {list(work.shape)} ({does})" if work.shape else f"the work ({does})"
     )
