@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.service.children import alive, children
-from tests.service.conftest import until
+from tests.service.children import children
 
 from gradwire_engine.arrays import backend
 from gradwire_engine.kernels.large_matrices import singular, solved
@@ -143,7 +142,6 @@ def test_one_that_was_killed_while_it_waited_is_made_again(apart: Apart) -> None
         XP.linalg.inv(np.eye(ROWS))
         before = apart.pid
         os.kill(before, signal.SIGKILL)
-        until(lambda: not alive(before))
         assert (XP.linalg.inv(np.eye(ROWS)) == np.eye(ROWS)).all()
     assert apart.pid != before
 
@@ -154,8 +152,16 @@ def long_call() -> tuple[Function, tuple[np.ndarray]]:
     return XP.linalg.eig, (np.random.default_rng(0).standard_normal((rows, rows)),)
 
 
-def test_one_that_is_killed_while_it_works_has_used_up_the_memory() -> None:
+def ready() -> Processes:
+    """Processes of which one waits for a call."""
     processes = Processes()
+    processes.run(XP.linalg.det, (np.eye(ROWS),), {}, lambda: None)
+    return processes
+
+
+def test_one_that_is_killed_while_it_works_has_used_up_the_memory() -> None:
+    known = children()
+    processes = ready()
     raised: list[BaseException] = []
     begun = threading.Event()
 
@@ -165,7 +171,6 @@ def test_one_that_is_killed_while_it_works_has_used_up_the_memory() -> None:
         except BaseException as problem:
             raised.append(problem)
 
-    known = children()
     thread = threading.Thread(target=work)
     thread.start()
     assert begun.wait(60)
@@ -179,8 +184,8 @@ def test_one_that_is_killed_while_it_works_has_used_up_the_memory() -> None:
 
 
 def test_a_look_that_raises_ends_the_process_at_once() -> None:
-    processes = Processes()
     known = children()
+    processes = ready()
     began = time.monotonic()
 
     def look() -> None:
@@ -191,6 +196,21 @@ def test_a_look_that_raises_ends_the_process_at_once() -> None:
         processes.run(*long_call(), {}, look)
     assert children() == known
     assert processes.run(XP.linalg.det, (np.eye(ROWS),), {}, lambda: None) == 1
+    processes.close()
+
+
+def test_one_that_had_no_time_to_start_is_ready_later() -> None:
+    processes = Processes()
+    known = children()
+
+    def look() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        processes.run(XP.linalg.det, (np.eye(ROWS),), {}, look)
+    (begun,) = set(children()) - set(known)
+    assert processes.run(XP.linalg.det, (np.eye(ROWS),), {}, lambda: None) == 1
+    assert set(children()) - set(known) == {begun}
     processes.close()
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.kernels.blas_threads import of_lapack, of_products
-from gradwire_service.host.long_calls.exchange import GoneError, receive, send
+from gradwire_service.host.long_calls.exchange import GoneError, answer, ask, receive, send
 
 
 def hold_on(lifeline: int) -> None:
@@ -37,6 +37,8 @@ def work(peer: socket.socket) -> None:
     """Do calls until the parent wants no more."""
     while True:
         try:
+            answer(peer)
+            ask(peer)
             reply = done(*receive(peer))
             send(peer, reply)
         except GoneError:

@@ -32,6 +32,23 @@ class GoneError(Exception):
     """The other process has ended."""
 
 
+def ask(peer: socket.socket) -> None:
+    """Send a byte, to be answered by one. GoneError where nobody is there to take it."""
+    try:
+        peer.sendall(b"?")
+    except OSError as problem:
+        raise GoneError from problem
+
+
+def answer(peer: socket.socket) -> None:
+    """Wait for a byte. GoneError where the other process has ended; TimeoutError as it has it."""
+    try:
+        if not peer.recv(1):
+            raise GoneError
+    except ConnectionError as problem:
+        raise GoneError from problem
+
+
 def send(peer: socket.socket, value: Any) -> None:
     """Send a value. GoneError where nobody is there to take it."""
     parts: list[memoryview] = []

@@ -58,5 +58,7 @@ def shown(work: Work) -> str:
     """What the work is: `svd of float64 [600, 600] (9.1 GFLOP on 8.6 MB)`."""
     does = f"{work.flops / 1e9:.3g} GFLOP on {work.nbytes / 1e6:.3g} MB"
     return (
-        f"{work.name} of {work.dtype} {list(work.shape)} ({does})" if work.shape else f"the work ({does})"
+        f"{work.name} of {work.dtype} {list(work.shape)} ({does})"
+        if work.shape
+        else f"the work ({does})"
     )

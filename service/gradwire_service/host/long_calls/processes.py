@@ -17,7 +17,7 @@ import numpy as np
 from gradwire_engine.kernels.blas_threads import of_lapack, of_products
 from gradwire_engine.locks import lock
 from gradwire_engine.long_calls import Function
-from gradwire_service.host.long_calls.exchange import GoneError, receive, send
+from gradwire_service.host.long_calls.exchange import GoneError, answer, ask, receive, send
 
 _LOOK = 0.02
 """Seconds between looks at the clock while a call runs."""
@@ -49,10 +49,24 @@ class Process:
             finally:
                 os.close(reading)
 
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        return self._process.pid
+        self._asked = False
+
+    def ready(self, look: Callable[[], None]) -> None:
+        """Wait until it takes a call; when it was just started that is half a second or more.
+
+        look: as for `run`, but what it raises does no harm. GoneError where it has ended.
+        """
+        if not self._asked:
+            self._peer.setblocking(True)
+            ask(self._peer)
+            self._asked = True
+        self._peer.settimeout(_LOOK)
+        while True:
+            with suppress(TimeoutError):
+                answer(self._peer)
+                break
+            look()
+        self._asked = False
 
     def run(
         self, call: Function, args: Any, named: dict[str, Any], look: Callable[[], None]
@@ -74,11 +88,6 @@ class Process:
                 break
             look()
         return well, tuple(map(_own, found)) if isinstance(found, tuple) else _own(found)
-
-    @property
-    def lives(self) -> bool:
-        """Whether nobody has ended it."""
-        return self._process.poll() is None
 
     def end(self) -> None:
         """End it at once, whatever it does."""
@@ -128,9 +137,8 @@ class Processes:
         Where no process can be made, the call runs here. MemoryError where it was ended by others:
         the system does that when its memory is used up.
         """
-        try:
-            process = self._taken()
-        except OSError:
+        process = self._ready(look)
+        if process is None:
             return call.own(*args, **named)
         try:
             well, found = process.run(call, args, named, look)
@@ -145,13 +153,35 @@ class Processes:
             raise found
         return found
 
-    def _taken(self) -> Process:
+    def _ready(self, look: Callable[[], None]) -> Process | None:
+        """One that takes a call: the one that was kept if it still lives, else a new one.
+
+        One that is not ready when `look` raises is kept: else, where starting takes longer than
+        anybody may wait, none would ever be.
+        """
         with self._lock:
-            process, self._kept = self._kept, None
-        if process is not None and process.lives:
-            return process
-        if process is not None:
-            process.end()  # somebody else did; what is left of it goes
+            kept, self._kept = self._kept, None
+        if kept is not None and self._is_ready(kept, look):
+            return kept
+        try:
+            made = self._started()
+        except OSError:
+            return None
+        return made if self._is_ready(made, look) else None
+
+    def _is_ready(self, process: Process, look: Callable[[], None]) -> bool:
+        """Wait for one; false where it has ended."""
+        try:
+            process.ready(look)
+        except GoneError:
+            process.end()
+            return False
+        except BaseException:
+            self._put_back(process)
+            raise
+        return True
+
+    def _started(self) -> Process:
         return Process() if self._starter is None else self._starter.submit(Process).result()
 
     def _put_back(self, process: Process) -> None:
