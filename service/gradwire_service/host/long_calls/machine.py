@@ -54,8 +54,7 @@ class Machine:
 
     def __init__(self) -> None:
         self._lock = lock()
-        self._rates: dict[str, float] = {}  # dtype -> operations of a product in a second
-        self._copies = 0.0  # bytes copied in a second
+        self._rates: dict[str, tuple[float, float]] = {}  # and when each was measured
         self._seen: dict[Kind, dict[int, Seen]] = {}  # by size
 
     def seconds(self, work: Work) -> float:
@@ -85,7 +84,7 @@ class Machine:
 
     def _plain(self, work: Work) -> float:
         rate = self._rate("float32" if work.dtype in _SINGLE else "float64")
-        return work.slow * work.flops / rate + work.nbytes / self._copying()
+        return work.slow * work.flops / rate + work.nbytes / self._rate(_COPY)
 
     def _factor(self, work: Work) -> float:
         found = self._near(work)
@@ -103,21 +102,31 @@ class Machine:
             ]
             return sizes[min(near, key=lambda other: abs(other - size))] if near else None
 
-    def _rate(self, dtype: str) -> float:
-        found = self._rates.get(dtype)
-        if found is None:
-            a = np.ones((_ROWS, _ROWS), dtype)
-            out = np.empty_like(a)
-            took = _fastest(lambda: np.matmul(a, a, out=out))
-            found = self._rates[dtype] = 2 * _ROWS**3 / took
-        return found
+    def _rate(self, what: str) -> float:
+        """Operations in a second, or bytes copied: the most of all times that it was measured."""
+        rate, at = self._rates.get(what, (0.0, -inf))
+        now = monotonic()
+        if now > at + _REMEMBERED:
+            rate = max(rate, _copying() if what == _COPY else _multiplying(what))
+            self._rates[what] = rate, now
+        return rate
 
-    def _copying(self) -> float:
-        if not self._copies:
-            source = np.ones(_COPIED, np.uint8)
-            into = np.ones_like(source)
-            self._copies = _COPIED / _fastest(lambda: np.copyto(into, source))
-        return self._copies
+
+_COPY = "copy"
+
+
+def _multiplying(dtype: str) -> float:
+    """Operations in a second of a product of this dtype."""
+    a = np.ones((_ROWS, _ROWS), dtype)
+    out = np.empty_like(a)
+    return 2 * _ROWS**3 / _fastest(lambda: np.matmul(a, a, out=out))
+
+
+def _copying() -> float:
+    """Bytes copied in a second."""
+    source = np.ones(_COPIED, np.uint8)
+    into = np.ones_like(source)
+    return _COPIED / _fastest(lambda: np.copyto(into, source))
 
 
 _SINGLE = ("float32", "complex64")
