@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from gradwire_engine.errors import error
+from gradwire_engine.long_calls import Functions
 from gradwire_engine.order import Order, alone, lying_of, places
 from gradwire_engine.spec import Spec
 
@@ -129,11 +130,11 @@ def _numpy_backend() -> Backend:
         np,
         {
             "special": "scipy.special",
-            "scipy_linalg": "scipy.linalg",
             "scipy_fft": "scipy.fft",
             "sparse": "scipy.sparse",
         },
     )
+    vars(xp).update(linalg=Functions("numpy.linalg"), scipy_linalg=Functions("scipy.linalg"))
     scalars = (*(np.dtype(c).type for c in "?bBhHiIlLqQefdFD"), ml_dtypes.bfloat16)
     return Backend("cpu", xp, (np.ndarray, *scalars), np.asarray, np.asarray)
 

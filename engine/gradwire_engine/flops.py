@@ -25,7 +25,7 @@ def operations(op: Primitive, given: Sequence[Spec], made: Sequence[Spec]) -> in
         return counted(given, made)
     if op.family == "elementwise":
         return sum(spec.size for spec in made)
-    if op.name.startswith("linalg."):
+    if op.name.startswith("linalg.") and op.family != "reduction":
         return _factorised(given)
     return sum(spec.size for spec in given)
 

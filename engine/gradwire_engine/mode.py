@@ -13,6 +13,7 @@ from gradwire_engine.spec import DType, float32
 
 if TYPE_CHECKING:
     from gradwire_engine.journal import Journal
+    from gradwire_engine.long_calls import Watch
     from gradwire_engine.profile import Profile
     from gradwire_engine.random import Generator
 
@@ -67,6 +68,7 @@ class State:
         "profile",
         "recomputed",
         "vmap",
+        "watch",
         "weak",
         "writing",
     )  # fmt: skip
@@ -80,6 +82,7 @@ class State:
         self.fallible = False  # set when an op ran on shapes alone whose elements may make it fail
         self.journal: Journal | None = None
         self.meter: Meter | None = None
+        self.watch: Watch | None = None  # asked about calls that may take long
         self.generator: Generator | None = None
         self.profile: Profile | None = None  # told what each op takes, where somebody asked
         self.origin: Callable[[int], str] | None = None  # seq of a node -> "step 1, tensor y"

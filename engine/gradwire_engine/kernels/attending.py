@@ -14,6 +14,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.row_blocks import each_block
 from gradwire_engine.kernels.shares import by_samples
+from gradwire_engine.long_calls import look
 
 SCORES = 1 << 19
 """Scores in a block."""
@@ -34,6 +35,7 @@ def attended(
 
     def work(q: Array, k: Array, v: Array, out: Array, logs: Array) -> None:
         for heads, rows, keys in _parts(q.shape[0], q.shape[1], k.shape[1], causal):
+            look()
             scores = _scores(xp, q[heads, rows] * scale, k[heads, keys], rows, causal)
             totals = xp.empty((*scores.shape[:2], 1), q.dtype)
             each_block(lambda s, t: _softmax(xp, s, t), _flat(scores), _flat(totals), passes=4)
@@ -68,6 +70,7 @@ def _back(
     """The same of some heads, into zeros."""
     along = xp.einsum("hrc,hrc->hr", given, out)[..., None]
     for heads, rows, keys in _parts(q.shape[0], q.shape[1], k.shape[1], causal):
+        look()
         scaled, g_rows = q[heads, rows] * scale, given[heads, rows]
         weights = _scores(xp, scaled, k[heads, keys], rows, causal)
         slopes = xp.matmul(g_rows, v[heads, keys].swapaxes(1, 2))

@@ -31,6 +31,10 @@ class Pool:
         found: int = self._get()
         return found
 
+    def use(self, count: int) -> None:
+        """Have calls use so many from now on."""
+        self._set(count)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """One thread, until the last that wants it so is done."""

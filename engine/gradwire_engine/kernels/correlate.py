@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.shares import by_samples
 from gradwire_engine.kernels.windows import Sizes, add_windows, blocks, padded, reach, windows
+from gradwire_engine.long_calls import look, matmul
 
 LIMIT = 1 << 20
 """Bytes of the columns that are made at a time, always in the same memory: they are read again
@@ -48,9 +49,11 @@ def _results(xp: Any, x: Array, weight: Array, found: Sizes, how: Sliding, out: 
     matrix = weight.reshape(how.groups, weight.shape[0] // how.groups, prod(weight.shape[1:]))
     if _pointwise(kernel, how) and prod(found) >= 64:
         image = x.reshape(x.shape[0], how.groups, weight.shape[1], prod(found))
-        xp.matmul(matrix, image, out=out.reshape(*image.shape[:2], matrix.shape[1], prod(found)))
+        made = out.reshape(*image.shape[:2], matrix.shape[1], prod(found))
+        matmul(xp, matrix, image, out=made)
         return
     for columns, samples, rows in _columns(xp, x, kernel, found, how):
+        look()
         part = out[samples, :, rows]
         part[...] = _by_sample(xp.matmul(matrix, columns), part.shape)
 
@@ -80,7 +83,8 @@ def _images(xp: Any, y: Array, weight: Array, how: Sliding, out: Array) -> None:
     matrix = matrix.swapaxes(-1, -2)
     if _pointwise(kernel, how) and prod(size) >= 64 and y.shape[2:] == size:
         rows = y.reshape(y.shape[0], how.groups, matrix.shape[-1], prod(size))
-        xp.matmul(matrix, rows, out=out.reshape(*rows.shape[:2], matrix.shape[1], prod(size)))
+        made = out.reshape(*rows.shape[:2], matrix.shape[1], prod(size))
+        matmul(xp, matrix, rows, out=made)
         return
     out[...] = 0
     _add_images(xp, out, y, matrix, kernel, how)
@@ -115,6 +119,7 @@ def _add_images(xp: Any, out: Array, y: Array, matrix: Array, kernel: Sizes, how
     places, found = out.shape[1] * prod(kernel), y.shape[2:]
     memory: Any = None
     for samples, rows in blocks(y.shape[0], found[0], _row_bytes(places, found, y.itemsize), LIMIT):
+        look()
         part = y[samples, :, rows]
         given = _rows(part, how.groups)
         shape = (how.groups, places // how.groups, given.shape[2])
@@ -145,6 +150,7 @@ def _weights(xp: Any, x: Array, y: Array, kernel: Sizes, how: Sliding) -> Array:
     groups, places = how.groups, x.shape[1] * prod(kernel)
     total = xp.zeros((groups, y.shape[1] // groups, places // groups), x.dtype)
     for columns, samples, rows in _columns(xp, x, kernel, y.shape[2:], how):
+        look()
         total += xp.matmul(_rows(y[samples, :, rows], groups), columns.swapaxes(-1, -2))
     return total
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.blas_threads import of_lapack
+from gradwire_engine.long_calls import lapack
 
 LARGE = 64
 """Rows and columns from which on a matrix is large."""
@@ -43,9 +44,8 @@ def factored(xp: Any, A: Array) -> tuple[Array, Array]:
 
     What is row-major to NumPy is its transposed to LAPACK: so nothing is moved around in memory.
     """
-    (factor,) = xp.scipy_linalg.get_lapack_funcs(("getrf",), (A,))
     with on_one_thread(A):
-        packed, pivots, info = factor(A.T)
+        packed, pivots, info = lapack("getrf", A)(A.T)
     if info > 0:
         raise np.linalg.LinAlgError("Singular matrix")
     return packed.T, pivots
@@ -53,7 +53,7 @@ def factored(xp: Any, A: Array) -> tuple[Array, Array]:
 
 def substituted(xp: Any, packed: Array, pivots: Array, B: Array, turned: bool) -> Array:
     """The X of A X = B, or turned of Aᵀ X = B, for the A of these factors."""
-    (substitute,) = xp.scipy_linalg.get_lapack_funcs(("getrs",), (packed, B))
+    substitute = lapack("getrs", packed, B)
     with on_one_thread(packed):
         found: Array = substitute(packed.T, pivots, B, trans=0 if turned else 1)[0]
     return found

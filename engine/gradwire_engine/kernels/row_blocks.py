@@ -13,9 +13,12 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.kernels.cores import cores
+from gradwire_engine.mode import local
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
+
+    from gradwire_engine.long_calls import Watch
 
 BLOCK = 1 << 17
 """Elements in a block: with a temporary it fits the second-level cache."""
@@ -86,10 +89,11 @@ def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
     if len(works) == 1 or alone():
         return [work() for work in works]
     waiting: list[Future[Any]] = []
+    watch = local.state.watch
     try:
         for work in works[1:]:
-            waiting.append(_pool().submit(copy_context().run, _share, work))  # noqa: PERF401
-        first = copy_context().run(_share, works[0])
+            waiting.append(_pool().submit(copy_context().run, _share, work, watch))  # noqa: PERF401
+        first = copy_context().run(_share, works[0], watch)
         return [first, *[future.result() for future in waiting]]
     except BaseException:  # also an interrupt: nobody writes any more into what is given up
         for future in waiting:
@@ -97,9 +101,15 @@ def share_out(works: Sequence[Callable[[], Any]]) -> list[Any]:
         raise
 
 
-def _share(work: Callable[[], Any]) -> Any:
+def _share(work: Callable[[], Any], watch: Watch | None) -> Any:
+    """Do a share, whose time is watched as that of the thread which shares it out."""
     _inside.set(True)
-    return work()
+    state = local.state
+    before, state.watch = state.watch, watch
+    try:
+        return work()
+    finally:
+        state.watch = before
 
 
 def _shared_out(work: Callable[..., None], matrices: tuple[Array, ...], step: int) -> None:

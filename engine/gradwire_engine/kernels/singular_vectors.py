@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
+from gradwire_engine.long_calls import matmul
 
 
 def gradient(xp: Any, g_u: Array, g_s: Array, g_vh: Array, u: Array, s: Array, vh: Array) -> Array:
@@ -15,7 +16,7 @@ def gradient(xp: Any, g_u: Array, g_s: Array, g_vh: Array, u: Array, s: Array, v
     k = s.shape[-1]
     u, g_u, vh, g_vh = u[..., :k], g_u[..., :k], vh[..., :k, :], g_vh[..., :k, :]
     lying, standing = _adjoint(u), _adjoint(vh)
-    along_u, along_v = xp.matmul(lying, g_u), xp.matmul(vh, _adjoint(g_vh))
+    along_u, along_v = matmul(xp, lying, g_u), matmul(xp, vh, _adjoint(g_vh))
     left, right = along_u - _adjoint(along_u), along_v - _adjoint(along_v)
     row, column = s[..., None, :], s[..., :, None]
     squares = s * s
@@ -27,12 +28,12 @@ def gradient(xp: Any, g_u: Array, g_s: Array, g_vh: Array, u: Array, s: Array, v
     on += g_s
     if u.dtype.kind == "c":
         on += _over(xp, _diagonals(left), s * 2)
-    found: Array = xp.matmul(xp.matmul(u, inner), vh)
+    found: Array = matmul(xp, matmul(xp, u, inner), vh)
     if u.shape[-2] > k:
-        found += xp.matmul(_over(xp, g_u - xp.matmul(u, along_u), row), vh)
+        found += matmul(xp, _over(xp, g_u - matmul(xp, u, along_u), row), vh)
     if vh.shape[-1] > k:
-        outside = g_vh - xp.matmul(xp.matmul(g_vh, standing), vh)
-        found += xp.matmul(u, _over(xp, outside, column))
+        outside = g_vh - matmul(xp, matmul(xp, g_vh, standing), vh)
+        found += matmul(xp, u, _over(xp, outside, column))
     return found
 
 

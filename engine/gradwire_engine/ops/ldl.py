@@ -5,7 +5,6 @@ As in torch none of it has a derivative: linalg.solve has.
 
 from __future__ import annotations
 
-from importlib import import_module
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import COLUMNS, LIKE_FIRST
+from gradwire_engine.long_calls import Functions
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.square import each_matrix, need_matrices
 from gradwire_engine.promote import broadcast_shapes
@@ -37,14 +37,14 @@ class PackedEx(NamedTuple):
     info: Any
 
 
+_LAPACK = Functions("scipy.linalg.lapack")
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 def _lapack(kind: str, step: str, a: np.ndarray, hermitian: bool) -> Any:
     """LAPACK's sytrf, hetrs, ... for the dtype of an array."""
     letters = "he" if hermitian and a.dtype.kind == "c" else "sy"
-    functions = import_module("scipy.linalg.lapack")
-    return getattr(functions, f"{_LETTERS[a.dtype.name]}{letters}{kind}{step}")
+    return getattr(_LAPACK, f"{_LETTERS[a.dtype.name]}{letters}{kind}{step}")
 
 
 def _on_host(x: Array) -> np.ndarray:

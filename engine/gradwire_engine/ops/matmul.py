@@ -6,14 +6,17 @@ products again: of `out = a b` they are `g bᴴ` and `aᴴ g`.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
+from gradwire_engine import long_calls
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.shares import products
+from gradwire_engine.long_calls import FEW
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.arithmetic import conj, mul
 from gradwire_engine.ops.axes import mH, mT
@@ -54,10 +57,14 @@ def product(xp: Any, a: Array, b: Array) -> Array:
         a = _for_blas(xp, a)
     if b.ndim >= 2 and not b.flags.c_contiguous:
         b = _for_blas(xp, b)
+    few = a.size <= FEW >= b.size
     if a.ndim > 2 >= b.ndim and (a.flags.c_contiguous or b.ndim < 2):
         flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
-        return xp.matmul(flat, b).reshape(*a.shape[:-1], *b.shape[1:])
-    return xp.matmul(a, b) if b.ndim < 3 else products(xp, a, b)
+        found = xp.matmul(flat, b) if few else long_calls.matmul(xp, flat, b)
+        return found.reshape(*a.shape[:-1], *b.shape[1:])
+    if b.ndim < 3:
+        return xp.matmul(a, b) if few else long_calls.matmul(xp, a, b)
+    return long_calls.matmul(xp, a, b, partial(products, xp))
 
 
 def same_dtype(asked: str, **operands: Spec) -> None:

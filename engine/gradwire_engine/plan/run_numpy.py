@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine import long_calls
 from gradwire_engine.arrays import Array
 from gradwire_engine.ops.matmul import product
 from gradwire_engine.plan.algebra import plainer
@@ -266,6 +267,9 @@ def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
         return plain_view(code.phantoms.get(unit.operands[0]), phantoms[0]) or unit.run
     if unit.kind == PRODUCT and unit.run is np.matmul and len(phantoms[0].shape) > 2:
         return partial(product, np)
+    if unit.kind == PRODUCT and unit.run is np.matmul:
+        wide = max(code.phantoms[n].size for n in unit.operands) > long_calls.FEW
+        return partial(long_calls.matmul, np) if wide else np.matmul
     if unit.kind in (VIEW, PRODUCT):
         whole: Callable[..., Any] = unit.run
         return whole

@@ -12,12 +12,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.long_calls import HEAVY, Work
 from gradwire_engine.mode import local
 from gradwire_engine.pullback import tensors_of
 from gradwire_engine.tape import Node, Output
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.ledger import Ledger
+from gradwire_service.host.long_calls.forecast import ENDLESS, foresee
 from gradwire_service.host.origins import Origins
 
 _WORTH = 2**16
@@ -159,6 +161,16 @@ class Meter:
         if self._bound > self._room:
             self._make_room(0)
 
+    def look(self) -> None:
+        """End what is to end, within a step."""
+        if time.monotonic() > self.until.at or self.stopped:
+            raise self._over()
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether what runs is to end because its time is over, and for nothing else."""
+        return not self.stopped and not self.until.given_up
+
     def _look_longer(self, now: float) -> None:
         """Where others had the processor meanwhile, the work may go on for what is left to it."""
         left = self._busy_until - time.thread_time()
@@ -188,10 +200,12 @@ class Meter:
             if self.allowance < 0:
                 raise TooMuchHere
         self._charges += 1
-        if (nbytes >= _WORTH or not self._charges % _OFTEN) and (
-            self.stopped or time.monotonic() > self.until.at
-        ):
-            raise self._over()  # within one step, which may be a loop of ops or a whole jacobian
+        if nbytes >= _WORTH or not self._charges % _OFTEN:
+            self.look()  # within one step, which may be a loop of ops or a whole jacobian
+        if flops >= HEAVY and nbytes and self.until.compute < ENDLESS:
+            if self.allowance is not None:
+                raise TooMuchHere
+            foresee(Work("", "float32", (), flops, nbytes), self.until)
         self._unposted += nbytes
         if self._bound + nbytes > self._room:
             self._unposted -= nbytes

@@ -16,6 +16,7 @@ from gradwire_engine.profile import Profile
 from gradwire_service.host import running, source
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
+from gradwire_service.host.long_calls.watch import watching
 from gradwire_service.host.memory import Meter
 from gradwire_service.host.protocol import (
     BackwardRequest,
@@ -57,7 +58,7 @@ class modes:
         state, session = local.state, self._session
         self._before = (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
-            state.default_dtype, state.anomaly, state.check_nan, state.profile,
+            state.default_dtype, state.anomaly, state.check_nan, state.profile, state.watch,
         )  # fmt: skip
         state.profile = self._profile
         self._running = running.enter(session)
@@ -66,6 +67,7 @@ class modes:
         state.check_nan = anomaly.check_nan if isinstance(anomaly, Anomaly) else anomaly
         state.grad, state.inference = True, False
         state.meter, state.generator = session.meter, session.generator
+        state.watch = watching(session.meter)
         state.origin, state.device = session.origins.where, session.device
         if state.default_dtype is not session.dtype:
             state.set_default_dtype(session.dtype)
@@ -81,7 +83,7 @@ class modes:
         state = local.state
         (
             state.grad, state.inference, state.meter, state.generator, state.origin, state.device,
-            dtype, state.anomaly, state.check_nan, state.profile,
+            dtype, state.anomaly, state.check_nan, state.profile, state.watch,
         ) = self._before  # fmt: skip
         if state.default_dtype is not dtype:
             state.set_default_dtype(dtype)

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from gradwire_engine.kernels.heap import give_back
 from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.limits import Limits
+from gradwire_service.host.long_calls.processes import PROCESSES
 from gradwire_service.host.pool import Pool
 from gradwire_service.http.access import Access
 from gradwire_service.http.codec import read_request
@@ -106,6 +107,7 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
     """
     if service.keeper is not None:
         await service.keeper.start()
+    PROCESSES.open()
     watching = (_sweep(service), service.patience.look(), _give_back())
     watchers = [asyncio.create_task(work) for work in watching]
     try:
@@ -113,9 +115,11 @@ async def lifespan(service: Service) -> AsyncIterator[None]:
     finally:
         for watcher in watchers:
             watcher.cancel()
+        service.tenants.stop()  # what was waited for long enough
         if service.keeper is not None:
             await service.keeper.stop()
         service.tenants.close()
+        await asyncio.to_thread(PROCESSES.close)
         if service.spans is not None:
             await asyncio.to_thread(service.spans.close)
 

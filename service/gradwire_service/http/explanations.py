@@ -266,9 +266,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Wait as long as the header Retry-After says.",
     ),
     "deadline_exceeded": Explanation(
-        "The request computed longer than it may. The session is as before.",
-        "Ten thousand steps on large tensors in one request.",
-        "Send less in one request. GET /v1/info says the limit (seconds).",
+        "The request computed longer than it may, or an op of it would have, by far, and was not "
+        "begun: then the detail says how long it was forecast to take. The session is as before.",
+        "Ten thousand steps on large tensors in one request, or one linalg.svd of 6000 rows on a "
+        "server that lets a request compute for three seconds.",
+        "Send less in one request, use smaller tensors, or ask for more time by Gradwire-Timeout. "
+        "GET /v1/info says the limit (seconds).",
     ),
     "memory_limit": Explanation(
         "A result would take more memory than the session or the server may hold. It is refused "

@@ -102,8 +102,12 @@ class Tenants:
             tenant.host.expire()
             tenant.replies.expire()
 
-    def close(self) -> None:
-        """End what runs at its next op, and the threads."""
+    def stop(self) -> None:
+        """End what runs at its next op, or within it where it is a long one."""
         for tenant in self:
             tenant.host.stop()
+
+    def close(self) -> None:
+        """End what runs at its next op, and the threads."""
+        self.stop()
         self.pool.close()

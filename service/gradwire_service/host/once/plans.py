@@ -10,16 +10,19 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from gradwire_engine.control.known import Figures
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.locks import lock
+from gradwire_engine.mode import using
 from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.spec import DType, Spec, dtype_of
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Ledger
+from gradwire_service.host.long_calls.watch import watching
 from gradwire_service.host.memory import Meter, TooMuchHere
 from gradwire_service.host.programs import Program
 from gradwire_service.host.reply import Filled, Template
@@ -283,7 +286,8 @@ def run(
     try:
         meter.charge(plan.nbytes, plan.flops, plan.ops)
         between = meter.tick if long else None
-        made = plan.run(arrays, between)
+        with using(watch=watching(meter)) if long else nullcontext():
+            made = plan.run(arrays, between)
         return Filled(found.template, _owned(plan, arrays, made, meter) if own else made)
     except GradwireError as problem:
         if problem.code in _FINAL:

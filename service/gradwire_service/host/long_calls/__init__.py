@@ -1,0 +1,1 @@
+"""Calls that take long: what they will take, and where they can be ended."""
