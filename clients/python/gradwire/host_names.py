@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import ref
 
+from gradwire.forgotten import Forgotten
 from gradwire_engine.journal import drop
 
 if TYPE_CHECKING:
-    from gradwire.forgotten import Forgotten
     from gradwire.tensor import Tensor
     from gradwire_engine.spec import Spec
 
@@ -57,16 +57,17 @@ class HostName(ref[Any]):
 class HostNames:
     """The names that Python uses of one session. gone: those of what Python forgot since.
 
-    outlives: whether the session stays when the program ends.
+    forgotten: those that the host is to free. outlives: whether the session stays when the program
+    ends.
     """
 
-    __slots__ = ("_alive", "_forgotten", "_left", "_note", "gone", "outlives")
+    __slots__ = ("_alive", "_left", "_note", "forgotten", "gone", "outlives")
 
-    def __init__(self, forgotten: Forgotten) -> None:
+    def __init__(self) -> None:
         self.gone: deque[HostName] = deque()
         self.outlives = False
         self._note = self.gone.append
-        self._forgotten = forgotten
+        self.forgotten = Forgotten()
         self._alive: dict[int, HostName] = {}  # a weak reference has to live to be called
         self._left: dict[str, tuple[str, ...]] = {}  # kept though forgotten, with their parameters
 
@@ -105,7 +106,7 @@ class HostNames:
         elif self.outlives and name.kind == "part":
             self._left[name.text] = ()
         elif name.text and name.kind != "kept":
-            self._forgotten.add(name.text, 0 if name.spec is None else name.spec.nbytes)
+            self.forgotten.add(name.text, 0 if name.spec is None else name.spec.nbytes)
         self._alive.pop(id(name), None)
 
     def forget_gone(self) -> None:
@@ -118,7 +119,7 @@ class HostNames:
         """Free the parts of these names that a module before had, and their optimizers."""
         for left, params in list(self._left.items()):
             if left in texts or not texts.isdisjoint(params):
-                self._forgotten.add(left)
+                self.forgotten.add(left)
                 drop(self._left, left)
 
 

@@ -3,9 +3,6 @@
 Each recorded step keeps the line of the user's program that made it, so that an error which only
 the elements reveal names that line. Steps travel with `"atomic": false`: what came before a failed
 step is kept, as a program that raised would leave it; what came after is undone in the mirrors too.
-
-A request that is interrupted, or that nobody answers in time, stays under way: the next call asks
-for it once more, by the same key, and the host does it once.
 """
 
 from __future__ import annotations
@@ -14,25 +11,22 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet, ref
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, ref
 
 import numpy as np
 
 from gradwire import defaults, forks, origins
-from gradwire.faults import meant
-from gradwire.forgotten import Forgotten
-from gradwire.host_names import HostName, HostNames, Kind
+from gradwire.host_names import HostName, Kind
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.pending import Pending, Recording, end_stale_recordings, users_line
+from gradwire.sending import Sending
 from gradwire.transaction import Transaction
-from gradwire.transport import UNANSWERED, Arrays, Request, Step, Took, Transport, Values
+from gradwire.transport import Arrays, Step, Transport, Values
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import Journal, assign, drop
-from gradwire_engine.locks import rlock
+from gradwire_engine.journal import assign, drop
 from gradwire_engine.mode import local
 from gradwire_engine.spec import DType, Spec
-from gradwire_engine.tape import Node
 
 if TYPE_CHECKING:
     from gradwire.held import Held
@@ -42,20 +36,10 @@ MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
 MAX_BYTES = 64 * 2**20
 """Bytes of arrays and results recorded, and of tensors let go, before all is sent by itself."""
-_FINAL = ("session_damaged", "session_closed", "session_expired", "session_not_found")
-"""Errors after which nobody knows what the host holds, or it holds nothing."""
 
 
-class _UnderWay(NamedTuple):
-    """A request that has no answer yet, and what it is made of. end: of its part of the journal."""
-
-    request: Request
-    pending: Pending
-    end: int
-
-
-class Recorder:
-    """What is recorded for a session that a host has, and how it is sent.
+class Recorder(Sending):
+    """What is recorded for a session that a host has.
 
     dtype: the session's default. first: the number of the first name that is free. prefix: what
     stands before the numbers in names.
@@ -69,28 +53,12 @@ class Recorder:
     def __init__(
         self, transport: Transport, key: str, dtype: DType, first: int = 1, prefix: str = "t"
     ) -> None:
-        self.transport, self.id = transport, key
-        self._prefix = prefix
+        super().__init__(transport, key)
         self.hooked: WeakSet[Any] = WeakSet()
         """Hooks that Python registered."""
         self._dtype = dtype
-        self._lock = rlock()
-        self._numbers = count(first)
-        self._pending = Pending()
-        self._under_way: _UnderWay | None = None
-        self._forgotten = Forgotten()
-        self.names = HostNames(self._forgotten)
-        """What Python has of the session, by its names at the host."""
-        self._unusable: GradwireError | None = None
-        self._later: Later | None = None
+        self._numbers, self._prefix = count(first), prefix
         self._transaction: ref[Transaction] | None = None
-        self._wanted: list[Tensor] | None = None  # what the transaction reads at its end
-        self._walks = 0  # under way: what they changed in the mirrors can still be undone
-        self._anomaly = False  # what the host knows of anomaly mode
-        # what nodes recorded in anomaly mode made, and at which line
-        self._lines: WeakKeyDictionary[Node, tuple[str, str]] = WeakKeyDictionary()
-        self._took: list[Took] | None = None  # what ops took, while somebody wants to know
-        self.journal = Journal()
         forks.sessions.add(self)
 
     @property
@@ -270,23 +238,6 @@ class Recorder:
         """Whether what is recorded now is kept aside."""
         return self._later is not None
 
-    @property
-    def waiting(self) -> int:
-        """How many steps are recorded and not sent yet."""
-        return len(self._pending)
-
-    def _record_free(self) -> None:
-        """Have the host free what Python forgot. A name is recorded before it is crossed out."""
-        self.names.forget_gone()
-        own = self._later.names if self._later is not None else frozenset()
-        names, nbytes, count = self._forgotten.due(own)
-        if not count:
-            return
-        if names:
-            self._pending.add({"free": names}, "", len(self.journal.entries))
-            self._pending.nbytes += nbytes
-        self._forgotten.settle(count, own)
-
     # sending
 
     def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
@@ -306,70 +257,6 @@ class Recorder:
             self._put_under_way(returns, data=data)
             return self.finish()
 
-    def _put_under_way(
-        self, returns: Sequence[str] = (), *, data: bool = True, atomic: bool = False
-    ) -> None:
-        """Have what is recorded be under way, if there is anything to be done or read."""
-        self._record_free()
-        pending = self._pending
-        if not pending.recorded and not returns:
-            return
-        request = Request(
-            pending.steps, returns, pending.arrays, data=data, took=self._took, atomic=atomic
-        )
-        under_way, fresh = _UnderWay(request, pending, len(self.journal.entries)), Pending()
-        self._under_way, self._pending = under_way, fresh
-
-    def finish(self) -> Values:
-        """Have the request under way answered, if there is one; what it reads.
-
-        Interrupted, it stays under way. So it does where the host can't be reached or is too busy.
-        """
-        under_way = self._under_way
-        if under_way is None:
-            return {}
-        try:
-            self._tell_anomaly()
-            found = self._sent(under_way)
-        except GradwireError as problem:
-            users = meant(problem)
-            if problem.code not in UNANSWERED:
-                self._failed(problem)
-            try:
-                if users is problem:
-                    raise
-                raise users from None
-            finally:
-                del users  # which leads to this frame
-        self._under_way = None  # no call may come between: an interrupt would undo what is done
-        if not self._walks and not self._pending.recorded:
-            self.journal.entries.clear()
-        return found
-
-    def settle(self) -> None:
-        """Let go of how mirrors were, where nothing is recorded or under way that could fail."""
-        with self._lock:
-            waits = self._walks or self._under_way is not None or self._pending.recorded
-            if not waits and self._wanted is None and self._later is None:
-                self.journal.entries.clear()
-
-    def _sent(self, under_way: _UnderWay) -> Values:
-        """Have the steps done; what somebody else freed need not be freed once more."""
-        request, pending, end = under_way
-        while True:
-            try:
-                return self.transport.steps(self.id, request)
-            except GradwireError as problem:
-                left = pending.without_freed(problem, atomic=request.atomic)
-                if left is None:
-                    raise
-                request = Request(
-                    left.steps, request.returns, left.arrays,
-                    data=request.data, took=request.took, atomic=request.atomic,
-                )  # fmt: skip
-                pending = left
-                self._under_way = _UnderWay(request, pending, end)
-
     def transaction(self) -> Transaction:
         """All that is recorded in this block is one request, sent at its end: all or nothing.
 
@@ -384,11 +271,6 @@ class Recorder:
     def in_transaction(self) -> bool:
         """Whether a transaction is under way."""
         return self._wanted is not None
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it hasn't ended, and is this process's."""
-        return self._unusable is None
 
     def innermost_transaction(self) -> Transaction | None:
         """The transaction under way."""
@@ -433,16 +315,6 @@ class Recorder:
         return True
 
     @contextmanager
-    def walking(self) -> Iterator[None]:
-        """While a walk is under way in the mirrors; what is sent then comes before it."""
-        with self._lock:
-            self._walks += 1
-            try:
-                yield
-            finally:
-                self._walks -= 1
-
-    @contextmanager
     def putting_off(self, later: Later) -> Iterator[None]:
         """What is recorded in this block is kept aside, and looked at by `later`."""
         with self._lock:
@@ -476,16 +348,6 @@ class Recorder:
         with self._lock:
             self._forgotten.asked_for(later.names)
             self.give_up(later.pending, problem)
-
-    def give_up(self, pending: Pending, problem: GradwireError, first: int = 0) -> None:
-        """Steps from `first` on are never done."""
-        with self._lock:
-            unfreed, gone = pending.lose(problem, first)
-            self._forgotten.never_made(gone)
-            lost = pending.recorded[first:]
-            self._forgotten.asked_for(name for one in lost for name, _ in one.made)
-            for name in unfreed:
-                self._forgotten.add(name)
 
     def imagined(
         self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str], called: str
@@ -533,41 +395,6 @@ class Recorder:
                 problem.__cause__ = problem.__context__ = None
                 return problem.with_traceback(None)  # which leads to whoever keeps it
             return None
-
-    def _tell_anomaly(self) -> None:
-        """The host looks for NaN where the program does; what it looks at is sent at once."""
-        state = local.state
-        wanted = state.anomaly and state.check_nan
-        if wanted is not self._anomaly:
-            self.transport.change(self.id, {"detect_anomaly": wanted})
-            self._anomaly = wanted
-        if not state.anomaly and self._lines:
-            self._lines.clear()
-
-    def _failed(self, problem: GradwireError) -> None:
-        """Bring mirrors back to where the host is; what came after the failed step is lost."""
-        assert self._under_way is not None
-        request, pending, _ = self._under_way
-        origins.tell(problem)
-        if problem.code in _FINAL:
-            self._unusable = problem
-        if problem.code == "tensor_not_found" and problem.step is not None:
-            problem.add_note(f"another client of session {self.id} may have freed or renamed it")
-        if problem.code == "nan_gradient":
-            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
-            if line is not None:
-                problem.add_note(f"that was recorded at {line}")
-        first = pending.first_not_done(problem, atomic=request.atomic)
-        left = [*pending.recorded[first:], *self._pending.recorded]
-        if left:
-            self.journal.rollback(left[0].mark)
-        self._pending, self._under_way = Pending(), None
-        self.journal.entries.clear()
-        self.give_up(Pending(left), problem)
-
-    def _check_usable(self) -> None:
-        if self._unusable is not None:
-            raise error(self._unusable.code, self._unusable.detail, self._unusable.hint)
 
 
 def _taken_back() -> GradwireError:
