@@ -19,7 +19,6 @@ from gradwire_engine.tape import Node, Output
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.ledger import Ledger
-from gradwire_service.host.long_calls.forecast import ENDLESS, foresee
 from gradwire_service.host.origins import Origins
 
 _WORTH = 2**16
@@ -202,10 +201,8 @@ class Meter:
         self._charges += 1
         if nbytes >= _WORTH or not self._charges % _OFTEN:
             self.look()  # within one step, which may be a loop of ops or a whole jacobian
-        if flops >= HEAVY and nbytes and self.until.compute < ENDLESS:
-            if self.allowance is not None:
-                raise TooMuchHere
-            foresee(Work("", "float32", (), flops, nbytes), self.until)
+        if flops >= HEAVY and nbytes and local.state.watch is not None:
+            local.state.watch.foresee(Work("", "float32", (), flops, nbytes))
         self._unposted += nbytes
         if self._bound + nbytes > self._room:
             self._unposted -= nbytes

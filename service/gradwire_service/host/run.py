@@ -67,7 +67,7 @@ class modes:
         state.check_nan = anomaly.check_nan if isinstance(anomaly, Anomaly) else anomaly
         state.grad, state.inference = True, False
         state.meter, state.generator = session.meter, session.generator
-        state.watch = watching(session.meter)
+        state.watch = watching(session.meter, session.device)
         state.origin, state.device = session.origins.where, session.device
         if state.default_dtype is not session.dtype:
             state.set_default_dtype(session.dtype)

@@ -10,7 +10,7 @@ from gradwire_engine.long_calls import Function, Work
 from gradwire_service.host.long_calls.forecast import ENDLESS, cut_off, foresee
 from gradwire_service.host.long_calls.machine import MACHINE
 from gradwire_service.host.long_calls.processes import POSSIBLE, PROCESSES
-from gradwire_service.host.memory import INLINE_SECONDS, Meter, TooMuchHere
+from gradwire_service.host.memory import Meter, TooMuchHere
 
 APART = 0.1
 """Seconds from which on a decomposition runs in a process of its own. SciPy's keep Python's lock,
@@ -31,11 +31,10 @@ class Watching:
         self._foresee(work)
 
     def _foresee(self, work: Work) -> float:
-        """Return its forecast, in seconds. Raises TooMuchHere on the event loop if it is long."""
-        seconds = foresee(work, self._meter.until)
-        if self._meter.allowance is not None and seconds > INLINE_SECONDS:
-            raise TooMuchHere
-        return seconds
+        """Return its forecast, in seconds."""
+        if self._meter.allowance is not None:
+            raise TooMuchHere  # on the event loop, where not even the rates may be measured
+        return foresee(work, self._meter.until)
 
     def look(self) -> None:
         """Raise deadline_exceeded or shutting_down where the work is to end."""
@@ -76,6 +75,6 @@ class Watching:
             raise
 
 
-def watching(meter: Meter) -> Watching | None:
-    """The watch of a meter; None where nobody limits the time."""
-    return Watching(meter) if meter.until.compute < ENDLESS else None
+def watching(meter: Meter, device: str = "cpu") -> Watching | None:
+    """The watch of a meter; None where nobody limits the time, or another processor computes."""
+    return Watching(meter) if device == "cpu" and meter.until.compute < ENDLESS else None

@@ -284,10 +284,9 @@ def run(
     if (long or found.given > ALLOWANCE) and meter.granted <= ALLOWANCE:
         raise TooMuchHere  # more is granted to what took little the last time
     try:
-        meter.charge(plan.nbytes, plan.flops, plan.ops)
-        between = meter.tick if long else None
         with using(watch=watching(meter)) if long else nullcontext():
-            made = plan.run(arrays, between)
+            meter.charge(plan.nbytes, plan.flops, plan.ops)
+            made = plan.run(arrays, meter.tick if long else None)
         return Filled(found.template, _owned(plan, arrays, made, meter) if own else made)
     except GradwireError as problem:
         if problem.code in _FINAL:
