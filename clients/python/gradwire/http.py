@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from json import dumps, loads
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any
 from urllib.parse import quote
 from weakref import finalize
@@ -16,6 +14,7 @@ import httpx
 import numpy as np
 
 from gradwire import forks
+from gradwire.connections import connected
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
 from gradwire.transport import UNANSWERED, Arrays, Received, Request, Step, Values
@@ -29,16 +28,6 @@ _TRIES = 3
 """How often a request goes on where a program was gone."""
 _NOT_KEPT = "the request was done, and its reply"
 """How a server's answer begins to a retry whose first reply is not there any more."""
-
-
-def _trusted(url: str) -> SSLContext:
-    """Whom to believe: nobody where nobody is asked, since to read all authorities takes 20 ms."""
-    return _authorities() if url.startswith("https:") else SSLContext(PROTOCOL_TLS_CLIENT)
-
-
-@cache
-def _authorities() -> SSLContext:
-    return httpx.create_ssl_context()
 
 
 class Part:
@@ -75,16 +64,22 @@ class Http:
         forks.transports.add(self)
 
     def _begin(self) -> None:
-        self._client = httpx.Client(
-            base_url=self.url,
-            headers=self._headers,
-            timeout=self._timeout,
-            verify=_trusted(self.url),
-        )
         self._forgotten: deque[str] = deque()
         self._programs = Posted(self._post_program, self._delete_program)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._client = connected(self.url, self._headers, self._timeout)
         self._ending = finalize(self, _end, self._client, self._forgotten)
         self._ending.atexit = False  # sessions that stay have their last steps sent before
+
+    def _connect_anew(self) -> None:
+        """After an interrupt: what httpx knows of its connections may be half true."""
+        left, ending = self._client, self._ending
+        self._connect()
+        ending.detach()
+        with suppress(Exception):
+            left.close()
 
     def end(self) -> None:
         """End the sessions that were forgotten, and close the connections."""
@@ -298,7 +293,14 @@ class Http:
             self._drop()
         headers = key_for(method) | fields.pop("headers", {})
         request = self._client.build_request(method, url, headers=headers, **fields)
-        return checked(sent(lambda: self._client.send(request), self.url))
+        try:
+            reply = sent(lambda: self._client.send(request), self.url)
+        except GradwireError:
+            raise
+        except BaseException:
+            self._connect_anew()
+            raise
+        return checked(reply)
 
 
 def _drop(client: httpx.Client, sessions: deque[str]) -> None:
