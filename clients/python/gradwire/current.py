@@ -62,7 +62,7 @@ class Client:
 
     def _oldest(self, label: str) -> str | None:
         """The id of the first session with a label."""
-        return next((one["id"] for one in self.sessions() if one["label"] == label), None)
+        return next((one["id"] for one in self.transport.sessions(label)), None)
 
     def sessions(self) -> list[dict[str, Any]]:
         """The sessions that there are, as resources (id, label, last use, …), oldest first."""

@@ -181,10 +181,11 @@ class Embedded:
             ]
         return items
 
-    def sessions(self) -> list[dict[str, Any]]:
-        """All sessions of this process's host, as resources, oldest first."""
+    def sessions(self, label: str | None = None) -> list[dict[str, Any]]:
+        """This process's sessions, all or those with a label, as resources, oldest first."""
         self._drop()
-        return [session.brief() for session in _host().sessions()]
+        found = _host().sessions()
+        return [one.brief() for one in found if label is None or one.label == label]
 
     def described(self, session_id: str) -> str:
         """What a snapshot says of the session beside its arrays, as JSON."""

@@ -32,10 +32,6 @@ class Held:
             name: read_optimizer(reader, found) for name, found in data["optimizers"].items()
         }
 
-    def name_of(self, meta: Meta) -> str | None:
-        """The name of a mirror; None where it has none."""
-        return next((name for name, found in self.metas.items() if found is meta), None)
-
 
 def _mirrored(data: dict[str, Any]) -> Reader:
     """The graph of a snapshot on `meta`, where it has no elements."""

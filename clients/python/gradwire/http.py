@@ -106,7 +106,7 @@ class Http:
 
     def _id_of(self, label: str) -> str:
         """The id of the only session of a label that can't stand in a path."""
-        found = self._send("GET", "/v1/sessions", params={"label": label}).json()["items"]
+        found = self.sessions(label)
         if len(found) == 1:
             return str(found[0]["id"])
         raise error(
@@ -178,12 +178,13 @@ class Http:
             ]
         return found["items"]  # type: ignore[no-any-return]
 
-    def sessions(self) -> list[dict[str, Any]]:
-        """All sessions of the caller, as resources, oldest first."""
+    def sessions(self, label: str | None = None) -> list[dict[str, Any]]:
+        """The caller's sessions, all or those with a label, as resources, oldest first."""
         found: list[dict[str, Any]] = []
+        asked = {"limit": "1000"} | ({} if label is None else {"label": label})
         cursor: dict[str, str] = {}
         while True:
-            page = self._send("GET", "/v1/sessions", params={"limit": "1000"} | cursor).json()
+            page = self._send("GET", "/v1/sessions", params=asked | cursor).json()
             found += page["items"]
             if page["next"] is None:
                 return found

@@ -277,11 +277,11 @@ class Recorder(Sending):
         return None if self._transaction is None else self._transaction()
 
     def begin_transaction(self, begun: Transaction) -> None:
-        """From here on all that is recorded is part of it."""
+        """Make what is recorded until its end a part of a transaction."""
         self._transaction, self._wanted = ref(begun), begun.wanted
 
     def end_transaction(self, outer: Transaction | None) -> None:
-        """Back to the one around it."""
+        """End the innermost transaction; the one around it goes on, if there is one."""
         self._transaction = None if outer is None else ref(outer)
         self._wanted = None if outer is None else outer.wanted
 

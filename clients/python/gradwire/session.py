@@ -123,8 +123,8 @@ class Session(Recorder):
         Each parameter and buffer becomes the session's tensor of the same name, each optimizer the
         session's of the same kind over the same parameters; random numbers go on from where the
         session was when it was attached to, as if nothing had been drawn to build the modules.
-        False where the session has none of it, as a new one: then nothing is changed. Raises
-        invalid_argument where it has parameters of another module.
+        False where the session has none of it, as a new one: then the parts are named, and stay as
+        they are. Raises invalid_argument where it has parameters of another module.
         """
         found: bool = import_module("gradwire.resuming").resume(self, modules_and_optimizers)
         return found

@@ -114,8 +114,8 @@ class Transport(Protocol):
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
 
-    def sessions(self) -> list[dict[str, Any]]:
-        """All sessions of the caller, as resources, oldest first."""
+    def sessions(self, label: str | None = None) -> list[dict[str, Any]]:
+        """The caller's sessions, all or those with a label, as resources, oldest first."""
 
     def described(self, session_id: str) -> str:
         """What a snapshot says of the session beside its arrays, as JSON."""

@@ -71,8 +71,11 @@ def _sessions_of(client: httpx.Client) -> Callable[[int | None], Group]:
 
 def _tensors_of(client: httpx.Client, session: str) -> Callable[[int | None], Group]:
     """What shows the tensors of a session: so many, or all."""
-    labelled = answered(client, "GET", "/v1/sessions", params={"label": session}).json()["items"]
-    key = labelled[0]["id"] if len(labelled) == 1 else quote(session, safe="")
+    key = quote(session, safe="")
+    if "/" in session:  # a label that no path can say
+        asked = {"label": session}
+        labelled = answered(client, "GET", "/v1/sessions", params=asked).json()["items"]
+        key = labelled[0]["id"] if len(labelled) == 1 else key
     url = f"/v1/sessions/{key}"
 
     def draw(rows: int | None) -> Group:

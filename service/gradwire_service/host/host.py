@@ -110,7 +110,7 @@ class Host:
         until: Deadline | None = None,
         progress: Progress | None = None,
     ) -> Reply:
-        """The same for a session at hand; `allowance`, `until`, `progress` as for `run.run`."""
+        """Run a request in a session at hand; the rest of the arguments as for `run.run`."""
         session.users += 1
         try:
             with session.lock:
@@ -201,7 +201,7 @@ class Host:
         return made
 
     def rebuilt(self, metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> Session:
-        """The same, for whoever has another session take what is in it."""
+        """The session that a snapshot holds, with no id here: another takes what is in it."""
         return snapshot.restored(metadata, arrays, self._make, self.limits, self.ledger)
 
     def adopt(self, key: str, asked: SessionCreate, created: float | None) -> Session:

@@ -1,4 +1,4 @@
-"""Values with arrays between two processes: arrays lie in memory that both see, named by nobody.
+"""Values with arrays between two processes: JSON, and memory that both see, named by nobody.
 
 The memory is a file without a name, of which a descriptor goes through the socket: it is gone when
 the last process that holds it ends, however that ends.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import mmap
 import os
-import pickle
 import socket
 from collections.abc import Sequence
 from contextlib import contextmanager
 from itertools import accumulate
+from json import dumps, loads
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,12 @@ _LINE = 64
 
 _LENGTH = 8
 """Bytes of the length that goes before a message."""
+
+
+_RAISED: tuple[type[Exception], ...] = (
+    np.linalg.LinAlgError, MemoryError, ValueError, TypeError, RuntimeError,
+)  # fmt: skip
+"""What a call may raise; anything else is told as the last of these."""
 
 
 class GoneError(Exception):
@@ -51,15 +57,15 @@ def answer(peer: socket.socket) -> None:
 
 def send(peer: socket.socket, value: Any) -> None:
     """Send a value. GoneError where nobody is there to take it."""
-    parts: list[memoryview] = []
-    text = pickle.dumps(value, 5, buffer_callback=lambda part: parts.append(part.raw()))
-    sizes = [part.nbytes for part in parts]
-    message = pickle.dumps((text, sizes))
+    arrays: list[np.ndarray] = []
+    written = dumps(written_down(value, arrays))
+    sizes = [array.nbytes for array in arrays]
+    message = dumps([written, sizes]).encode()
     with _memory(_places(sizes)[-1]) as descriptor:
         with mmap.mmap(descriptor, 0) as memory:
-            for place, part in zip(_places(sizes), parts, strict=False):
-                into = np.frombuffer(memory, np.uint8, part.nbytes, place)
-                np.copyto(into, part)
+            for place, array in zip(_places(sizes), arrays, strict=False):
+                into = np.ndarray(array.shape, array.dtype, memory, place)
+                np.copyto(into, array)
                 del into  # or the memory could not be closed
         try:
             socket.send_fds(peer, [len(message).to_bytes(_LENGTH)], [descriptor])
@@ -80,17 +86,54 @@ def receive(peer: socket.socket) -> Any:
             raise GoneError
         try:
             peer.setblocking(True)
-            message = _exactly(peer, int.from_bytes(length))
-            text, sizes = pickle.loads(message)  # noqa: S301 (of our own process)
+            written, sizes = loads(_exactly(peer, int.from_bytes(length)))
             memory = mmap.mmap(descriptors[0], 0, access=mmap.ACCESS_COPY)
         finally:
             os.close(descriptors[0])
     except ConnectionError as problem:
         raise GoneError from problem
-    whole = memoryview(memory)
-    parts = zip(_places(sizes), sizes, strict=False)
-    buffers = [whole[place : place + size] for place, size in parts]
-    return pickle.loads(text, buffers=buffers)  # noqa: S301
+    return read_again(loads(written), memory, _places(sizes))
+
+
+def written_down(value: Any, arrays: list[np.ndarray]) -> Any:
+    """What JSON holds of a value; its arrays are put into a list, in the order of their memory.
+
+    Values are what calls of LAPACK take and give: arrays, numbers, strings, None, tuples, dicts
+    by strings, and what a call raised.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        turned = array.flags.f_contiguous and not array.flags.c_contiguous
+        arrays.append(array.T if turned else np.ascontiguousarray(array).reshape(array.shape))
+        number = isinstance(value, np.generic)
+        return {"array": len(arrays) - 1, "shape": array.shape, "dtype": array.dtype.str,
+                "turned": turned, "number": number}  # fmt: skip
+    if isinstance(value, tuple | list):
+        return {"items": [written_down(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        return {"fields": {name: written_down(item, arrays) for name, item in value.items()}}
+    if isinstance(value, Exception):
+        kind = next((kind for kind in _RAISED if isinstance(value, kind)), RuntimeError)
+        return {"raised": _RAISED.index(kind), "text": str(value)}
+    return value
+
+
+def read_again(written: Any, memory: Any, places: Sequence[int]) -> Any:
+    """The value that JSON holds; lists are tuples."""
+    if not isinstance(written, dict):
+        return written
+    if "array" in written:
+        shape, place = tuple(written["shape"]), places[written["array"]]
+        if written["turned"]:
+            return np.ndarray(shape[::-1], written["dtype"], memory, place).T
+        found = np.ndarray(shape, written["dtype"], memory, place)
+        return found[()] if written["number"] else found
+    if "items" in written:
+        return tuple([read_again(item, memory, places) for item in written["items"]])
+    if "fields" in written:
+        found = written["fields"].items()
+        return {name: read_again(item, memory, places) for name, item in found}
+    return _RAISED[written["raised"]](written["text"])
 
 
 def _places(sizes: Sequence[int]) -> list[int]:
