@@ -54,7 +54,11 @@ def test_what_a_program_recorded_last_is_done(
     transport = request.node.callspec.params["client"]
     program = _PROGRAM.format(url=server_url, transport=transport, label=label, end=end)
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
     )
     assert done.stderr in ("", "an error\n")
     found = client.attach(label)
@@ -63,21 +67,27 @@ def test_what_a_program_recorded_last_is_done(
     found.close()
 
 
+@pytest.mark.parametrize("early", [True, False])
 def test_sessions_without_a_label_end_with_their_program(
-    client: torch.Client, server_url: str, request: pytest.FixtureRequest
+    client: torch.Client, server_url: str, early: bool, request: pytest.FixtureRequest
 ) -> None:
+    """Also where another library was the first to have something done at a program's end."""
     before = {one["id"] for one in client.sessions()}
     transport = request.node.callspec.params["client"]
+    first = "import tempfile, weakref; weakref.finalize(tempfile, print)" if early else ""
     program = f"""
-import tempfile, weakref
-weakref.finalize(tempfile, print)  # other libraries' come first
+{first}
 import gradwire as torch
 torch.connect({server_url!r}, transport={transport!r})
 x = torch.ones(2) * 2
 print(x)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
     )
     assert not done.stderr
     assert "tensor([2., 2.])" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any
@@ -17,6 +18,17 @@ def connected(url: str, headers: Mapping[str, str], timeout: float) -> httpx.Cli
     for transport in (made._transport, *made._mounts.values()):
         _lock_at_once(transport)
     return made
+
+
+def close_copies(client: httpx.Client) -> None:
+    """In a forked child: close its copies of the parent's sockets, on which nothing is said.
+
+    Another thread of the parent may have had the pool's lock.
+    """
+    for transport in (client._transport, *client._mounts.values()):
+        _lock_at_once(transport)
+    with suppress(Exception):
+        client.close()
 
 
 def _lock_at_once(transport: httpx.BaseTransport | None) -> None:
@@ -40,4 +52,4 @@ def _authorities() -> SSLContext:
     return httpx.create_ssl_context()
 
 
-__all__ = ["connected"]
+__all__ = ["close_copies", "connected"]

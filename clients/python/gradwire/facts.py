@@ -42,6 +42,10 @@ class Facts:
     def _name(self, name: str) -> None:
         self._host_name.text = name
 
+    def _move(self, session: Session, name: str) -> None:
+        """Be what a session has under a name from now on."""
+        self.session, self._host_name = session, session.give_name(self, self._meta.spec, name)
+
     @property
     def shape(self) -> Size:
         return Size(self._meta.spec.shape)

@@ -1,9 +1,9 @@
 """What a forked child has of its parent's sessions.
 
 Embedded sessions are copies, as arrays are: both go on by themselves. A session on a server stays
-the parent's: in the child each use of it is refused, and clients there connect anew. The parent's
-connections are left as they are, neither used nor closed: what a child says on them, the parent
-would hear.
+the parent's: in the child each use of it is refused, and clients there connect anew. Of the
+parent's connections the child closes its copies and says nothing on them, which the parent would
+hear.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ sessions: WeakSet[Recorder] = WeakSet()
 transports: WeakSet[Any] = WeakSet()
 """Those to servers: `renew` makes their connections anew."""
 _held: list[Any] = []
-_left: list[Any] = []
-"""Connections of the parent, kept so that nothing closes them."""
 
 
 def _before() -> None:
@@ -52,7 +50,7 @@ def _in_child() -> None:
             session.leave_to(parent)
     in_force.drop_left()
     for transport in list(transports):
-        _left.append(transport.renew())  # noqa: PERF401
+        transport.renew()
 
 
 if hasattr(os, "register_at_fork"):  # not where there is no fork

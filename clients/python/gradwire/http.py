@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 
 from gradwire import forks
-from gradwire.connections import connected
+from gradwire.connections import close_copies, connected
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
 from gradwire.transport import UNANSWERED, Arrays, Received, Request, Step, Values
@@ -83,14 +83,14 @@ class Http:
 
     def end(self) -> None:
         """End the sessions that were forgotten, and close the connections."""
-        self._ending()
+        if self._ending.detach() is not None:  # at a program's end it would do nothing itself
+            _end(self._client, self._forgotten)
 
-    def renew(self) -> Any:
-        """In a forked child: begin with connections of its own. Gives the parent's, still open."""
+    def renew(self) -> None:
+        """In a forked child: begin with connections of its own; the parent's stay as they are."""
         self._ending.detach()
-        left = self._client
+        close_copies(self._client)
         self._begin()
-        return left
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""

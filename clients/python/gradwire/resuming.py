@@ -86,8 +86,8 @@ def _different(session: Session, missing: list[str], unlike: list[str]) -> Gradw
 def _take(session: Session, held: Held, name: str, part: Tensor) -> None:
     """Have a parameter be the session's tensor of a name, and its own one go."""
     part.session.names.forget(part._host_name)
-    part.session, part._meta = session, held.metas[name]
-    part._host_name = session.give_name(part, part._meta.spec, name)
+    part._meta = held.metas[name]
+    part._move(session, name)
     part._host_name.kind = "kept"
     part._elements = part._grad = None
     if part.requires_grad:

@@ -120,6 +120,13 @@ class Line:
         if left is not None:
             _shut(left)
 
+    def close_copy(self) -> None:
+        """In a forked child: close its copy of the parent's socket, on which nothing is said."""
+        left, self._socket = self._socket, None
+        self._open.pop_all()
+        if left is not None:
+            left.socket.close()
+
     def close(self) -> None:
         """Nothing more is sent."""
         with self._lock:
@@ -142,18 +149,20 @@ class Stream(Http):
 
     def end(self) -> None:
         """End the sessions that were forgotten, and close the connections."""
-        self._closing()
+        if self._closing.detach() is not None:
+            _close(self._lines)
         super().end()
 
     def let_go(self, session_id: str) -> None:
         """Close the session's stream with the next request of any."""
         self._idle.append(session_id)
 
-    def renew(self) -> Any:
-        """In a forked child: begin with connections of its own. Gives the parent's, still open."""
+    def renew(self) -> None:
+        """In a forked child: begin with connections of its own; the parent's stay as they are."""
         self._closing.detach()
-        lines = self._lines
-        return lines, super().renew()
+        for line in self._lines.values():
+            line.close_copy()
+        super().renew()
 
     def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
         """The reply to a request for steps, over the session's stream."""

@@ -195,7 +195,7 @@ class Run:
             if tensor is not None:
                 name = self.session.new_name()
                 keep[tensor._name] = name
-                tensor._name, tensor.session = name, self.session
+                tensor._move(self.session, name)
                 self._adopted.append(reference)
         self.session.put_aside(keep.values())
         return keep
