@@ -20,7 +20,7 @@ from gradwire_engine.mode import local
 
 MOST = 2000
 """Interrupts of one kind of step; drawn evenly where its calls are more."""
-FEW = 150
+FEW = 100
 
 
 class Training:
