@@ -40,6 +40,12 @@ with torch.no_grad():
 """
 
 
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    """What a program of its own said, to its end; its warnings are errors."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+
+
 @pytest.fixture(params=["http", "stream"])
 def client(request: pytest.FixtureRequest, server_url: str) -> Iterator[torch.Client]:
     yield torch.connect(server_url, transport=request.param)
@@ -53,13 +59,7 @@ def test_what_a_program_recorded_last_is_done(
     label = f"ends {uuid4()}"
     transport = request.node.callspec.params["client"]
     program = _PROGRAM.format(url=server_url, transport=transport, label=label, end=end)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-    )
+    done = run(program)
     assert done.stderr in ("", "an error\n")
     found = client.attach(label)
     assert found.tensors["bias"].tolist() == [-1.0]
@@ -82,13 +82,7 @@ torch.connect({server_url!r}, transport={transport!r})
 x = torch.ones(2) * 2
 print(x)
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-    )
+    done = run(program)
     assert not done.stderr
     assert "tensor([2., 2.])" in done.stdout
     assert {one["id"] for one in client.sessions()} <= before

@@ -35,7 +35,7 @@ class Facts:
 
     @property
     def _name(self) -> str:
-        """What it is called at its session's host."""
+        """The name of this tensor at its session's host."""
         return self._host_name.text
 
     @_name.setter
@@ -43,7 +43,7 @@ class Facts:
         self._host_name.text = name
 
     def _move(self, session: Session, name: str) -> None:
-        """Be what a session has under a name from now on."""
+        """Stand for what a session's host has under a name, from now on."""
         self.session, self._host_name = session, session.give_name(self, self._meta.spec, name)
 
     @property

@@ -78,7 +78,7 @@ class HostNames:
         spec: Spec | None = None,
         params: Sequence[HostName] | None = None,
     ) -> HostName:
-        """Call something so until it is gone."""
+        """Give a tensor or an optimizer a name, which it has until it is gone."""
         name = HostName.of(thing, self._note, text, spec, params)
         self._alive[id(name)] = name
         return name
@@ -98,7 +98,7 @@ class HostNames:
         return next((tensor for tensor in found if tensor is not None), None)
 
     def forget(self, name: HostName) -> None:
-        """Have the host free what was called so, unless it stays."""
+        """Have the host free what had a name, unless it stays there."""
         if id(name) not in self._alive:
             return
         if self.outlives and name.params is not None:

@@ -58,7 +58,7 @@ class Transaction:
                 self.end()
 
     def end(self) -> None:
-        """What is recorded from here on is no part of it."""
+        """End the transaction: what is recorded afterwards is no part of it."""
         self._session.end_transaction(self.outer)
         self._frame = None
 

@@ -50,7 +50,7 @@ class Hosted(Optimizer):
 
     @property
     def _name(self) -> str:
-        """What it is called at its session's host."""
+        """The name of this optimizer at its session's host."""
         return self._host_name.text
 
     def take_over(self, session: Session, name: str, mirror: Engine) -> None:
