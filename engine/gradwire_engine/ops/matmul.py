@@ -64,7 +64,7 @@ def product(xp: Any, a: Array, b: Array) -> Array:
         return found.reshape(*a.shape[:-1], *b.shape[1:])
     if b.ndim < 3:
         return xp.matmul(a, b) if few else long_calls.matmul(xp, a, b)
-    return long_calls.matmul(xp, a, b, partial(products, xp))
+    return products(xp, a, b) if few else long_calls.matmul(xp, a, b, partial(products, xp))
 
 
 def same_dtype(asked: str, **operands: Spec) -> None:
