@@ -53,6 +53,21 @@ def test_more_functions_than_a_server_keeps(small: Session) -> None:
     assert y.item() == pytest.approx(1.21)
 
 
+def test_a_transaction_with_more_of_them_is_not_done_in_part(small: Session) -> None:
+    x, n = torch.tensor(1.1), torch.zeros(())
+    n.tolist()
+    with pytest.raises(RuntimeError, match="no room for them together"), small.transaction():
+        for exponent in range(2, 2 + 3 * FEW):
+            n += 1
+            _power(exponent)(x)
+    assert n.item() == 0.0
+    with small.transaction():
+        for exponent in range(2, 2 + FEW // 4):
+            n += 1
+            _power(exponent)(x)
+    assert n.item() == FEW // 4
+
+
 def test_what_another_client_deleted_is_posted_again(small: Session) -> None:
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     total = _power(2)(x) + _power(3)(x)

@@ -242,9 +242,9 @@ class Http:
                 return found
 
     def _part(self, request: Request) -> Part:
-        """What goes now of a request."""
+        """What goes now of a request: all of it, if it is done whole or not at all."""
         rest = request.steps[request.done :]
-        ready = rest[: self._programs.ready(rest)]
+        ready = rest[: self._programs.ready(rest, whole=request.atomic)]
         last = len(ready) == len(rest)
         body = request.body | {"steps": ready, "return": request.returns if last else []}
         binary = last and bool(request.returns) and request.data
