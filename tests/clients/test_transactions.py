@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.clients.conftest import Counted
@@ -152,6 +153,45 @@ def test_an_undone_name_is_not_there(session: Session) -> None:
         raise KeyError
     assert session.tensors["a"].tolist() == [0.0, 0.0]
     assert session.tensors["a"] is y
+
+
+def _delete(session: Session) -> None:
+    del session.tensors["a"]
+
+
+def _replace(session: Session) -> None:
+    session.tensors["a"] = torch.zeros(2)
+
+
+@pytest.mark.parametrize("undone", [_delete, _replace])
+def test_what_an_undone_block_freed_is_there(
+    session: Session, undone: Callable[[Session], None]
+) -> None:
+    session.tensors["a"] = torch.ones(2)  # Python holds it no longer
+    with pytest.raises(KeyError), session.transaction():
+        undone(session)
+        raise KeyError
+    torch.ones(1).tolist()
+    assert session.tensors["a"].tolist() == [1.0, 1.0]
+    undone(session)
+    torch.ones(1).tolist()
+    assert ("a" in session.tensors) == (undone is _replace)
+
+
+def test_parts_stay_where_a_block_that_named_others_is_undone(door: str | None) -> None:
+    client = torch.connect(door)
+    with client.session(label=f"parts {uuid4()}") as session:
+        x = torch.ones(1, 2)
+        model = torch.nn.Linear(2, 2)
+        model(x).tolist()
+        kept = model.weight.tolist()
+        del model
+        with pytest.raises(KeyError), session.transaction():
+            torch.nn.Linear(2, 2)(x)
+            raise KeyError
+        torch.ones(1).tolist()
+        assert session.tensors["weight"].tolist() == kept
+    session.close()
 
 
 def test_what_a_transaction_names_is_there_in_it(session: Session) -> None:
