@@ -139,10 +139,53 @@ def test_one_whose_function_returned_is_not_ended_without_a_word(session: Sessio
 
     block = begin()
     n += 1
-    with pytest.raises(RuntimeError, match="was undone before its end"):
+    with pytest.raises(RuntimeError, match="it had returned, and it was undone"):
         block.__exit__(None)
     session.flush()
     assert n.item() in (0.0, 1.0)  # what came after it was undone was recorded for itself
+
+
+def waiting(session: Session) -> Iterator[None]:
+    """A transaction as another task has it: its block goes on when it is asked for more."""
+    with session.transaction():
+        yield
+
+
+def test_one_that_ends_before_another_within_it_ends_both(session: Session) -> None:
+    n = torch.zeros(())
+    n.tolist()
+    first, second = waiting(session), waiting(session)
+    next(first)
+    n += 1
+    next(second)
+    n += 1
+    next(first, None)
+    assert n.item() == 2.0
+    with pytest.raises(RuntimeError, match="another thread or task ended the one around"):
+        next(second, None)
+    n += 1
+    assert n.item() == 3.0
+    with session.transaction():
+        n += 1
+    assert n.item() == 4.0
+
+
+def test_two_within_one_end_in_any_order(session: Session, counted: Counted) -> None:
+    n = torch.zeros(())
+    n.tolist()
+    counted.take()
+    with session.transaction():
+        first, second = waiting(session), waiting(session)
+        next(first)
+        n += 1
+        next(second)
+        n += 1
+        next(first, None)
+        n += 1
+        next(second, None)
+        n += 1
+    assert len(counted.take()) == 1
+    assert n.item() == 4.0
 
 
 def test_an_undone_name_is_not_there(session: Session) -> None:
