@@ -62,6 +62,11 @@ def _windows(given: Sequence[Spec], made: Sequence[Spec]) -> int:
     return 2 * given[1].size * (made[0].size // max(1, made[0].shape[0]))
 
 
+def _substituted(given: Sequence[Spec], made: Sequence[Spec]) -> int:
+    """A triangular system: for each element of the solution a product with half a row."""
+    return made[0].size * given[0].shape[-1]
+
+
 def _factorised(given: Sequence[Spec]) -> int:
     """A factorisation of a stack of matrices of m by n: 2 m n min(m, n) each."""
     shape = given[0].shape
@@ -78,5 +83,6 @@ _COUNTED: dict[str, Callable[[Sequence[Spec], Sequence[Spec]], int]] = {
     "convolved": _convolved,
     "convolved_back": _convolved_back,
     "window_products": _windows,
+    "linalg.solve_triangular": _substituted,
 }
 """Ops that take more than an operation for each element."""

@@ -112,6 +112,11 @@ class Exchange:
             meanwhile()
         self._client.recv(1)
 
+    @property
+    def framed(self) -> bool:
+        """Whether both sides speak by WebSocket."""
+        return self._replies.framed
+
     def upgraded(self) -> None:
         """From here on both sides speak by WebSocket."""
         self._replies.framed = True
@@ -272,6 +277,18 @@ def half_read(exchange: Exchange) -> None:
     """Half of the reply comes."""
     exchange.pass_on()
     exchange.answer(exchange.reply(), 0.5)
+
+
+def of_the_proxy(status: int) -> Fault:
+    """The request was done, and in the place of its reply comes a proxy's that it got none."""
+    reply = f"HTTP/1.1 {status} No Answer\r\nContent-Length: 8\r\nConnection: close\r\n\r\n<nobody>"
+
+    def happens(exchange: Exchange) -> None:
+        answered(exchange)
+        if not exchange.framed:
+            exchange.answer(reply.encode())
+
+    return happens
 
 
 PLACES = (not_sent, half_sent, sent, answered, half_read)

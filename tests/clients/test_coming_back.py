@@ -485,6 +485,20 @@ def test_settings_of_an_optimizer_come_along(client: torch.Client, label: str) -
             assert not fresh.state[other.weight]
 
 
+def test_of_several_optimizers_the_last_goes_on(client: torch.Client, label: str) -> None:
+    with client.session(label=label):
+        model = torch.nn.Linear(2, 2)
+        for lr in (0.5, 0.25):
+            optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+            model(torch.ones(2)).sum().backward()
+            optimizer.step()
+    with client.attach(label) as again:
+        other = torch.nn.Linear(2, 2)
+        goes_on = torch.optim.SGD(other.parameters(), lr=1.0, momentum=0.9)
+        assert again.resume(other, goes_on)
+        assert goes_on.param_groups[0]["lr"] == 0.25
+
+
 def test_a_module_built_elsewhere_moves(server_url: str) -> None:
     client = torch.connect(server_url)
     session = client.session(label="moves", seed=1)

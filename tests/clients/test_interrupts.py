@@ -267,6 +267,14 @@ def drawn(kind: Callable[[], Callable[[], Any]], most: int, event: str = "call")
     return sorted({int(number) for number in np.linspace(1, calls, most)})
 
 
+def same(found: list[float], wanted: list[float]) -> bool:
+    """Whether losses agree but for the last bit, by which a plan and its ops one by one may differ.
+
+    Those of one step and the next differ by percents.
+    """
+    return bool(np.allclose(found, wanted, rtol=1e-6, atol=0))
+
+
 @pytest.mark.parametrize("event", WATCHED)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_the_next_step_is_right(
@@ -280,10 +288,11 @@ def test_the_next_step_is_right(
     before, came = surroundings(), 0
     for number in numbers:
         training = Training(kind)
-        assert [training.step(), training.step()] == losses[:2]
+        assert same([training.step(), training.step()], losses[:2])
         came += interrupted(training.step, number, KeyboardInterrupt, event) is not None
         assert surroundings() == before, number
-        assert [training.step(), training.step()] in (losses[2:4], losses[3:5]), number
+        after = [training.step(), training.step()]
+        assert same(after, losses[2:4]) or same(after, losses[3:5]), (number, after, losses)
         assert depth(session._lock) == 0, number
         del training
     assert came > len(numbers) * 0.8  # Python swallows those that come in `__del__`
@@ -309,12 +318,13 @@ def test_whoever_keeps_the_exception(
     losses = [whole.step() for _ in range(6)]
     for number in drawn(kind, 2 * FEW):
         training = Training(kind)
-        assert [training.step(), training.step()] == losses[:2]
+        assert same([training.step(), training.step()], losses[:2])
         kept = interrupted(training.step, number, raised)
         found = [training.step(), training.step()]
-        assert found in (losses[2:4], losses[3:5]), number
+        once = same(found, losses[2:4])
+        assert once or same(found, losses[3:5]), (number, found, losses)
         del kept
-        assert training.step() == losses[4 if found == losses[2:4] else 5], number
+        assert same([training.step()], [losses[4 if once else 5]]), number
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -327,9 +337,10 @@ def test_each_block_that_could_not_end(
     before, ends = surroundings(), events_of(whole.step, name="__exit__")
     for number in range(1, ends + 1):
         training = Training(kind)
-        assert [training.step(), training.step()] == losses[:2]
+        assert same([training.step(), training.step()], losses[:2])
         kept = interrupted(training.step, number, KeyboardInterrupt, name="__exit__")
-        assert [training.step(), training.step()] in (losses[2:4], losses[3:5]), number
+        after = [training.step(), training.step()]
+        assert same(after, losses[2:4]) or same(after, losses[3:5]), (number, after, losses)
         assert surroundings() == before, number
         del kept
         assert surroundings() == before, number

@@ -17,6 +17,7 @@ from tests.clients.proxy import (
     between,
     every,
     interrupted,
+    of_the_proxy,
 )
 from tests.clients.test_interrupts import Training, adam, drawn, free_for_others
 from tests.clients.test_interrupts import interrupted as interrupted_at
@@ -205,6 +206,21 @@ def test_lost_replies_that_the_server_does_not_keep(
         assert loop.run() == undisturbed
         proxy.faults = lambda number: None
         assert not loop.interrupts
+        assert steps_of(session) == [STEPS] * 4
+
+
+@TRANSPORTS
+@pytest.mark.parametrize("status", [502, 504, 520])
+def test_a_proxy_that_got_no_answer_itself(
+    server: Running, transport: str, status: int, undisturbed: list[tuple[float, float]]
+) -> None:
+    with between(server.port) as proxy, session_by(proxy.url, transport) as session:
+        loop = Loop(caught=(TimeoutError, ConnectionError))
+        proxy.faults = every(3, of_the_proxy(status))
+        assert loop.run() == undisturbed
+        proxy.faults = lambda number: None
+        assert proxy.faulty
+        assert {one.code for one in loop.interrupts} <= {"unanswered"}
         assert steps_of(session) == [STEPS] * 4
 
 

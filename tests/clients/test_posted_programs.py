@@ -53,13 +53,34 @@ def test_more_functions_than_a_server_keeps(small: Session) -> None:
     assert y.item() == pytest.approx(1.21)
 
 
+def _delete_all(small: Session) -> None:
+    """Delete the programs that a server has, as other clients may."""
+    url = small.transport.url
+    for item in httpx.get(f"{url}/v1/programs").json()["items"]:
+        httpx.delete(f"{url}/v1/programs/{item['id']}")
+
+
+def test_a_transaction_with_more_of_them_is_not_done_in_part(small: Session) -> None:
+    _delete_all(small)  # those of clients before would leave no room at all
+    x, n = torch.tensor(1.1), torch.zeros(())
+    n.tolist()
+    with pytest.raises(RuntimeError, match="no room for them together"), small.transaction():
+        for exponent in range(2, 2 + 3 * FEW):
+            n += 1
+            _power(exponent)(x)
+    assert n.item() == 0.0
+    with small.transaction():
+        for exponent in range(2, 2 + FEW // 4):
+            n += 1
+            _power(exponent)(x)
+    assert n.item() == FEW // 4
+
+
 def test_what_another_client_deleted_is_posted_again(small: Session) -> None:
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     total = _power(2)(x) + _power(3)(x)
     assert total.tolist() == [12.0, 36.0]
-    url = small.transport.url
-    for item in httpx.get(f"{url}/v1/programs").json()["items"]:
-        httpx.delete(f"{url}/v1/programs/{item['id']}")
+    _delete_all(small)
     again = torch.tensor([1.0, 1.0]) + _power(2)(x) + torch.ones(2) * _power(3)(x)
     assert again.tolist() == [13.0, 37.0]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.clients.conftest import Counted
@@ -138,10 +139,53 @@ def test_one_whose_function_returned_is_not_ended_without_a_word(session: Sessio
 
     block = begin()
     n += 1
-    with pytest.raises(RuntimeError, match="was undone before its end"):
+    with pytest.raises(RuntimeError, match="it had returned, and it was undone"):
         block.__exit__(None)
     session.flush()
     assert n.item() in (0.0, 1.0)  # what came after it was undone was recorded for itself
+
+
+def waiting(session: Session) -> Iterator[None]:
+    """A transaction as another task has it: its block goes on when it is asked for more."""
+    with session.transaction():
+        yield
+
+
+def test_one_that_ends_before_another_within_it_ends_both(session: Session) -> None:
+    n = torch.zeros(())
+    n.tolist()
+    first, second = waiting(session), waiting(session)
+    next(first)
+    n += 1
+    next(second)
+    n += 1
+    next(first, None)
+    assert n.item() == 2.0
+    with pytest.raises(RuntimeError, match="another thread or task ended the one around"):
+        next(second, None)
+    n += 1
+    assert n.item() == 3.0
+    with session.transaction():
+        n += 1
+    assert n.item() == 4.0
+
+
+def test_two_within_one_end_in_any_order(session: Session, counted: Counted) -> None:
+    n = torch.zeros(())
+    n.tolist()
+    counted.take()
+    with session.transaction():
+        first, second = waiting(session), waiting(session)
+        next(first)
+        n += 1
+        next(second)
+        n += 1
+        next(first, None)
+        n += 1
+        next(second, None)
+        n += 1
+    assert len(counted.take()) == 1
+    assert n.item() == 4.0
 
 
 def test_an_undone_name_is_not_there(session: Session) -> None:
@@ -152,6 +196,45 @@ def test_an_undone_name_is_not_there(session: Session) -> None:
         raise KeyError
     assert session.tensors["a"].tolist() == [0.0, 0.0]
     assert session.tensors["a"] is y
+
+
+def _delete(session: Session) -> None:
+    del session.tensors["a"]
+
+
+def _replace(session: Session) -> None:
+    session.tensors["a"] = torch.zeros(2)
+
+
+@pytest.mark.parametrize("undone", [_delete, _replace])
+def test_what_an_undone_block_freed_is_there(
+    session: Session, undone: Callable[[Session], None]
+) -> None:
+    session.tensors["a"] = torch.ones(2)  # Python holds it no longer
+    with pytest.raises(KeyError), session.transaction():
+        undone(session)
+        raise KeyError
+    torch.ones(1).tolist()
+    assert session.tensors["a"].tolist() == [1.0, 1.0]
+    undone(session)
+    torch.ones(1).tolist()
+    assert ("a" in session.tensors) == (undone is _replace)
+
+
+def test_parts_stay_where_a_block_that_named_others_is_undone(door: str | None) -> None:
+    client = torch.connect(door)
+    with client.session(label=f"parts {uuid4()}") as session:
+        x = torch.ones(1, 2)
+        model = torch.nn.Linear(2, 2)
+        model(x).tolist()
+        kept = model.weight.tolist()
+        del model
+        with pytest.raises(KeyError), session.transaction():
+            torch.nn.Linear(2, 2)(x)
+            raise KeyError
+        torch.ones(1).tolist()
+        assert session.tensors["weight"].tolist() == kept
+    session.close()
 
 
 def test_what_a_transaction_names_is_there_in_it(session: Session) -> None:

@@ -9,8 +9,11 @@ import pytest
 
 from gradwire_engine import long_calls
 from gradwire_engine.arrays import backend
+from gradwire_engine.flops import operations
 from gradwire_engine.long_calls import FACTORISATIONS, HEAVY, Function, Work, matmul, parts
 from gradwire_engine.mode import using
+from gradwire_engine.op import PRIMITIVES
+from gradwire_engine.spec import Spec, float64
 
 XP = backend("cpu").xp
 SHAPES = [
@@ -152,6 +155,12 @@ def test_a_large_decomposition_is_handed_over_and_a_small_one_is_not(name: str) 
 
 def _listed(found: Any) -> tuple[Any, ...]:
     return tuple(found) if isinstance(found, tuple) else (found,)
+
+
+def test_a_triangular_system_takes_no_decomposition() -> None:
+    (op,) = PRIMITIVES["linalg.solve_triangular"]
+    A, B = Spec((3, 5000, 5000), float64, "cpu"), Spec((3, 5000, 2), float64, "cpu")
+    assert operations(op, [A, B], [B]) == 3 * 5000**2 * 2 < HEAVY
 
 
 def test_flops_of_decompositions() -> None:

@@ -27,6 +27,15 @@ def test_once_lists_the_sessions_and_what_the_server_holds(server: Running) -> N
     assert "answered so far" in done.stdout
 
 
+def test_a_label_does_not_steer_the_terminal(server: Running) -> None:
+    session = server.session(label="red \x1b[31m\x9b2J\r\n then")
+    for asked in (("top",), ("top", session.id)):
+        done = run(*asked, "--server", server.url, "--once", COLUMNS="140")
+        assert done.returncode == 0, done.stderr
+        (line,) = [line for line in done.stdout.split("\n") if session.id in line]
+        assert "red �[31m�2J�� then" in line
+
+
 def test_a_session_by_id_or_label_has_its_tensors_largest_first(server: Running) -> None:
     session = server.session(label="runs/a model")
     session.steps(

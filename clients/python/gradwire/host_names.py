@@ -115,12 +115,19 @@ class HostNames:
             self.forget(self.gone[0])
             self.gone.popleft()
 
-    def free_left(self, texts: Set[str]) -> None:
-        """Free the parts of these names that a module before had, and their optimizers."""
-        for left, params in list(self._left.items()):
-            if left in texts or not texts.isdisjoint(params):
-                self.forgotten.add(left)
-                drop(self._left, left)
+    def take_left(self, texts: Set[str]) -> list[str]:
+        """Take out the parts of these names that a module before had, and their optimizers.
+
+        They are for the host to free.
+        """
+        found = [
+            left
+            for left, params in self._left.items()
+            if left in texts or not texts.isdisjoint(params)
+        ]
+        for left in found:
+            drop(self._left, left)
+        return found
 
 
 __all__ = ["HostName", "HostNames", "Kind"]

@@ -242,9 +242,9 @@ class Http:
                 return found
 
     def _part(self, request: Request) -> Part:
-        """What goes now of a request."""
+        """What goes now of a request: all of it, if it is done whole or not at all."""
         rest = request.steps[request.done :]
-        ready = rest[: self._programs.ready(rest)]
+        ready = rest[: self._programs.ready(rest, whole=request.atomic)]
         last = len(ready) == len(rest)
         body = request.body | {"steps": ready, "return": request.returns if last else []}
         binary = last and bool(request.returns) and request.data
@@ -331,12 +331,28 @@ def problem_of(reply: httpx.Response) -> GradwireError:
         found = {}
     code = found.get("code") if isinstance(found, dict) else None
     if code not in CODES:
-        return error("internal", f"the server answered {reply.status_code}: {reply.text[:200]}")
+        return _of_another(reply)
     raised = _RAISED.get(found.get("raised") or "")
     problem = error(code, found.get("detail", ""), found.get("hint"), raised=raised)
     problem.step, problem.op = found.get("step"), found.get("op")
     problem.request_id = found.get("request_id")
     return problem
+
+
+def _of_another(reply: httpx.Response) -> GradwireError:
+    """The exception for a reply that no gradwire server gave.
+
+    From 502 on it is one of a proxy before it, which had no answer: the request may have been done.
+    """
+    said = f"the server answered {reply.status_code}: {reply.text[:200]}"
+    if reply.status_code < 502:
+        return error("internal", said)
+    return error(
+        "unanswered",
+        f"{said}; that is what a proxy says which got no answer itself",
+        "go on: the next call asks by the same key whether it was done",
+        raised=TimeoutError if reply.status_code == 504 else ConnectionError,
+    )
 
 
 _RAISED: dict[str, type[Exception]] = {

@@ -66,9 +66,8 @@ class NamedTensors(MutableMapping[str, Tensor]):
         if before is not None:
             session.rename([(before, session.new_name())], "made")
         elif name in self:
-            session.forget(name)
+            session.free([name])
             session.flush()
-            session.no_longer_holds(name)
 
     def __delitem__(self, name: str) -> None:
         """Free the tensor of a name at the host, once Python forgot it too."""

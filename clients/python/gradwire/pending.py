@@ -115,13 +115,14 @@ class Pending:
     def lose(self, problem: GradwireError, first: int) -> tuple[list[str], set[str]]:
         """Give up the steps from `first` on.
 
-        The names that still have to be freed; and names that the host never had, of which Python
-        may speak nevertheless: it forgot them already, or holds no tensor by them.
+        The names that still have to be freed, for Python forgot them: such a step has no line. And
+        names that the host never had, of which Python may speak nevertheless: it forgot them
+        already, or holds no tensor by them.
         """
         lost = self.recorded[first:]
         where = lost[0].line if lost else ""
         never = {name for one in lost for name in _made_by(one.step)}
-        unfreed = [name for one in lost for name in one.step.get("free", ())]
+        unfreed = [name for one in lost if not one.line for name in one.step.get("free", ())]
         gone = never.difference(unfreed)
         for one in lost:
             for name, reference in one.made:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from json import dumps
 from typing import Any
 
-from gradwire_engine.errors import GradwireError
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.locks import rlock
 
 KEPT = 4096
@@ -90,8 +90,11 @@ class Posted:
                 if key in self._gone:
                     self._posted(*self._bodies[key])
 
-    def ready(self, steps: Sequence[Any]) -> int:
-        """How many of these steps, one at least, can go now; what they name is there then."""
+    def ready(self, steps: Sequence[Any], *, whole: bool = False) -> int:
+        """How many of these steps, one at least, can go now; what they name is there then.
+
+        whole: they go together or not at all. Raises limit_exceeded where there is no room.
+        """
         if not self._gone:
             return len(steps)
         needed: set[str] = set()
@@ -99,12 +102,19 @@ class Posted:
             most = max(1, (len(self._ids) - len(self._gone)) // 2)
             for place, step in enumerate(steps):
                 keys = {key for key in _named([step]) if key in self._bodies}
-                if place and keys & self._gone and len(needed | keys) > most:
+                if not whole and place and keys & self._gone and len(needed | keys) > most:
                     return place
                 self.ensure([step])
                 needed |= keys
                 for key in keys:
                     self._ids.move_to_end(self._bodies[key][0])
+            if whole and needed & self._gone:  # deleted again, to make room for others of them
+                raise error(
+                    "limit_exceeded",
+                    f"a transaction calls {len(needed)} programs, and the server has no room for "
+                    "them together",
+                    "do less in one transaction",
+                )
         return len(steps)
 
     def forgotten(self, steps: Iterable[Any]) -> bool:

@@ -115,8 +115,16 @@ class Recorder(Sending):
         return self.names.give(thing, name or self.new_name(), spec, params)
 
     def forget(self, name: str) -> None:
-        """Have the host free what it has under a name; takes no lock."""
+        """Have the host free what Python forgot and it has under a name; takes no lock."""
         self._forgotten.add(name)
+
+    def free(self, names: Sequence[str]) -> None:
+        """Have the host free what the program wants freed: a block that is undone frees nothing."""
+        if names:
+            with self.recording() as mark:
+                for name in names:
+                    self.no_longer_holds(name)
+                self.record({"free": list(names)}, mark=mark)
 
     def check_hooks(self) -> None:
         """Refuse to exchange the mirrors while hooks hang in them."""
@@ -134,8 +142,8 @@ class Recorder(Sending):
             return
         with self.recording() as mark:
             self.names.forget_gone()
-            self.names.free_left({name for _, name in pairs})
             self._record_free()  # names that are free again may be among the new ones
+            self.free(self.names.take_left({name for _, name in pairs}))
             step = {"rename": {tensor._name: name for tensor, name in pairs}}
             for tensor, name in pairs:
                 self.no_longer_holds(tensor._name)

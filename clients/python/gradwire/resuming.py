@@ -97,10 +97,11 @@ def _take(session: Session, held: Held, name: str, part: Tensor) -> None:
 def _take_optimizer(session: Session, held: Held, optimizer: Hosted) -> None:
     """Have an optimizer be the session's of the same kind over the same parameters, if it has one.
 
-    Else it begins anew with the parameters that it has now.
+    Of several it is the one that was made last. If it has none, the optimizer begins anew with the
+    parameters that it has now.
     """
     params = [[p._meta for p in group["params"]] for group in optimizer.param_groups]
-    for name, mirror in held.optimizers.items():
+    for name, mirror in reversed(held.optimizers.items()):
         groups = [list(group.params) for group in mirror.groups]
         if mirror.kind.name == optimizer.kind and _same(groups, params):
             optimizer.take_over(session, name, mirror)

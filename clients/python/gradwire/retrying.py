@@ -15,7 +15,8 @@ from gradwire_engine.errors import GradwireError, error
 ATTEMPTS = 6
 _FIRST, _LONGEST = 0.1, 10.0
 """Seconds to wait at most before the second attempt, which double with each; and at most ever."""
-_BUSY = frozenset({429, 503})
+_BUSY = frozenset({429, 502, 503})
+"""Statuses of a server that is busy, or of a proxy that can't reach it just now."""
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 

@@ -58,9 +58,28 @@ class Transaction:
                 self.end()
 
     def end(self) -> None:
-        """End the transaction: what is recorded afterwards is no part of it."""
-        self._session.end_transaction(self.outer)
+        """End the transaction: what is recorded afterwards is no part of it.
+
+        Other threads or tasks may have begun some in it that are still under way. These are parts
+        of the one around it from then on; where there is none they end with it.
+        """
+        session, inner = self._session, self._still_inside()
+        if inner and self.outer is not None:
+            inner[-1].outer = self.outer
+        else:
+            for one in inner:
+                one._frame = None
+            session.end_transaction(self.outer)
         self._frame = None
+
+    def _still_inside(self) -> list[Transaction]:
+        """The transactions under way that began in this one, the innermost first."""
+        found: list[Transaction] = []
+        inner = self._session.innermost_transaction()
+        while inner is not None and inner is not self:
+            found.append(inner)
+            inner = inner.outer
+        return found
 
     @property
     def is_stale(self) -> bool:
@@ -99,9 +118,10 @@ def _is_suspended(frame: FrameType) -> bool:
 def _undone(session: Recorder) -> Exception:
     return error(
         "invalid_argument",
-        f"a transaction of session {session.id} was undone before its end, since the function that "
-        "began it had returned",
-        "enter and leave it in one function, by `with`",
+        f"a transaction of session {session.id} was ended before its block: the function that "
+        "began it had returned, and it was undone; or another thread or task ended the one around "
+        "it",
+        "enter and leave it in one function, by `with`, and one after the other",
         raised=RuntimeError,
     )
 

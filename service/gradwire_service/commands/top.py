@@ -115,7 +115,7 @@ def shown(before: Look | None, now: Look, rows: int) -> Group:
     for one in recent[:rows]:
         kept = "parked" if one["parked"] else "durable" if one["durable"] else ""
         table.add_row(
-            one["id"], Text(one["label"] or ""), one["device"], str(one["tensors"]),
+            one["id"], Text(_label(one)), one["device"], str(one["tensors"]),
             span(-_from_now(one["last_use"])), span(_from_now(one["expires"])), kept,
         )  # fmt: skip
     hidden = len(recent) - rows
@@ -135,7 +135,7 @@ def shown_tensors(about: dict[str, Any], tensors: list[dict[str, Any]], rows: in
         )  # fmt: skip
     hidden = len(largest) - rows
     line = (
-        f"{about['id']} {about['label'] or ''}, {len(tensors)} tensors, {about['nodes']} nodes, "
+        f"{about['id']} {_label(about)}, {len(tensors)} tensors, {about['nodes']} nodes, "
         f"{size(about['bytes']['total'])} held, idle {span(-_from_now(about['last_use']))}"
     )
     more = Text(f"and {hidden} more, smaller than these" if hidden > 0 else "")
@@ -154,6 +154,11 @@ def _line(before: Look | None, now: Look) -> str:
     for name, what in (("gradwire_requests_total", "answers"), ("refused", "refusals")):
         parts.append(f"{(count[name] - before.counted[name]) / seconds:.1f} {what} a second")
     return ", ".join(parts)
+
+
+def _label(about: dict[str, Any]) -> str:
+    """A session's label in one line: other characters of it could steer the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in about["label"] or "")
 
 
 def _from_now(text: str) -> float:

@@ -143,9 +143,7 @@ class _Held:
 
     def free_the_rest(self) -> None:
         """What nobody names any more goes."""
-        for name in (*self._metas, *self._mirrors):
-            if name not in self._made:
-                self.session.forget(name)
+        self.session.free([n for n in (*self._metas, *self._mirrors) if n not in self._made])
 
 
 def _class_of(kind: str) -> type[Hosted]:
