@@ -22,21 +22,21 @@ OPS: dict[str, Callable[..., Any]] = {
     "add": lambda t, x, y, _: t.add(x, y),
     "mul": lambda t, x, y, _: t.mul(x, y),
     "div": lambda t, x, y, _: t.div(x, y),
-    "pow": lambda t, x, y, _: t.pow(x, 2.0),
-    "sin": lambda t, x, y, _: t.sin(x),
-    "exp": lambda t, x, y, _: t.exp(x),
-    "tanh": lambda t, x, y, _: t.tanh(x),
-    "relu": lambda t, x, y, _: t.relu(x),
-    "gelu": lambda t, x, y, _: t.nn.functional.gelu(x),
+    "pow": lambda t, x, *_: t.pow(x, 2.0),
+    "sin": lambda t, x, *_: t.sin(x),
+    "exp": lambda t, x, *_: t.exp(x),
+    "tanh": lambda t, x, *_: t.tanh(x),
+    "relu": lambda t, x, *_: t.relu(x),
+    "gelu": lambda t, x, *_: t.nn.functional.gelu(x),
     "matmul": lambda t, x, y, _: t.matmul(x, y),
-    "mean": lambda t, x, y, _: t.mean(x, dim=1),
-    "softmax": lambda t, x, y, _: t.softmax(x, dim=1),
-    "layer_norm": lambda t, x, y, _: t.nn.functional.layer_norm(x, (SIZE,)),
+    "mean": lambda t, x, *_: t.mean(x, dim=1),
+    "softmax": lambda t, x, *_: t.softmax(x, dim=1),
+    "layer_norm": lambda t, x, *_: t.nn.functional.layer_norm(x, (SIZE,)),
     "mse_loss": lambda t, x, y, _: t.nn.functional.mse_loss(x, y),
-    "cross_entropy": lambda t, x, y, k: t.nn.functional.cross_entropy(x, k),
+    "cross_entropy": lambda t, x, _, k: t.nn.functional.cross_entropy(x, k),
     "linear": lambda t, x, y, _: t.nn.functional.linear(x, y),
-    "reshape": lambda t, x, y, _: t.reshape(x, (SIZE // 2, SIZE * 2)),
-    "transpose": lambda t, x, y, _: t.transpose(x, 0, 1),
+    "reshape": lambda t, x, *_: t.reshape(x, (SIZE // 2, SIZE * 2)),
+    "transpose": lambda t, x, *_: t.transpose(x, 0, 1),
     "cat": lambda t, x, y, _: t.cat([x, y], dim=1),
     "stack": lambda t, x, y, _: t.stack([x, y], dim=0),
 }
@@ -85,10 +85,7 @@ def figures(harness: Harness) -> Sequence[Figure]:
     found = harness.take_turns(sides)
     ratios = {name: _ratio(found, name) for name in OPS}
     order = sorted(OPS, key=lambda name: ratios[name][0].middle, reverse=True)
-    lines = [
-        Figure(f"{name} 8×8, sum, backward / torch", None, *ratios[name])
-        for name in order
-    ]
+    lines = [Figure(f"{name} 8×8, sum, backward / torch", None, *ratios[name]) for name in order]
     return [
         *lines,
         Figure("small ops with sum and backward / torch: largest", LARGEST, *_named(lines[0])),

@@ -39,7 +39,7 @@ def _plain(found: type, arg: Any, kind: str) -> bool:
     return found in _PLAIN or (arg if found is float else found is tuple and kind in _INTS)
 
 
-def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:
+def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (one hot frame)
     """The op on all its arguments in order."""
     calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
     get, kinds, places = calls.get, op.kinds, op.places

@@ -181,7 +181,7 @@ class _Fitting:
         return True
 
     def _outputs_fit(self) -> bool:
-        """Whether each result has the history that the list gives it, and is no detached operand."""
+        """Whether the list gives each result its history; an operand comes back as itself."""
         for output, place, given in zip(
             self.outputs, self.traced.outputs, self.traced.given, strict=True
         ):
@@ -203,9 +203,7 @@ def _same(one: Call, other: Call) -> bool:
     return one.op is other.op and one.arguments == other.arguments
 
 
-def _program(
-    steps: list[Any], constants: list[Any], outputs: list[int], made: Any
-) -> Run:
+def _program(steps: list[Any], constants: list[Any], outputs: list[int], made: Any) -> Run:
     """The list as a function that goes through it, and lets go of what no later call needs."""
     only = outputs[0] if type(made) is Tensor else None
     make: Any = type(made)
@@ -222,4 +220,3 @@ def _program(
         return slots[only] if only is not None else make([slots[place] for place in outputs])
 
     return run
-

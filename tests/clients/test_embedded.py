@@ -278,9 +278,7 @@ def test_nothing_waits_for_the_collector(embedded: Session) -> None:
     gc.collect()
     gc.disable()
     try:
-        model = torch.nn.Sequential(
-            torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
-        )
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
         opt = torch.optim.Adam(model.parameters(), lr=0.01)
         seen = []
         for _ in range(5):
