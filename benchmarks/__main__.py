@@ -17,6 +17,7 @@ from benchmarks.side import SideFailedError
 
 CASES = (
     "calls",
+    "engine",
     "graphs",
     "eager",
     "op_kinds",

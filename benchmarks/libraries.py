@@ -88,10 +88,8 @@ class Engine:
         from gradwire_engine.backward import grad
         from gradwire_engine.catalogue import ALIASES, CATALOGUE
         from gradwire_engine.functional import hessian
-        from gradwire_engine.kernels.heap import keep_freed_memory
         from gradwire_engine.tensor import Tensor
 
-        keep_freed_memory()  # as a host does
         self._tensor: Any = Tensor.of
         self._grad: Any = grad
         self._hessian: Any = hessian

@@ -1,9 +1,11 @@
 """The autograd engine: ops, tensors, the graph they build and the walk back over it."""
 
 from gradwire_engine.collector import importing
+from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.kernels.spinning import wait_briefly
 
-wait_briefly()  # before NumPy is imported
+wait_briefly()  # best before NumPy is imported
+keep_freed_memory()
 with importing():
     from gradwire_engine import apply as apply
     from gradwire_engine import detaching as detaching

@@ -329,12 +329,12 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
         base = None  # of which autograd tracks no views
     version = source.storage.version
     depth = None if old is None or old.base is None else old.depth
-    creation = _creation(call, old, state)
+    mode = creation(call, old, state)
     if len(chain) >= LONG_CHAIN and state.meter is not None:
         state.meter.charge(8 * len(chain) * len(call.outputs))
     views = []
     for index, array in enumerate((result,) if call.single else result):
-        view = View((*chain, (call, index)), base, creation, version, depth)
+        view = View((*chain, (call, index)), base, mode, version, depth)
         view.array, view.source = array, source.storage.array
         spec = call.outputs[index]
         made = Tensor.sharing(source.storage, spec, _edge(call, node, index, spec), view)
@@ -343,7 +343,7 @@ def _wrap_views(call: Call, source: Tensor, result: Any, state: State) -> Any:
     return views[0] if call.single else call.op.result(views)
 
 
-def _creation(call: Call, old: View | None, state: State) -> str:
+def creation(call: Call, old: View | None, state: State) -> str:
     """Under which restriction a view may be written in place: see inplace.py."""
     if old is not None and old.creation in ("several", "no_grad", "inference"):
         return old.creation

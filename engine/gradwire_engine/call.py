@@ -178,6 +178,15 @@ def find_call(op: Primitive, key: tuple[Any, ...], arguments: tuple[Any, ...], d
     return found
 
 
+def moved(value: Any, device: str) -> Any:
+    """Arguments with their specs on a device, and so the calls of chains of views."""
+    if type(value) is Call:
+        return Call(value.op, moved(value.arguments, device), device)
+    if type(value) is Spec:
+        return value._replace(device=device)
+    return tuple([moved(item, device) for item in value]) if type(value) is tuple else value
+
+
 def _normal_dims(op: Primitive, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Negative dims counted from the first operand's last axis become non-negative ones."""
     if not op.signature.dims:

@@ -485,6 +485,8 @@ class Op:
         self.aliases: list[str] = []
         self.overloads: list[Primitive | Composite] = []
         self.inplace = False
+        self.way: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
+        """How it is called: see prepared.py."""
 
     @property
     def doc(self) -> str:
@@ -529,7 +531,14 @@ class Op:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        overload, values = self.bind(args, kwargs)
+        return self.way(*args, **kwargs)
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Bind the arguments and apply the overload that they fit."""
+        return self.apply(*self.bind(args, kwargs))
+
+    def apply(self, overload: Any, values: tuple[Any, ...]) -> Any:
+        """Apply an overload to arguments that are bound to it."""
         if numbers_alone(overload, values):
             values = lifted(overload, values)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine import quick
+from gradwire_engine import prepared, quick
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, resolve
 from gradwire_engine.op import APPLY, PRIMITIVES, Op, Primitive
 
@@ -27,6 +27,8 @@ def install() -> None:
     for primitives in PRIMITIVES.values():  # those that only other ops use among them
         for primitive in primitives:
             quick.install_middle(primitive)
+    for op in CATALOGUE.values():
+        prepared.install(op)
     for kind in APPLY:
         give_operators(kind)
 

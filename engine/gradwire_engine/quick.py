@@ -14,7 +14,7 @@ from gradwire_engine.arrays import NAMESPACE_OF
 from gradwire_engine.call import CACHE_SIZE, Call
 from gradwire_engine.mode import local
 from gradwire_engine.op import HOST, RAW, Primitive
-from gradwire_engine.quick_any import goes_middle, marking, middle
+from gradwire_engine.quick_any import goes_middle, middle
 from gradwire_engine.quick_view import in_rows, short_view, whole
 from gradwire_engine.signature import REQUIRED
 from gradwire_engine.spec import FLOAT
@@ -89,8 +89,7 @@ def install(op: Primitive) -> None:
 def install_middle(op: Primitive) -> None:
     """Give a primitive the middle way if it goes that."""
     if goes_middle(op):
-        turned = op.lies is not None and op.lies.anyway
-        op.middle = marking(middle(op)) if turned else middle(op)
+        op.middle = middle(op)
 
 
 class _Calls(dict[Any, Quick]):

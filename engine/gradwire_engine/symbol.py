@@ -75,12 +75,15 @@ class Trace:
     def __init__(self, *, draws: bool = False, loops: dict[Any, Any] | None = None) -> None:
         self.draws, self.loops = draws, loops
         self.entries: list[Entry] = []
+        self.phantoms: list[Any] = []
+        """How each value lies in memory, by place; None of numbers."""
         self.constants: dict[int, Any] = {}
         self.count = 0
 
     def symbol(self, laid_out: Any) -> Symbol:
         """A new value that lies in memory as this phantom does."""
         self.count += 1
+        self.phantoms.append(laid_out)
         return Symbol(laid_out, self.count - 1)
 
     def constant(self, array: Any) -> Symbol:
@@ -96,6 +99,7 @@ class Trace:
         if value is not None and type(value) not in (bool, int, float, complex):
             raise UntraceableError(f"a {type(value).__name__} is no operand of a trace")
         self.count += 1
+        self.phantoms.append(None)
         self.constants[self.count - 1] = value
         return self.count - 1
 

@@ -13,8 +13,7 @@ from gradwire_engine.kernels import heap
 FAULTS = """
 import resource
 import numpy as np
-from gradwire_engine.kernels.heap import keep_freed_memory
-kept = {keep} and keep_freed_memory()
+kept = {keep} and __import__("gradwire_engine.kernels.heap").kernels.heap.keep_freed_memory()
 arrays = [np.ones(1 << 20) for _ in range(3)]
 del arrays
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -26,8 +25,7 @@ print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 HEAPS = """
 import ctypes, sys
 from threading import Barrier, Thread
-from gradwire_engine.kernels.heap import keep_freed_memory
-{keep} and keep_freed_memory()
+{keep} and __import__("gradwire_engine")
 libc, everybody = ctypes.CDLL(None), Barrier({threads})
 libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
 def work():
@@ -46,11 +44,10 @@ libc.fflush(out)
 GIVEN_BACK = """
 import os
 import numpy as np
-from gradwire_engine.kernels.heap import give_back, keep_freed_memory
+from gradwire_engine.kernels.heap import give_back
 def resident():
     with open("/proc/self/statm") as fields:
         return int(fields.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-keep_freed_memory()
 arrays = [np.ones(1 << 17) for _ in range(100)]
 del arrays[:-1]
 before = resident()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwire_engine.call import Call
+from gradwire_engine.call import Call, moved
 from gradwire_engine.spec import Spec
 
 
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
     def call(self, device: str) -> Call:
         """The call as that device runs it."""
-        return Call(self.op, _moved(self.arguments, device), device)
+        return Call(self.op, moved(self.arguments, device), device)
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,3 @@ class Graph(NamedTuple):
 
 def _names(numbers: Sequence[int]) -> str:
     return ", ".join(f"%{n}" for n in numbers)
-
-
-def _moved(value: Any, device: str) -> Any:
-    """Arguments with their specs on a device, and so the calls of chains of views."""
-    if type(value) is Call:
-        return Call(value.op, _moved(value.arguments, device), device)
-    if type(value) is Spec:
-        return value._replace(device=device)
-    return tuple(_moved(item, device) for item in value) if type(value) is tuple else value

@@ -18,7 +18,6 @@ import gradwire_engine.ops  # noqa: F401  (fills the catalogue)
 from gradwire_engine.arrays import backend, devices
 from gradwire_engine.catalogue import CATALOGUE, catalogue_hash
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.kernels.heap import keep_freed_memory
 from gradwire_engine.locks import lock
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host import snapshot
@@ -73,7 +72,6 @@ class Host:
     """
 
     def __init__(self, limits: Limits | None = None, above: Above | None = None) -> None:
-        keep_freed_memory()
         self.limits = limits or Limits()
         shared = above or Above(self.limits)
         self.ledger = Ledger(self.limits.tenant_bytes, shared.ledger, "tenant")

@@ -1,0 +1,120 @@
+"""Running a call that was worked out before: the kernel, the node, the result; nothing is checked.
+
+A call whose operands are known to be of its specs, plain (no inference tensors, no views whose base
+was written since) and, where it matters, row-major.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwire_engine.apply import creation
+from gradwire_engine.call import Call
+from gradwire_engine.mode import State
+from gradwire_engine.recipe import Recipe
+from gradwire_engine.tape import Node, Output, next_seq
+from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, TURNED, Storage, Tensor, View
+from gradwire_engine.unrecorded import unrecorded
+
+
+def performing(  # noqa: C901 (one hot frame)
+    call: Call, *, label: str | None = None, records: bool = True, any_order: bool = False
+) -> Callable[[State, list[Any]], Any]:
+    """A call of no view, as a function of this thread's state and of its operands one by one.
+
+    label: what its node is called, if not as the op says. records: whether a node is made where an
+    operand requires grad. any_order: whether operands may lie in another order than row by row.
+    """
+    op, single, ruled = call.op, call.single, call.ruled
+    specs, first = call.outputs, call.outputs[0] if call.outputs else None
+    records = records and op.differentiable and call.differentiable
+    turned = any_order or (op.lies is not None and op.lies.anyway)
+
+    def perform(state: State, flat: list[Any]) -> Any:  # noqa: C901
+        if state.meter is not None:
+            state.meter.charge(call.nbytes, call.flops, 1)
+        arrays = [
+            (t._array if t._storage is None else t.array) if type(t) is Tensor else t for t in flat
+        ]
+        result = call.run(*arrays) if any_order else call.in_rows(*arrays)
+        if single:
+            every = [Tensor(result, first, None)]  # type: ignore[arg-type]
+        else:
+            every = [Tensor(a, s, None) for a, s in zip(result, specs)]  # noqa: B905
+        if records and state.grad:
+            edges = tuple(
+                [t._edge if r and type(t) is Tensor else None for t, r in zip(flat, ruled)]  # noqa: B905
+            )
+            needs = tuple([edge is not None for edge in edges])
+            if True in needs:
+                if call.unrecorded:
+                    raise unrecorded(op.name, specs)
+                node = _node(call.recipe(needs), every, flat, edges)
+                if label is not None:
+                    node.annotate().label = label
+                if single:
+                    every[0]._edge = node
+                else:
+                    for index, one in enumerate(every):
+                        if one.spec.dtype.differentiable:
+                            one._edge = Output(node, index)
+        if turned or state.inference:
+            for one in every:
+                one.marked()
+                one.flags |= INFERENCE * state.inference
+        return every[0] if single else op.result(every)
+
+    return perform
+
+
+def _node(recipe: Recipe, made: list[Tensor], flat: list[Any], edges: tuple[Any, ...]) -> Node:
+    """The node of a call; a saved result has no edge there, so that no node holds itself."""
+    saved, versions = [], []
+    for place in recipe.saved:
+        item = _held(made[~place]) if place < 0 else flat[place]
+        saved.append(item)
+        versions.append(
+            0 if type(item) is not Tensor or item._storage is None else item._storage.version
+        )
+    return Node(recipe, edges, tuple(saved), tuple(versions), next_seq())
+
+
+def _held(result: Tensor) -> Tensor:
+    """A new result's elements as a tensor of its own."""
+    result._storage, result._array = Storage(result._array), None
+    item = Tensor(None, result.spec, None)
+    item._storage = result._storage
+    return item
+
+
+def viewing(
+    call: Call, *, label: str | None = None, records: bool = True
+) -> Callable[[State, Tensor], Tensor]:
+    """A call of a view op with one result, as a function of the state and of what is seen."""
+    records = records and call.op.differentiable and call.differentiable
+    recipe = call.recipe((True,)) if records else None
+
+    def see(state: State, source: Tensor) -> Tensor:
+        old = source.view
+        storage, edge = source.storage, source.edge
+        node: Node | None = None
+        if state.grad and edge is not None and recipe is not None:
+            node = Node(recipe, (edge,), (), (), next_seq())
+            if label is not None:
+                node.annotate().label = label
+        array = call.run(source.array)
+        chain = () if old is None else old.chain
+        rooted = old is not None and old.base is not None
+        base, depth = (old.base, old.depth) if rooted else (source, None)  # type: ignore[union-attr]
+        mode = creation(call, old, state)
+        if len(chain) >= LONG_CHAIN and state.meter is not None:
+            state.meter.charge(8 * len(chain))
+        seen = View((*chain, (call, 0)), base, mode, storage.version, depth)
+        seen.array, seen.source = array, storage.array
+        made = Tensor.sharing(storage, call.outputs[0], node, seen)
+        if len(made.spec.shape) > 1 and not array.flags.c_contiguous:
+            made.flags |= TURNED
+        return made
+
+    return see
