@@ -32,7 +32,9 @@ from benchmarks.side import OTHER_KERNELS, Side, SideFailedError, Worker, enviro
 from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
-NEEDS_TORCH = {"eager", "engine", "hessian", "loops", "memory", "op_kinds", "planned", "rows", "training"}
+NEEDS_TORCH = {
+    "eager", "engine", "hessian", "loops", "memory", "op_kinds", "planned", "rows", "training",
+}  # fmt: skip
 NEEDS_RIVALS = {"million", "planned", "small_gradient"}
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch isn't installed")

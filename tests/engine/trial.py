@@ -66,16 +66,20 @@ class Trial:
 
     def run(self, points: Sequence[Tensor], device: str = "cpu") -> list[Tensor]:
         """The tensors that the op gives at these points, always with the same random numbers."""
+        args, kwargs = self.given(points, device)
+        with using(generator=Generator(0)):
+            result = CATALOGUE[self.name](*args, **kwargs)
+        return in_one_phase(self.name, tensors_in(result))
+
+    def given(self, points: Sequence[Tensor], device: str = "cpu") -> tuple[Any, Any]:
+        """The arguments of the op with these points in their places."""
         left = iter(points)
         like = points[0].dtype.numpy if points else None
 
         def constant(array: Host) -> Tensor:
             return on(device, array.astype(like) if array.dtype.kind in "fc" else array)
 
-        args, kwargs = self._map(constant, lambda a: next(left))
-        with using(generator=Generator(0)):
-            result = CATALOGUE[self.name](*args, **kwargs)
-        return in_one_phase(self.name, tensors_in(result))
+        return self._map(constant, lambda a: next(left))
 
     def tensors(
         self, points: Sequence[Host], device: str = "cpu", requires_grad: bool = True
