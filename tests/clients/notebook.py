@@ -49,6 +49,7 @@ def say(what: object, value: torch.Tensor) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs behind `&` ignores it
     url, transport, steps = sys.argv[1:]
     client = torch.connect(None if url == "here" else url, transport=transport)
     with client.session(seed=7) as session:

@@ -12,7 +12,7 @@ import time
 import pytest
 from tests.service.crash.nursery import ROOT
 
-STEPS, INTERRUPTS = 300, 12
+STEPS, INTERRUPTS = 1500, 12
 
 
 def started(url: str, transport: str) -> subprocess.Popen[str]:
