@@ -12,6 +12,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
 from gradwire_engine.families import primitive
+from gradwire_engine.kernels.row_blocks import each_block
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
@@ -58,9 +59,16 @@ def picked(xp: Any, input: Array, index: Array, axes: int, apart: bool) -> Array
 def put_back(xp: Any, input: Array, index: Array, shape: Ints, axes: int, apart: bool) -> Array:
     """Planes of zeros with elements added at their places; apart: no place comes twice."""
     planes, size = _planes(shape, axes)
-    places = _flat(xp, index, planes, size).reshape(-1)
-    if not apart:
-        return summed(xp, places, input, planes * size).reshape(shape)
-    out = xp.zeros(planes * size, input.dtype)
-    out[places] = input.reshape(-1)
+    out = xp.empty((planes, size), input.dtype)
+    count = index.size // max(planes, 1)
+
+    def put(rows: Array, where: Array, values: Array) -> None:
+        places = _flat(xp, where, rows.shape[0], size)
+        if apart:
+            rows.fill(0)
+            rows.reshape(-1)[places] = values
+        else:
+            rows[...] = summed(xp, places, values, rows.size).reshape(rows.shape)
+
+    each_block(put, out, index.reshape(planes, count), input.reshape(planes, count))
     return out.reshape(shape)
