@@ -26,7 +26,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "sin": lambda t, x, *_: t.sin(x),
     "exp": lambda t, x, *_: t.exp(x),
     "tanh": lambda t, x, *_: t.tanh(x),
-    "relu": lambda t, x, *_: t.relu(x),
+    "relu": lambda t, x, *_: t.nn.functional.relu(x),
     "gelu": lambda t, x, *_: t.nn.functional.gelu(x),
     "matmul": lambda t, x, y, _: t.matmul(x, y),
     "mean": lambda t, x, *_: t.mean(x, dim=1),
