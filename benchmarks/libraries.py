@@ -95,8 +95,7 @@ class Engine:
         self._hessian: Any = hessian
         self.ops: Any = SimpleNamespace()
         for name, op in [*CATALOGUE.items(), *((a, CATALOGUE[n]) for a, n in ALIASES.items())]:
-            # an op of one signature needs no binding: its function is what modules import
-            _place(self.ops, name, op.overloads[0] if len(op.overloads) == 1 else op)
+            _place(self.ops, name, op)
 
     def tensor(self, array: np.ndarray[Any, Any], requires_grad: bool = False) -> Any:
         return self._tensor(array, requires_grad)
