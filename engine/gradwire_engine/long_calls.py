@@ -60,8 +60,8 @@ class Watch(Protocol):
     def foresee(self, work: Work) -> None:
         """Refuse work before it begins, if it would take longer than may be."""
 
-    def look(self) -> None:
-        """Raise where the time is over."""
+    def look(self, work: Work | None = None, took: float = 0.0) -> None:
+        """Raise where the time is over. work: what is under way, since `took` seconds."""
 
     def learn(self, work: Work, seconds: float) -> None:
         """Note what work took in fact."""
@@ -226,7 +226,7 @@ def _in_parts(work: Work, run: Run, a: Array, b: Array, out: Array | None) -> Ar
     b = np.broadcast_to(b, (*stack, *b.shape[-2:]))
     for one, other, into in parts((a, b, out), work.flops, PART / work.slow):
         if watch is not None:
-            watch.look()
+            watch.look(work, monotonic() - began)
         run(one, other, out=into)
     if watch is not None:
         watch.learn(work, monotonic() - began)

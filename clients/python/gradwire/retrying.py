@@ -13,7 +13,7 @@ import httpx
 from gradwire_engine.errors import GradwireError, error
 
 ATTEMPTS = 6
-_FIRST, _LONGEST = 0.1, 10.0
+_FIRST, _LONGEST = 0.2, 10.0
 """Seconds to wait at most before the second attempt, which double with each; and at most ever."""
 _BUSY = frozenset({429, 502, 503})
 """Statuses of a server that is busy, or of a proxy that can't reach it just now."""
@@ -85,9 +85,13 @@ _CONNECTIONS = frozenset(
 
 
 def _pause(attempt: int, least: float = 0.0) -> float:
-    """Seconds before the next attempt: random, so that clients don't come back all at once."""
+    """Seconds before the next attempt: random, so that clients don't come back all at once.
+
+    At least half of the most, or some would give a server that is started anew less time than that
+    needs.
+    """
     most = min(_LONGEST, _FIRST * 2**attempt)
-    return least + uniform(0.0, most)  # noqa: S311
+    return least + uniform(most / 2, most)  # noqa: S311
 
 
 def _asked(reply: httpx.Response) -> float:

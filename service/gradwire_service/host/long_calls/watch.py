@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any
+from typing import Any, NoReturn
 
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.long_calls import Function, Work
@@ -36,9 +36,21 @@ class Watching:
             raise TooMuchHere  # on the event loop, where not even the rates may be measured
         return foresee(work, self._meter.until)
 
-    def look(self) -> None:
+    def look(self, work: Work | None = None, took: float = 0.0) -> None:
         """Raise deadline_exceeded or shutting_down where the work is to end."""
-        self._meter.look()
+        try:
+            self._meter.look()
+        except GradwireError as problem:
+            if work is None:
+                raise
+            self._cut_off(problem, work, MACHINE.seconds(work), took)
+
+    def _cut_off(self, problem: GradwireError, work: Work, seconds: float, took: float) -> NoReturn:
+        """Raise that work was ended, and note that it takes longer than it took until then."""
+        MACHINE.learn(work, took, more=True)
+        if self._meter.timed_out:
+            raise cut_off(work, seconds, took) from problem
+        raise problem
 
     def learn(self, work: Work, seconds: float) -> None:
         """Note what work took."""
@@ -68,11 +80,7 @@ class Watching:
         try:
             return PROCESSES.run(call, args, named, self.look)
         except GradwireError as problem:  # of the look: no library raises these
-            took = monotonic() - began
-            MACHINE.learn(work, took, more=True)
-            if self._meter.timed_out:
-                raise cut_off(work, seconds, took) from problem
-            raise
+            self._cut_off(problem, work, seconds, monotonic() - began)
 
 
 def watching(meter: Meter, device: str = "cpu") -> Watching | None:
