@@ -46,14 +46,16 @@ class Storage:
     """The array that a tensor and all its views share, and how often it was written.
 
     made_in: the transaction that the array was made in, for which it may be written again.
+    kept_in: the transaction whose journal has what stood in a part that was written.
     """
 
-    __slots__ = ("__weakref__", "array", "made_in", "version")
+    __slots__ = ("__weakref__", "array", "kept_in", "made_in", "version")
 
     def __init__(self, array: Any, version: int = 0) -> None:
         self.array = array
         self.version = version
         self.made_in: object = None
+        self.kept_in: object = None
 
     @property
     def nbytes(self) -> int:

@@ -79,15 +79,26 @@ class Variant:
         if not all(isinstance(part, Tensor) for part in parts):
             for place in self.written.values():  # what is kept for gradients is not written to
                 again.args[place] = again.args[place].clone()
-            parts = called.record({"call": traced.id}, again, parts, planned=True)
-            if self.may_lose:
-                _sent(traced.trace.outer)
+            parts = self._called(again, parts)
         for output, part in zip(traced.outputs, parts, strict=True):
             if output._name in self.written:
                 _write(found[output._name], part, output)
             else:
                 found[output._name] = part
         return again.restored([found[o._name] for o in self.outputs])
+
+    def _called(self, traced: Traced, parts: Sequence[Any]) -> list[Any]:
+        """The results of the program; where its failing leaves writes undone, raise _Undone."""
+        session = traced.trace.outer
+        try:
+            found = called.record({"call": traced.id}, traced, parts, planned=True)
+        except GradwireError as problem:
+            if session.runs_here and self.may_lose:
+                raise _Undone from problem
+            raise
+        if self.may_lose and not session.runs_here:
+            _sent(session)
+        return found
 
     def _part(self, output: Tensor, args: Sequence[Tensor], places: dict[str, int]) -> Any:
         """What stands outside for an output of the program: an argument, where it is one."""

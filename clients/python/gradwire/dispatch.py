@@ -8,37 +8,55 @@ the user's line, with the host's own text; and reading them costs no round trip.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from gradwire import current
 from gradwire.asked import asked, told, unknown
 from gradwire.layouts import laid
 from gradwire.options import Options, take_options
-from gradwire.pending import may_fail
+from gradwire.defaults import dtype as default_dtype
+from gradwire.in_force import innermost as innermost_in_force
+from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
-from gradwire.tensor import Tensor
-from gradwire.trace import innermost
+from gradwire.size import Size
+from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import here, quietly
+from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
+from gradwire.within import end_stale_modes
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import INTEGER
+from gradwire_engine.spec import INTEGER, DType
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
 def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
-    """Apply a catalogue op: infer at once, record, give back tensors without elements yet."""
+    """Apply a catalogue op: at once where its tensors are here.
+
+    Elsewhere infer, record, and give back tensors without elements yet.
+    """
+    found = _at_once(op, args, kwargs)
+    if found is not _LONG_WAY:
+        return found
     args, kwargs, options = _prepared(op, args, kwargs)
     lying = options.lying
     if lying is not None and op.name == "contiguous":
         return laid(args[0], lying)
     session = session_of(args, kwargs) or current.session()
     options.check(session.device)
+    if session.runs_here:
+        found = _done_here(session, op, args, kwargs, options)
+        if op.name in TRUTHS:
+            return bool(found)
+        found = laid(found, lying) if lying is not None else found
+        return found.requires_grad_() if options.requires_grad else found
     with session.recording() as mark:
         try:
             result = op(*map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
@@ -62,8 +80,117 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
     return found.requires_grad_() if options.requires_grad else found
 
 
-TRUTHS = ("allclose", "equal")
+TRUTHS = frozenset({"allclose", "equal"})
 """Ops that torch gives Python's True or False for."""
+_LONG_WAY: Any = object()
+_NUMBERS_AND_SUCH = frozenset(
+    {int, float, bool, str, complex, slice, type(None), type(Ellipsis), DType}
+)
+"""Types of arguments that an op takes as they are."""
+
+
+def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot frame)
+    """What an op gives whose tensors are here; _LONG_WAY where more is to be looked at.
+
+    That is also the way of what fails, which is told there.
+    """
+    thread = here
+    if thread.blocks:
+        end_stale_modes()
+    if thread.recordings:
+        end_stale_recordings()
+    if thread.entries and isinstance(innermost_in_force(), Trace):
+        return _LONG_WAY
+    session: Any = None
+    given: list[Any] = []
+    values = (*args, *kwargs.values()) if kwargs else args
+    for arg in values:
+        kind = type(arg)
+        if kind is Tensor or isinstance(arg, Tensor):
+            if arg.session is not session:
+                if session is not None or not arg.session.takes_calls:
+                    return _LONG_WAY
+                session = arg.session
+            given.append(arg._meta)
+        elif kind in _NUMBERS_AND_SUCH:
+            given.append(arg)
+        elif kind is tuple or kind is list or kind is Size:
+            items = []
+            for item in arg:
+                if isinstance(item, Tensor):
+                    if item.session is not session:
+                        if session is not None or not item.session.takes_calls:
+                            return _LONG_WAY
+                        session = item.session
+                    items.append(item._meta)
+                elif type(item) in _NUMBERS_AND_SUCH:
+                    items.append(item)
+                else:
+                    return _LONG_WAY
+            given.append(items if kind is list else tuple(items))
+        else:
+            return _LONG_WAY
+    state = local.state
+    if (
+        session is None
+        or state.anomaly
+        or op.name in TRUTHS
+        or state.default_dtype is not default_dtype()
+        or not kwargs.keys() <= _parameters(op)
+    ):
+        return _LONG_WAY
+    generator = session.generator
+    draws, state.generator = generator.draws, generator
+    try:
+        if kwargs:
+            count = len(args)
+            named = dict(zip(kwargs, given[count:], strict=True))
+            result = quietly(op.way, *given[:count], **named)
+        else:
+            result = quietly(op.way, *given)
+    except (GradwireError, AttributeError):
+        generator.draws = draws
+        return _LONG_WAY
+    return _wrapped(session, result, values)
+
+
+@cache
+def _parameters(op: Op) -> frozenset[str]:
+    """The keywords of an op that are its own, and mean nothing else here."""
+    names = {name for signature in op.signatures for name in signature.by_name}
+    return frozenset(names - {"device", "generator", "layout", "memory_format", "out"})
+
+
+def _wrapped(session: Session, result: Any, args: Args) -> Any:
+    """What an op gave, as tensors of a session that is here."""
+    if type(result) in VALUE_TYPES:
+        for operand in args:
+            if getattr(operand, "_meta", None) is result:
+                return operand  # the op gave its operand back, as contiguous() may
+        made = held_tensor(session, result)
+        if getattr(result, "view", None) is not None:
+            _note_base(made, args)
+        return made
+    if not isinstance(result, list | tuple):
+        return result
+    return like(result, [None if part is None else _wrapped(session, part, args) for part in result])
+
+
+def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Options) -> Any:
+    """What an op gives in a session that is here."""
+    with session.recording(), options.lent(session):
+        try:
+            result = quietly(op, *map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
+        except GradwireError as problem:
+            numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
+            if numbers is None:
+                raise
+            return call(op, numbers[0], numbers[1] | options.drawing)
+        found = _wrapped(session, result, tuple(tensors_in((*args, *kwargs.values()))))
+        if local.state.anomaly:
+            session.note_line([*tensors_in([found])])  # type: ignore[attr-defined]
+        session.through()  # type: ignore[attr-defined]
+    return found
 
 
 def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
@@ -74,6 +201,8 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         raise TypeError(f"{name}(): the first argument must be the tensor that is written")
     session_of(args, kwargs)
     session = target.session
+    if session.runs_here:
+        return _written_here(session, name, op, args, kwargs, options)
     with session.recording() as mark:
         overload, values = op.bind(
             [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
@@ -89,6 +218,22 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         session.record(options.on(step_of(name, args, kwargs)), mark=mark)
         if local.state.grad or may_fail():
             session.flush()
+    return target
+
+
+def _written_here(
+    session: Session, name: str, op: Op, args: Args, kwargs: Kwargs, options: Options
+) -> Tensor:
+    """The in-place form of an op on tensors that are here."""
+    with session.recording(), options.lent(session):
+        overload, values = op.bind(
+            [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
+        )
+        quietly(run, name, overload, values)
+        if local.state.anomaly:
+            session.note_line(args[:1])  # type: ignore[attr-defined]
+        session.through()  # type: ignore[attr-defined]
+    target: Tensor = args[0]
     return target
 
 

@@ -104,6 +104,10 @@ class Embedded:
         found: dict[str, Any] = _host().create(read(SessionCreate, body)).describe()
         return found
 
+    def held(self, session_id: str) -> Any:
+        """The host's own session, whose tensors are in this process."""
+        return _host().session(session_id)
+
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
         found: dict[str, Any] = _host().session(session_id).describe()

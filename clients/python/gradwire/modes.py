@@ -9,7 +9,8 @@ from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 from gradwire import in_force
-from gradwire.within import end_stale_modes, here
+from gradwire.thread import here
+from gradwire.within import end_stale_modes
 from gradwire_engine.mode import local, using
 
 Function = TypeVar("Function", bound=Callable[..., Any])

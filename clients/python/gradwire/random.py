@@ -7,7 +7,7 @@ draws from it sends it along; the session's lies on the host.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,9 @@ from gradwire.leaf import leaf
 from gradwire.size import device as Device
 from gradwire.trace import innermost
 from gradwire_engine.errors import error
+from gradwire_engine.mode import local
 from gradwire_engine.random import MOST_DRAWS
+from gradwire_engine.random import Generator as Drawn
 
 if TYPE_CHECKING:
     from gradwire.tensor import Tensor
@@ -78,6 +80,18 @@ class Generator:
         self._set(seed, draws + 1)
         return {**step, "generator": {"seed": seed, "draws": draws}}
 
+    @contextmanager
+    def lent(self, session: Any) -> Iterator[None]:
+        """A block in which a session that is here draws from it; that counts as one draw."""
+        seed, draws = self._get()
+        state = local.state
+        before, state.generator = state.generator, Drawn(seed, draws)
+        try:
+            yield
+        finally:
+            state.generator = before
+        self._set(seed, draws + 1)
+
     def _get(self) -> tuple[int, int]:
         return self._seed, self._draws
 
@@ -94,7 +108,14 @@ class _OfSession(Generator):
     def on(self, step: dict[str, Any]) -> dict[str, Any]:
         return step
 
+    def lent(self, session: Any) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def _get(self) -> tuple[int, int]:
+        session = current.session()
+        if session.runs_here:
+            session._check_usable()
+            return session.generator.seed, session.generator.draws
         found = current.session().info()["random"]
         return found["seed"], found["draws"]
 

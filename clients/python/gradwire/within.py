@@ -7,21 +7,13 @@ nothing holds it, or else, where a notebook keeps the exception with its frames,
 from __future__ import annotations
 
 import sys
-from threading import local as thread_local
 from types import FrameType
 from typing import Any
 from weakref import ref
 
 from gradwire.in_force import is_running
+from gradwire.thread import here
 from gradwire_engine.mode import using
-
-
-class _Here(thread_local):
-    def __init__(self) -> None:
-        self.blocks: list[ref[within]] = []  # under way on this thread
-
-
-here = _Here()
 
 
 class within(using):
@@ -58,4 +50,4 @@ def end_stale_modes() -> None:
             last.__exit__()
 
 
-__all__ = ["end_stale_modes", "here", "within"]
+__all__ = ["end_stale_modes", "within"]

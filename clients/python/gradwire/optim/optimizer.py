@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
@@ -16,7 +16,9 @@ from gradwire.nn import naming
 from gradwire.optim.groups import Group, Optimizer
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.thread import quietly
 from gradwire.trace import innermost
+from gradwire_engine.arrays import backend
 from gradwire_engine.journal import assign
 from gradwire_engine.optim import KINDS
 from gradwire_engine.optim import Optimizer as Engine
@@ -99,7 +101,7 @@ class Hosted(Optimizer):
     def _send(self) -> None:
         """Record the groups as they are now."""
         groups = self._now()
-        with self._session.recording(self._name) as mark:
+        with self._session.recording(self) as mark:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
             assign(self, "_sent", groups)
@@ -128,8 +130,8 @@ class Hosted(Optimizer):
             with enable_grad():
                 loss = closure()
         self._sync()
-        with self._session.recording(self._name) as mark:
-            self._mirror.step()
+        with self._session.recording(self) as mark:
+            quietly(self._mirror.step)
             self._session.record({"step": self._name}, mark=mark)
         return loss
 
@@ -142,6 +144,15 @@ class Hosted(Optimizer):
         return defaultdict(dict, {param: kept for param, kept in found if kept})
 
     def _fetched(self) -> list[dict[str, Any]]:
+        if self._session.runs_here:
+            return [
+                {
+                    name: _tensor(self._session, _copied(value, x.device))
+                    for name, value in state.items()
+                    if not isinstance(value, list)
+                }
+                for x, state in self._mirror.kept()
+            ]
         self._session.flush()
         items = self._session.transport.optimizers(self._session.id)
         kept = next(item["state"] for item in items if item["name"] == self._name)
@@ -158,11 +169,14 @@ class Hosted(Optimizer):
         groups = self._take_settings(state_dict)
         self._sync()
         numbers = [i for group in groups for i in group["params"]]
+        of = _value if self._session.runs_here else _literal
         state = [
-            {name: _literal(value) for name, value in state_dict["state"].get(i, {}).items()}
+            {name: of(value) for name, value in state_dict["state"].get(i, {}).items()}
             for i in numbers
         ]
-        with self._session.recording(self._name) as mark:
+        with self._session.recording(self) as mark:
+            if self._session.runs_here:
+                self._mirror.load(state)
             step = {"optimizer": self._name, "state": state}
             self._session.record(step, mark=mark)
 
@@ -230,6 +244,24 @@ def _tensor(session: Session, value: Any) -> Any:
         return made
     with session.here():
         return tensor(float(value))
+
+
+def _copied(value: Any, device: str) -> Any:
+    """What an optimizer keeps of a parameter, as `_tensor` takes it."""
+    return Kept(backend(device).to_numpy(value).copy()) if hasattr(value, "dtype") else value
+
+
+class Kept(NamedTuple):
+    """An array that an optimizer keeps."""
+
+    array: Any
+
+
+def _value(value: Any) -> Any:
+    """The same for an optimizer that is here: an array as the engine's tensor."""
+    if not isinstance(value, Tensor):
+        return value
+    return value._meta if value.ndim else value.item()
 
 
 def _literal(value: Any) -> Any:

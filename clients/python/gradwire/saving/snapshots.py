@@ -100,9 +100,9 @@ class _Held:
 
     def __init__(self, transport: Transport, made: dict[str, Any], text: str) -> None:
         held = Held(text)
-        self._metas, self._mirrors = held.metas, held.optimizers
-        names = [*self._metas, *self._mirrors]
+        names = [*held.metas, *held.optimizers]
         self.session = Session.of(transport, made, 1 + max(map(_number, names), default=0))
+        self._metas, self._mirrors = self.session.take(held)
         self._made: dict[str, Any] = {}
 
     def __call__(self, kind: str, fields: Any) -> Any:

@@ -8,9 +8,15 @@ from functools import partial
 from typing import Any
 
 from gradwire import called, current
-from gradwire.trace import innermost, name_of, trace
+from gradwire.dispatch import session_of
+from gradwire.session import Session
+from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import quiet_context
+from gradwire.trace import innermost, name_of, restored, taken_apart, trace
 from gradwire.wire import tensors_in
+from gradwire_engine import checkpoint as engine
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
 
 
 def _no_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
@@ -42,6 +48,8 @@ def checkpoint(
             f"determinism_check should be one of 'default' or 'none', but got {determinism_check!r}"
         )
     session = innermost() or _session(args, kwargs)
+    if session.runs_here:
+        return _done_here(session, function, args, kwargs, preserve_rng_state, context_fn)
     applied = partial(_called, function, kwargs)
     applied.__name__ = name_of(function)  # type: ignore[attr-defined]  # for what is said of it
     first, _ = context_fn()
@@ -57,6 +65,47 @@ def checkpoint(
         return found.restored(())
     again = {} if preserve_rng_state else {"preserve_rng_state": False}
     return called.call(found, checkpoint=True, **again)
+
+
+def _done_here(
+    session: Session,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    preserve_rng_state: bool,
+    context_fn: Callable[[], Any],
+) -> Any:
+    """The same where tensors are here: the function is called as Python, both times."""
+    first, again = context_fn()
+    contexts = iter([first])
+    tensors: list[Tensor] = []
+    structure = taken_apart((args, kwargs), tensors.append)
+    shape: list[Any] = []
+
+    def program(*values: Any) -> tuple[Any, ...]:
+        given = [
+            t if t._meta is v else held_tensor(session, v)
+            for t, v in zip(tensors, values, strict=True)
+        ]
+        own, named = restored(structure, iter(given))
+        outputs: list[Tensor] = []
+        before, session.generator = session.generator, local.state.generator
+        try:
+            with next(contexts, again):
+                found = function(*own, **named)
+        finally:
+            session.generator = before
+        shape[:] = [taken_apart(found, outputs.append)]
+        session_of(outputs, {})
+        return tuple([o._meta for o in outputs])
+
+    with session.recording():
+        values = [t._meta for t in tensors]
+        found = quiet_context().run(engine.checkpoint, program, values, preserve_rng_state)
+        own = {id(t._meta): t for t in tensors}
+        parts = [own[id(v)] if id(v) in own else held_tensor(session, v) for v in found]
+        session.through()  # type: ignore[attr-defined]
+    return restored(shape.pop(), iter(parts))
 
 
 def _called(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:

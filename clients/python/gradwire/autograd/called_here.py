@@ -1,0 +1,110 @@
+"""A custom function on tensors that are here: its forward and backward are called as Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwire.autograd.context import FunctionCtx
+from gradwire.autograd.written import Used
+from gradwire.dispatch import session_of
+from gradwire.session import Session
+from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import quiet_context
+from gradwire.wire import tensors_in
+from gradwire_engine import function as engine
+from gradwire_engine.function_rule import Function
+
+
+def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
+    """What the forward gives; its node's rule calls the backward."""
+    session_of(args, {})
+    call = _Call(session, used, args)
+    with session.recording():
+        values = [a._meta if isinstance(a, Tensor) else None for a in args]
+        found = quiet_context().run(engine.apply, call.forward, values)
+        own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
+        outputs = [
+            own[id(value)]
+            if id(value) in own
+            else held_tensor(session, value)
+            if isinstance(output, Tensor)
+            else output
+            for output, value in zip(call.outputs, found, strict=True)
+        ]
+        session.through()  # type: ignore[attr-defined]
+    return outputs[0] if call.single else tuple(outputs)
+
+
+class _Call:
+    """One use of a function. outputs: what its forward gave; single: whether not in a tuple."""
+
+    def __init__(self, session: Session, used: Used, args: tuple[Any, ...]) -> None:
+        self._session, self._used, self._args = session, used, args
+        self.outputs: list[Any] = []
+        self.single = False
+
+    def forward(self, *values: Any) -> engine.Made:
+        """Call the user's forward, and say what its node is to be."""
+        used, session = self._used, self._session
+        given = [
+            a if not isinstance(a, Tensor) else a if a._meta is v else held_tensor(session, v)
+            for a, v in zip(self._args, values, strict=True)
+        ]
+        ctx = FunctionCtx(tuple([isinstance(a, Tensor) and a.requires_grad for a in given]))
+        if used.setup is None:
+            found = used.forward(ctx, *given)
+        else:
+            found = used.forward(*given)
+            used.setup(ctx, tuple(given), found)
+        ctx.check_saved()
+        self.single = not isinstance(found, tuple)
+        self.outputs = [found] if self.single else list(found)
+        self._check(self.outputs)
+        saved = [None if t is None else t._meta for t in ctx.to_save]
+        rule = PythonRule(session, used, ctx, len(saved))
+        made = engine.Made(
+            Function(used.name, rule, ctx.materialize_grads, used.once_differentiable),
+            [o._meta if isinstance(o, Tensor) else o for o in self.outputs],
+            saved,
+            [t._meta for t in ctx.non_differentiable],
+            [t._meta for t in ctx.dirty_tensors],
+        )
+        ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
+        return made
+
+    def _check(self, outputs: Sequence[Any]) -> None:
+        for output in outputs:
+            if not isinstance(output, Tensor) and [*tensors_in([output])]:
+                raise TypeError(
+                    f"{self._used.name}.forward has to give a tensor or a tuple with tensors, not "
+                    f"tensors in a {type(output).__name__}"
+                )
+        session_of(outputs, {})
+
+
+class PythonRule:
+    """A backward as the graph holds it: a function of the program, which no file can hold.
+
+    id: its name, for pictures and refusals.
+    """
+
+    def __init__(self, session: Session, used: Used, ctx: FunctionCtx, saved: int) -> None:
+        self.id = f"{used.name}.backward"
+        self._session, self._backward, self._ctx, self._saved = session, used.backward, ctx, saved
+
+    def __call__(self, *given: Any) -> tuple[Any, ...]:
+        """The gradients that the user's backward gives, from what was saved and those of results."""
+        session = self._session
+        values = [None if v is None else held_tensor(session, v) for v in given]
+        self._ctx.unpack(values[: self._saved])
+        try:
+            found = self._backward(self._ctx, *values[self._saved :])
+        finally:
+            self._ctx.unpack(())
+        listed = found if isinstance(found, tuple) else (found,)
+        session_of(listed, {})
+        return tuple([g._meta if isinstance(g, Tensor) else g for g in listed])
+
+
+__all__ = ["PythonRule", "called_here"]

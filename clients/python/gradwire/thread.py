@@ -1,0 +1,57 @@
+"""What is under way on a thread: sessions in force, blocks of modes, changes that can be undone."""
+
+from __future__ import annotations
+
+from contextvars import Context, copy_context
+from threading import local
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from weakref import ref
+
+    from gradwire.pending import Recording
+    from gradwire.within import within
+
+
+class _Thread(local):
+    """entries: sessions that `with` put in force, innermost last, with the frame that they end by.
+
+    blocks: modes that were set around a user's Python. recordings: changes to tensors. quiet:
+    contexts in which NumPy warns of no numbers, and nothing runs now.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Any, FrameType | None]] = []
+        self.blocks: list[ref[within]] = []
+        self.recordings: list[ref[Recording]] = []
+        self.quiet: list[Context] = []
+
+
+here = _Thread()
+
+
+def quiet_context() -> Context:
+    """A context in which NumPy says nothing of numbers that overflow or are none."""
+    made = copy_context()
+    made.run(np.seterr, all="ignore")
+    return made
+
+
+def quietly(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What some work of the engine gives, without NumPy's warnings.
+
+    It runs in a context of its own, so that an interrupt leaves NumPy's settings as they were.
+    """
+    free = here.quiet
+    context = free.pop() if free else quiet_context()
+    try:
+        return context.run(work, *args, **kwargs)
+    finally:
+        free.append(context)
+
+
+__all__ = ["here", "quiet_context", "quietly"]
