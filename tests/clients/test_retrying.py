@@ -32,16 +32,16 @@ def test_it_waits_as_long_as_it_is_told_and_a_little_more() -> None:
     waits = Waits()
     replies = iter([busy(429, "3"), busy(503), busy(503, "9999"), httpx.Response(200)])
     assert sent(lambda: next(replies), "", waits).status_code == 200
-    assert 3.0 <= waits[0] <= 3.1
-    assert 0.0 <= waits[1] <= 0.2
-    assert 10.0 <= waits[2] <= 10.4  # a cap, whatever the server says
+    assert 3.1 <= waits[0] <= 3.2
+    assert 0.2 <= waits[1] <= 0.4
+    assert 10.4 <= waits[2] <= 10.8  # a cap, whatever the server says
 
 
 def test_it_gives_up_at_last() -> None:
     waits = Waits()
     assert sent(lambda: busy(), "", waits).status_code == 503
     assert len(waits) == ATTEMPTS - 1
-    assert sum(waits) < 10
+    assert 3 < sum(waits) < 10  # a server that is started anew needs some seconds
 
 
 @pytest.mark.parametrize(
