@@ -346,6 +346,7 @@ def test_a_call_that_raises_keeps_what_it_wrote_before(session: Session) -> None
     assert compiled(x, good).tolist() == [8.0, 12.0]
 
 
+@pytest.mark.recorded
 def test_an_error_before_a_call_is_not_the_calls_own(session: Session) -> None:
     wrote = deque()
 

@@ -21,7 +21,7 @@ from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
 from gradwire.size import Size
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import here, quietly
+from gradwire.thread import here, quietly, timed
 from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
@@ -180,7 +180,8 @@ def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Op
     """What an op gives in a session that is here."""
     with session.recording(), options.lent(session):
         try:
-            result = quietly(op, *map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
+            given, named = [*map(mirrored, args)], {k: mirrored(v) for k, v in kwargs.items()}
+            result = timed("op", op.name, quietly, op, *given, **named)
         except GradwireError as problem:
             numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
             if numbers is None:
@@ -229,7 +230,7 @@ def _written_here(
         overload, values = op.bind(
             [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
         )
-        quietly(run, name, overload, values)
+        timed("op", name, quietly, run, name, overload, values)
         if local.state.anomaly:
             session.note_line(args[:1])  # type: ignore[attr-defined]
         session.through()  # type: ignore[attr-defined]

@@ -26,10 +26,11 @@ from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import here
 from gradwire.transport import Received, Request, Step, Transport, Values
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import assign
+from gradwire_engine.journal import assign, drop, put
 from gradwire_engine.mode import local, using
 from gradwire_engine.profile import Profile as Measured
 from gradwire_engine.tensor import Tensor as Value
+from gradwire_service.host.protocol.names import GRAD
 
 if TYPE_CHECKING:
     from gradwire.autograd.profiler import Profile
@@ -149,18 +150,28 @@ class LocalSession(Session):
         names = [name for node, (name, _) in list(self._lines.items()) if node.seq == seq]
         return f"tensor {names[0]}" if names else ""
 
+    def _prepare(self) -> None:
+        """Before anything is done: as for any session, and no block is open that was left."""
+        super()._prepare()
+        if self._transaction is not None:
+            self.end_stale()
+
     def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
-        """Nothing waits; tensors by name."""
+        """Nothing waits; tensors by name, or gradients by `x.grad`."""
         self._check_usable()
         self.end_stale()
         if self._wanted is not None:
             return nothing_yet(returns)
         known = self.names.tensors() if returns else {}
-        return {name: _received(known[name]._meta, data) for name in returns}
+        return {name: self._by_name(known, name, data) for name in returns}
 
-    def read(self, name: str) -> np.ndarray:
-        """The elements of a tensor by name."""
-        return self.elements(self.names.tensors()[name])
+    def _by_name(self, known: Mapping[str, Tensor], name: str, data: bool) -> Received | None:
+        found = known.get(name)
+        owner = known.get(name.removesuffix(GRAD))
+        if found is None and owner is None:
+            raise self.host.missing(name)
+        meta = found._meta if found is not None else owner._meta.grad  # type: ignore[union-attr]
+        return None if meta is None else _received(meta, data)
 
     def elements(self, tensor: Tensor) -> np.ndarray:
         """The elements of a tensor, not to be written."""
@@ -197,19 +208,21 @@ class LocalSession(Session):
 
     def free(self, names: Sequence[str]) -> None:
         """Let go of what is here by names that were given by hand."""
-        for name in names:
-            self.host.tensors.pop(name, None)
+        with self.recording():
+            for name in names:
+                drop(self.host.tensors, name)
+            self.through()
 
     def rename(self, pairs: Sequence[tuple[Tensor, str]], kind: Kind) -> None:
         """Call tensors otherwise; those that were named by hand stay, whether Python holds them."""
         with self.recording():
             for tensor, name in pairs:
                 if tensor._host_name.kind == "kept":
-                    self.host.tensors.pop(tensor._name, None)
+                    drop(self.host.tensors, tensor._name)
                 assign(tensor._host_name, "text", name)
                 assign(tensor._host_name, "kind", kind)
                 if kind == "kept":
-                    self.host.tensors[name] = tensor._meta
+                    put(self.host.tensors, name, tensor._meta)
             self.through()
 
     # what the host is shown
@@ -273,10 +286,11 @@ class LocalSession(Session):
         with self.shown():
             return super().graph(format, tensor)
 
-    def snapshot(self, keep: Any = None) -> bytes:
+    def written(self) -> bytes:
         """The session as one file; functions of Python in its graph are refused by name."""
+        self.flush()
         with self.shown():
-            return super().snapshot(keep)
+            return self.transport.snapshot(self.id)
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program on tensors of the session, by the host in one call."""
@@ -290,8 +304,10 @@ class LocalSession(Session):
 
     def keep(self, tensor: Tensor) -> None:
         """Have a tensor stay under its name, whether Python holds it or not."""
-        super().keep(tensor)
-        self.host.tensors[tensor._name] = tensor._meta
+        with self.recording():
+            assign(tensor._host_name, "kind", "kept")
+            put(self.host.tensors, tensor._name, tensor._meta)
+            self.through()
 
     def named(self, name: str) -> Tensor | None:
         """The tensor that was named by hand so, if there is one."""
@@ -317,13 +333,14 @@ class LocalSession(Session):
 
         made, asked = Profile(), _Asked()
         measured = Measured(lambda: asked.nbytes)
-        outer, self._took = self._took, []
+        outer, self._took, calls = self._took, [], self.takes_calls
         began = perf_counter()
         try:
+            self.takes_calls = False
             with using(profile=measured, meter=asked):
                 yield made
         finally:
-            by_host, self._took = self._took, outer
+            by_host, self._took, self.takes_calls = self._took, outer, calls
             rows = [
                 {
                     "kind": row.kind, "name": row.name, "count": row.count,
@@ -357,6 +374,7 @@ class LocalSession(Session):
     def refresh(self) -> None:
         """Nothing: there are no other clients."""
         self._check_usable()
+        self.refuse_in_transaction()
 
     def close(self) -> None:
         """End the session and free what it holds."""

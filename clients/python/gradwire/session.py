@@ -119,17 +119,21 @@ class Session(Recorder):
         """
         with self._lock:
             self.check_hooks()
-            if self.in_transaction:
-                raise error(
-                    "invalid_argument",
-                    "refresh: a transaction is under way, of which the host knows nothing yet",
-                    "look at what other clients made before the transaction or after it",
-                )
+            self.refuse_in_transaction()
             self.flush()
             held = self.holds = import_module("gradwire.held").Held(
                 self.transport.described(self.id)
             )
             import_module("gradwire.refreshing").refresh(self, held)
+
+    def refuse_in_transaction(self) -> None:
+        """Refuse to look at what other clients did while a transaction is under way."""
+        if self.in_transaction:
+            raise error(
+                "invalid_argument",
+                "refresh: a transaction is under way, of which the host knows nothing yet",
+                "look at what other clients made before the transaction or after it",
+            )
 
     def resume(self, *modules_and_optimizers: Any) -> bool:
         """Have modules and optimizers, built as those of this session were, go on from these.
@@ -247,6 +251,11 @@ class Session(Recorder):
         """
         found: bytes = import_module("gradwire.saving.snapshots").snapshot(self, keep)
         return found
+
+    def written(self) -> bytes:
+        """What a file of the session has of the host."""
+        self.flush()
+        return self.transport.snapshot(self.id)
 
     def close(self) -> None:
         """End the session and free what it holds."""

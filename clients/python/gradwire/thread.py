@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextvars import Context, copy_context
+from functools import partial
 from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gradwire_engine.mode import local as state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,4 +57,12 @@ def quietly(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         free.append(context)
 
 
-__all__ = ["here", "quiet_context", "quietly"]
+def timed(kind: str, name: str, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What some work gives, which is a row of the profile that is under way on this thread."""
+    profile = state_of.state.profile
+    if profile is None:
+        return work(*args, **kwargs)
+    return profile.timed(kind, name, partial(work, *args, **kwargs))
+
+
+__all__ = ["here", "quiet_context", "quietly", "timed"]

@@ -14,7 +14,7 @@ from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import quiet_context
+from gradwire.thread import quiet_context, timed
 from gradwire.trace import Trace, innermost
 from gradwire.transport import Step
 from gradwire.wire import mirrored, tensors_in
@@ -152,7 +152,7 @@ def _walked_here(session: Any, walk: Callable[..., Any], *args: Any, **kwargs: A
         if state.anomaly:
             state.origin = session.origin
         try:
-            found = quiet_context().run(walk, *args, **kwargs)
+            found = timed("step", walk.__name__, quiet_context().run, walk, *args, **kwargs)
         except GradwireError as problem:
             session.tell_of_nan(problem)
             raise

@@ -16,7 +16,7 @@ from gradwire.nn import naming
 from gradwire.optim.groups import Group, Optimizer
 from gradwire.session import Session
 from gradwire.tensor import Tensor
-from gradwire.thread import quietly
+from gradwire.thread import quietly, timed
 from gradwire.trace import innermost
 from gradwire_engine.arrays import backend
 from gradwire_engine.journal import assign
@@ -131,7 +131,7 @@ class Hosted(Optimizer):
                 loss = closure()
         self._sync()
         with self._session.recording(self) as mark:
-            quietly(self._mirror.step)
+            timed("step", "step", quietly, self._mirror.step)
             self._session.record({"step": self._name}, mark=mark)
         return loss
 

@@ -28,8 +28,7 @@ def snapshot(session: Session, keep: Any) -> bytes:
     """The session as a file. keep: what is to be found in it."""
     names = _Names(session)
     said = None if keep is None else json.dumps(written(keep, names), allow_nan=False)
-    session.flush()
-    body = session.transport.snapshot(session.id)
+    body = session.written()
     if said is None:
         return body
     metadata, arrays = safetensors.read(body)

@@ -46,7 +46,8 @@ class Written:
         if write is None:
             raise error(
                 "untraceable",
-                f"snapshot: the graph holds {type(what).__name__}, which is no program",
+                f"snapshot: the graph holds {getattr(what, 'id', type(what).__name__)}, a function of "
+                "Python",
                 "hooks and functions have to be programs for a snapshot, not Python of this "
                 "process",
                 raised=NotImplementedError,

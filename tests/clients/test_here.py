@@ -1,0 +1,250 @@
+"""Embedded sessions that nobody has to watch: ops run where they are called, and so does Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwire as torch
+from gradwire.local_session import LocalSession
+from gradwire_engine.errors import GradwireError
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[Any]:
+    with torch.connect().session() as found:
+        yield found
+    torch.connect()
+
+
+def test_which_sessions_are_here() -> None:
+    client = torch.connect()
+    for settings in ({}, {"seed": 3}, {"device": "cpu"}):
+        with client.session(**settings) as found:
+            assert isinstance(found, LocalSession), settings
+    for settings in ({"label": "l"}, {"ttl_seconds": 60}, {"memory_limit_bytes": 2**30}):
+        found = client.session(**settings)
+        assert not isinstance(found, LocalSession), settings
+        found.close()
+
+
+def test_an_error_that_elements_reveal_comes_at_the_call() -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        x[torch.tensor([0, 7])]
+    with pytest.raises(RuntimeError, match="singular"):
+        torch.linalg.inv(torch.zeros(2, 2))
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
+
+
+class Square(torch.autograd.Function):
+    called: list[str] = []
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Square.called.append("forward")
+        ctx.save_for_backward(x)
+        ctx.largest = x.abs().max().item()
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        Square.called.append("backward")
+        (x,) = ctx.saved_tensors
+        assert ctx.largest == x.abs().max().item()
+        return 2 * x * g
+
+
+def test_a_function_is_called_as_python() -> None:
+    Square.called.clear()
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    y = Square.apply(x)
+    assert Square.called == ["forward"]
+    y.sum().backward(retain_graph=True)
+    (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    slope.sum().backward()
+    assert Square.called == ["forward", "backward", "backward"]
+    assert x.grad.tolist() == [4.0, -2.0]
+
+
+def test_a_function_without_gradients_for_some_results_gets_none() -> None:
+    seen = []
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, h: Any) -> Any:
+            seen.append((g is None, h is None))
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    Two.apply(x)[0].sum().backward()
+    assert seen == [(False, True)]
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_hook_is_python_in_the_walk() -> None:
+    which: ContextVar[str] = ContextVar("which", default="none")
+    x, w, seen = (*(torch.ones(2, requires_grad=True) for _ in range(2)), [])
+    loss = (w * 3).sum()
+
+    def hook(g: Any) -> Any:
+        seen.append((which.get(), g.sum().item()))
+        loss.backward(retain_graph=True)  # a walk within the walk
+        return g + torch.autograd.grad(loss, w, retain_graph=True)[0]
+
+    w.register_hook(lambda g: g * 2)
+    x.register_hook(hook)
+    which.set("mine")
+    (x * 2).sum().backward()
+    assert seen == [("mine", 4.0)]
+    assert x.grad.tolist() == [8.0, 8.0]
+    assert w.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_hook_that_raises_undoes_the_walk() -> None:
+    x, y = (torch.ones(2, requires_grad=True) for _ in range(2))
+    x.grad = torch.ones(2)
+
+    def hook(g: Any) -> None:
+        y.data.add_(1)
+        raise KeyError("no")
+
+    handle = x.register_hook(hook)
+    with pytest.raises(KeyError, match="no"):
+        (x * y).sum().backward()
+    assert (x.grad.tolist(), y.grad, y.tolist()) == ([1.0, 1.0], None, [1.0, 1.0])
+    handle.remove()
+    (x * y).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_checkpoint_calls_the_function_again_with_the_same_numbers() -> None:
+    calls = []
+
+    def region(x: Any) -> Any:
+        calls.append(x.sum().item())
+        return torch.nn.functional.dropout(x * 2, 0.5).sin()
+
+    torch.manual_seed(5)
+    x = torch.arange(6.0).requires_grad_()
+    torch.utils.checkpoint.checkpoint(region, x, use_reentrant=False).sum().backward()
+    after = torch.rand(2).tolist()
+    assert calls == [15.0, 15.0]
+    torch.manual_seed(5)
+    z = x.detach().requires_grad_()
+    region(z).sum().backward()
+    assert x.grad.tolist() == z.grad.tolist()
+    assert torch.rand(2).tolist() == after
+
+
+def test_a_snapshot_refuses_python_by_name(session: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = Square.apply(x)
+    with pytest.raises(NotImplementedError, match=r"Square\.backward"):
+        session.snapshot()
+    del y
+
+    def spy(g: Any) -> None: ...
+
+    z = x * 2
+    z.register_hook(spy)
+    with pytest.raises(NotImplementedError, match="spy"):
+        session.snapshot()
+    del z
+    with torch.connect().restore(session.snapshot({"x": x})) as again:
+        assert again.kept["x"].tolist() == [1.0, 1.0]
+
+
+def test_attaching_gives_the_same_session(session: Any) -> None:
+    x = torch.ones(2)
+    assert torch.connect().attach(session.id) is session
+    session.tensors["mine"] = x
+    del x
+    assert session.tensors["mine"].tolist() == [1.0, 1.0]
+    session.tensors["mine"].add_(1)
+    assert session.tensors["mine"].tolist() == [2.0, 2.0]
+    del session.tensors["mine"]
+    assert "mine" not in session.tensors
+
+
+def test_sessions_do_not_mix_and_end(session: Any) -> None:
+    x = torch.ones(2)
+    with torch.connect().session() as other:
+        y = torch.ones(2)
+        with pytest.raises(GradwireError, match="two sessions"):
+            x + y
+        with pytest.raises(GradwireError, match="two sessions"):
+            torch.cat([x, y])
+    assert not other.is_usable
+    for use in (lambda: y + 1, lambda: y.tolist(), lambda: y.add_(1), lambda: torch.cat([y, y])):
+        with pytest.raises(RuntimeError, match="was closed"):
+            use()
+    assert (x + 1).tolist() == [2.0, 2.0]
+
+
+def test_a_transaction_undoes_what_is_done_in_it(session: Any) -> None:
+    w = torch.nn.Linear(2, 1)
+    opt = torch.optim.Adam(w.parameters(), lr=0.5)
+    x, before = torch.ones(3, 2), [p.tolist() for p in w.parameters()]
+    state = torch.get_rng_state()
+    with pytest.raises(KeyError), session.transaction():
+        (w(x) * torch.rand(3, 1)).sum().backward()
+        opt.step()
+        x[0] = 5.0
+        x.mul_(2)
+        raise KeyError
+    assert [p.tolist() for p in w.parameters()] == before
+    assert w.weight.grad is None
+    assert x.tolist() == [[1.0, 1.0]] * 3
+    assert torch.equal(torch.get_rng_state(), state)
+    with session.transaction():
+        x[0] = 5.0
+        x[1] = 6.0
+    assert x.tolist() == [[5.0, 5.0], [6.0, 6.0], [1.0, 1.0]]
+
+
+def test_a_write_that_fails_changes_nothing(session: Any) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    alias = x[1]
+    with pytest.raises(GradwireError):
+        x[0] = torch.ones(4)
+    with pytest.raises(KeyError), session.transaction():
+        x[0] = 9.0
+        x[0] = 8.0
+        alias[1] = 7.0
+        raise KeyError
+    assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert alias.tolist() == [3.0, 4.0, 5.0]
+
+
+def test_numpy_warns_of_nothing_and_its_settings_stay() -> None:
+    before = np.geterr()
+    assert (torch.zeros(2) / 0).isnan().all()
+    assert torch.tensor([1e38]).mul(1e38).isinf().all()
+    x = torch.zeros(2, requires_grad=True)
+    x.sqrt().sum().backward()
+    assert x.grad.isinf().all()
+    assert np.geterr() == before
+
+
+def test_a_generator_of_ones_own() -> None:
+    torch.manual_seed(1)
+    first = torch.Generator().manual_seed(7)
+    a = torch.rand(3, generator=first)
+    own = torch.rand(3)
+    again = torch.Generator().manual_seed(7)
+    torch.manual_seed(1)
+    assert torch.rand(3, generator=again).tolist() == a.tolist()
+    assert torch.rand(3).tolist() == own.tolist()
+    assert torch.rand(3, generator=first).tolist() == torch.rand(3, generator=again).tolist()
