@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_an_error_that_elements_reveal_comes_at_the_call() -> None:
 
 
 class Square(torch.autograd.Function):
-    called: list[str] = []
+    called: ClassVar[list[str]] = []
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:

@@ -13,10 +13,10 @@ from typing import Any
 
 from gradwire import current
 from gradwire.asked import asked, told, unknown
-from gradwire.layouts import laid
-from gradwire.options import Options, take_options
 from gradwire.defaults import dtype as default_dtype
 from gradwire.in_force import innermost as innermost_in_force
+from gradwire.layouts import laid
+from gradwire.options import Options, take_options
 from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
 from gradwire.size import Size
@@ -51,12 +51,16 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
         return laid(args[0], lying)
     session = session_of(args, kwargs) or current.session()
     options.check(session.device)
-    if session.runs_here:
-        found = _done_here(session, op, args, kwargs, options)
-        if op.name in TRUTHS:
-            return bool(found)
-        found = laid(found, lying) if lying is not None else found
-        return found.requires_grad_() if options.requires_grad else found
+    run_op = _done_here if session.runs_here else _recorded
+    found = run_op(session, op, args, kwargs, options)
+    if op.name in TRUTHS:
+        return bool(found)
+    found = laid(found, lying) if lying is not None else found
+    return found.requires_grad_() if options.requires_grad else found
+
+
+def _recorded(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Options) -> Any:
+    """What an op gives as the host will have it: inferred at once, and recorded."""
     with session.recording() as mark:
         try:
             result = op(*map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
@@ -68,16 +72,12 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
                 if _has_places(op, args, kwargs):
                     _ask_why(session, step_of(op.name, args, kwargs), mark)
                 raise
-            found = call(op, numbers[0], numbers[1] | options.drawing)
-        else:
-            step = options.on(step_of(op.name, args, kwargs))
-            found = _adopt(session, step, result, args, mark)
-            if may_fail() and not harmless(op, args, kwargs):
-                session.flush()
-    if op.name in TRUTHS:
-        return bool(found)
-    found = laid(found, lying) if lying is not None else found
-    return found.requires_grad_() if options.requires_grad else found
+            return call(op, numbers[0], numbers[1] | options.drawing)
+        step = options.on(step_of(op.name, args, kwargs))
+        found = _adopt(session, step, result, args, mark)
+        if may_fail() and not harmless(op, args, kwargs):
+            session.flush()
+    return found
 
 
 TRUTHS = frozenset({"allclose", "equal"})
@@ -173,7 +173,9 @@ def _wrapped(session: Session, result: Any, args: Args) -> Any:
         return made
     if not isinstance(result, list | tuple):
         return result
-    return like(result, [None if part is None else _wrapped(session, part, args) for part in result])
+    return like(
+        result, [None if part is None else _wrapped(session, part, args) for part in result]
+    )
 
 
 def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Options) -> Any:
@@ -189,8 +191,8 @@ def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Op
             return call(op, numbers[0], numbers[1] | options.drawing)
         found = _wrapped(session, result, tuple(tensors_in((*args, *kwargs.values()))))
         if local.state.anomaly:
-            session.note_line([*tensors_in([found])])  # type: ignore[attr-defined]
-        session.through()  # type: ignore[attr-defined]
+            session.note_line([*tensors_in([found])])
+        session.through()
     return found
 
 
@@ -232,8 +234,8 @@ def _written_here(
         )
         timed("op", name, quietly, run, name, overload, values)
         if local.state.anomaly:
-            session.note_line(args[:1])  # type: ignore[attr-defined]
-        session.through()  # type: ignore[attr-defined]
+            session.note_line(args[:1])
+        session.through()
     target: Tensor = args[0]
     return target
 

@@ -41,7 +41,7 @@ class Elements(Facts, SharedMemory, Methods):
     def _read(self) -> np.ndarray:
         """The elements, not to be written; those of a host are read once for each version."""
         if self.session.runs_here:
-            return self.session.elements(self)
+            return self.session.elements(self)  # type: ignore[arg-type]
         if self.session.left:
             self.session.check_tensor(self._name)
         found = self._known()

@@ -25,7 +25,7 @@ from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import here
 from gradwire.transport import Received, Request, Step, Transport, Values
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.journal import assign, drop, put
 from gradwire_engine.mode import local, using
 from gradwire_engine.profile import Profile as Measured
@@ -109,9 +109,7 @@ class LocalSession(Session):
 
         self._note_line(users_line(), made)
 
-    def _have_done(
-        self, step: Step, made: Sequence[Tensor | None], grad_mode: str | None
-    ) -> None:
+    def _have_done(self, step: Step, made: Sequence[Tensor | None], grad_mode: str | None) -> None:
         """Have the host do a step; what it makes are the engine's tensors of these."""
         mode = grad_mode or self.grad_mode
         if mode is not None:
@@ -162,6 +160,8 @@ class LocalSession(Session):
         self.end_stale()
         if self._wanted is not None:
             return nothing_yet(returns)
+        if not here.recordings:
+            self.settle()  # an interrupt may have come before the end of a block did so
         known = self.names.tensors() if returns else {}
         return {name: self._by_name(known, name, data) for name in returns}
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradwire import defaults
 from gradwire.in_force import is_running
-from gradwire.transport import Step
 from gradwire.thread import here
+from gradwire.transport import Step
 from gradwire.within import end_stale_modes
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.locks import depth

@@ -108,7 +108,7 @@ class _OfSession(Generator):
     def on(self, step: dict[str, Any]) -> dict[str, Any]:
         return step
 
-    def lent(self, session: Any) -> AbstractContextManager[None]:
+    def lent(self, session: Any) -> AbstractContextManager[None]:  # type: ignore[override]
         return nullcontext()
 
     def _get(self) -> tuple[int, int]:

@@ -53,6 +53,12 @@ class Recorder(Sending):
     """The device of what its tensors hold."""
     generator: Any = None
     """What they draw from: the random numbers of mirrors are nobody's."""
+    if TYPE_CHECKING:  # what only sessions have that are here
+
+        def through(self) -> None: ...
+        def elements(self, tensor: Tensor) -> np.ndarray: ...
+        def note_line(self, made: Sequence[Tensor | None]) -> None: ...
+
     in_backward = False
     """Whether a custom function's backward is written down, as in a trace."""
     holds: Held | None = None

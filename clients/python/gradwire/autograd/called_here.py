@@ -32,7 +32,7 @@ def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
             else output
             for output, value in zip(call.outputs, found, strict=True)
         ]
-        session.through()  # type: ignore[attr-defined]
+        session.through()
     return outputs[0] if call.single else tuple(outputs)
 
 
@@ -94,7 +94,7 @@ class PythonRule:
         self._session, self._backward, self._ctx, self._saved = session, used.backward, ctx, saved
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
-        """The gradients that the user's backward gives, from what was saved and those of results."""
+        """The gradients that the backward gives, from what was saved and those of results."""
         session = self._session
         values = [None if v is None else held_tensor(session, v) for v in given]
         self._ctx.unpack(values[: self._saved])

@@ -87,7 +87,9 @@ class Function:
         once = bool(getattr(backward, "_once_differentiable", False))
         session = place_of_call(args)
         if session.runs_here:
-            return called_here(session, Used(cls.__name__, cls.forward, setup, backward, once), args)
+            return called_here(
+                session, Used(cls.__name__, cls.forward, setup, backward, once), args
+            )
         return applied(Used(cls.__name__, cls.forward, setup, backward, once), args)
 
 

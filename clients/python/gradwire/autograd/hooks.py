@@ -56,7 +56,9 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
-    made = Registered("post_accumulate", hook, lambda: self, self.session)  # runs when the name is gone too
+    made = Registered(
+        "post_accumulate", hook, lambda: self, self.session
+    )  # runs when the name is gone too
     if not self.session.runs_here:
         made.place = self._name
     handle = engine.register_post_accumulate_grad_hook(self._meta, made)

@@ -47,7 +47,7 @@ def checkpoint(
         raise ValueError(
             f"determinism_check should be one of 'default' or 'none', but got {determinism_check!r}"
         )
-    session = innermost() or _session(args, kwargs)
+    session: Any = innermost() or _session(args, kwargs)
     if session.runs_here:
         return _done_here(session, function, args, kwargs, preserve_rng_state, context_fn)
     applied = partial(_called, function, kwargs)
@@ -104,7 +104,7 @@ def _done_here(
         found = quiet_context().run(engine.checkpoint, program, values, preserve_rng_state)
         own = {id(t._meta): t for t in tensors}
         parts = [own[id(v)] if id(v) in own else held_tensor(session, v) for v in found]
-        session.through()  # type: ignore[attr-defined]
+        session.through()
     return restored(shape.pop(), iter(parts))
 
 
