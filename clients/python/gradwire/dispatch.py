@@ -32,6 +32,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import Op
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import INTEGER, DType
+from gradwire_engine.tensor import Tensor as Value
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -95,36 +96,32 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
     That is also the way of what fails, which is told there.
     """
     thread = here
-    if thread.blocks:
-        end_stale_modes()
-    if thread.recordings:
-        end_stale_recordings()
-    if thread.entries and isinstance(innermost_in_force(), Trace):
+    if (thread.entries or thread.blocks or thread.recordings) and _is_written_down():
         return _LONG_WAY
     session: Any = None
     given: list[Any] = []
     values = (*args, *kwargs.values()) if kwargs else args
     for arg in values:
         kind = type(arg)
-        if kind is Tensor or isinstance(arg, Tensor):
+        if kind in _NUMBERS_AND_SUCH:
+            given.append(arg)
+        elif kind is Tensor or isinstance(arg, Tensor):
             if arg.session is not session:
                 if session is not None or not arg.session.takes_calls:
                     return _LONG_WAY
                 session = arg.session
             given.append(arg._meta)
-        elif kind in _NUMBERS_AND_SUCH:
-            given.append(arg)
         elif kind is tuple or kind is list or kind is Size:
             items = []
             for item in arg:
-                if isinstance(item, Tensor):
+                if type(item) in _NUMBERS_AND_SUCH:
+                    items.append(item)
+                elif isinstance(item, Tensor):
                     if item.session is not session:
                         if session is not None or not item.session.takes_calls:
                             return _LONG_WAY
                         session = item.session
                     items.append(item._meta)
-                elif type(item) in _NUMBERS_AND_SUCH:
-                    items.append(item)
                 else:
                     return _LONG_WAY
             given.append(items if kind is list else tuple(items))
@@ -134,9 +131,9 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
     if (
         session is None
         or state.anomaly
-        or op.name in TRUTHS
         or state.default_dtype is not default_dtype()
-        or not kwargs.keys() <= _parameters(op)
+        or op.name in TRUTHS
+        or (kwargs and not kwargs.keys() <= _parameters(op))
     ):
         return _LONG_WAY
     generator = session.generator
@@ -151,7 +148,21 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
     except (GradwireError, AttributeError):
         generator.draws = draws
         return _LONG_WAY
-    return _wrapped(session, result, values)
+    if type(result) is not Value or result.view is not None:
+        return _wrapped(session, result, values)
+    for meta in given:
+        if meta is result:
+            return _wrapped(session, result, values)
+    return held_tensor(session, result)
+
+
+def _is_written_down() -> bool:
+    """Whether what runs now is written down; blocks that an interrupt left open end before."""
+    if here.blocks:
+        end_stale_modes()
+    if here.recordings:
+        end_stale_recordings()
+    return isinstance(innermost_in_force(), Trace)
 
 
 @cache

@@ -184,6 +184,11 @@ class Tensor(Elements):
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
+        session = self.session
+        if session.takes_calls and (value is None or value.session is session):
+            self._meta.set_grad(None if value is None else value._meta)
+            self._grad = value
+            return
         with self.session.recording(self) as mark:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}

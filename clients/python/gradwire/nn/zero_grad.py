@@ -26,6 +26,9 @@ def zero_grad(tensors: Iterable[Tensor], set_to_none: bool) -> None:
                 mirrored(tensor._meta, set_to_none)
                 if set_to_none and tensor._grad is not None:
                     assign(tensor, "_grad", None)
+            if session.runs_here:
+                session.through()
+                continue
             step: dict[str, Any] = {"zero_grad": [tensor._name for tensor in own]}
             if not set_to_none:
                 step["set_to_none"] = False

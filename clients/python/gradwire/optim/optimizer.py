@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
 from gradwire.creation import tensor
@@ -108,9 +109,10 @@ class Hosted(Optimizer):
             self._session.record(step, mark=mark)
 
     def _now(self) -> list[Group]:
-        """The groups as they travel."""
+        """The groups as they travel; or as they are known again, where they are here."""
+        called = _itself if self._session.runs_here else _name_of
         return [
-            _settings(group) | {"params": [p._name for p in group["params"]]}
+            _settings(group) | {"params": [*map(called, group["params"])]}
             for group in self.param_groups
         ]
 
@@ -221,14 +223,24 @@ class Hosted(Optimizer):
         return found
 
 
+def _itself(param: Tensor) -> int:
+    """What tells the engine's tensor from others, which the optimizer holds."""
+    return id(param._meta)
+
+
+_name_of: Callable[[Tensor], Any] = attrgetter("_name")
+
+
 def _metas(group: Group) -> list[Any]:
     return [p._meta for p in group["params"]]
 
 
+_KNOWN = frozenset(name for kind in KINDS.values() for name in kind.settings)
+
+
 def _settings(group: Group) -> dict[str, Any]:
     """What the host knows of a group's entries; a scheduler may keep others there."""
-    known = {name for kind in KINDS.values() for name in kind.settings}
-    return {name: _number(value) for name, value in group.items() if name in known}
+    return {name: _number(value) for name, value in group.items() if name in _KNOWN}
 
 
 def _number(value: Any) -> Any:
