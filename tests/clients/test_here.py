@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any, ClassVar
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -248,3 +249,19 @@ def test_a_generator_of_ones_own() -> None:
     assert torch.rand(3, generator=again).tolist() == a.tolist()
     assert torch.rand(3).tolist() == own.tolist()
     assert torch.rand(3, generator=first).tolist() == torch.rand(3, generator=again).tolist()
+
+
+def test_what_a_function_saved_is_freed_by_the_walk_and_watched_until_then() -> None:
+    x = torch.ones(3, requires_grad=True)
+    h = x * 1
+    y = Square.apply(h)
+    watched = ref(h._meta.storage)
+    with torch.no_grad():
+        h.add_(1)
+    with pytest.raises(RuntimeError, match=r"Square.backward: saved tensor 0 .* at version 1"):
+        y.sum().backward()
+    z = Square.apply(h)
+    z.sum().backward()
+    del h, y
+    assert watched() is None  # though z still has its graph
+    assert z.grad_fn is not None

@@ -21,7 +21,7 @@ from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
 from gradwire.size import Size
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import here, quietly, timed
+from gradwire.thread import quiet_context, quietly, threads, timed
 from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
@@ -95,7 +95,7 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
 
     That is also the way of what fails, which is told there.
     """
-    thread = here
+    thread = threads.here
     if (thread.entries or thread.blocks or thread.recordings) and _is_written_down():
         return _LONG_WAY
     session: Any = None
@@ -138,29 +138,37 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
         return _LONG_WAY
     generator = session.generator
     draws, state.generator = generator.draws, generator
+    context = thread.quiet.pop() if thread.quiet else quiet_context()
     try:
         if kwargs:
             count = len(args)
             named = dict(zip(kwargs, given[count:], strict=True))
-            result = quietly(op.way, *given[:count], **named)
+            result = context.run(op.way, *given[:count], **named)
         else:
-            result = quietly(op.way, *given)
+            result = context.run(op.way, *given)
     except (GradwireError, AttributeError):
         generator.draws = draws
         return _LONG_WAY
+    finally:
+        thread.quiet.append(context)
     if type(result) is not Value or result.view is not None:
         return _wrapped(session, result, values)
     for meta in given:
         if meta is result:
             return _wrapped(session, result, values)
-    return held_tensor(session, result)
+    made = _new(Tensor)
+    made.session, made._meta = session, result
+    return made
+
+
+_new = object.__new__
 
 
 def _is_written_down() -> bool:
     """Whether what runs now is written down; blocks that an interrupt left open end before."""
-    if here.blocks:
+    if threads.here.blocks:
         end_stale_modes()
-    if here.recordings:
+    if threads.here.recordings:
         end_stale_recordings()
     return isinstance(innermost_in_force(), Trace)
 

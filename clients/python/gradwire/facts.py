@@ -37,7 +37,7 @@ class Facts:
     @property
     def _host_name(self) -> HostName:
         """Its name at its session's host; one that is here has none until somebody asks."""
-        found: HostName | None = self._own_name
+        found: HostName | None = getattr(self, "_own_name", None)
         if found is None:
             found = self._own_name = self.session.give_name(self, self._meta.spec)
         return found

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from gradwire.thread import here
+from gradwire.thread import threads
 
 if TYPE_CHECKING:
     from gradwire.session import Session
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def innermost() -> Session | None:
     """The session in force, if `with` put one there."""
-    entries: list[tuple[Session, FrameType | None]] = here.entries
+    entries: list[tuple[Session, FrameType | None]] = threads.here.entries
     while entries:
         session, frame = entries[-1]
         if frame is None or is_running(frame):
@@ -25,20 +25,20 @@ def innermost() -> Session | None:
 
 def enter(session: Session, frame: FrameType | None = None) -> None:
     """Make a session the one in force; with a frame, at most until that has returned."""
-    here.entries.append((session, frame))
+    threads.here.entries.append((session, frame))
 
 
 def leave(session: Session) -> None:
     """Back to the one before; one that is not in force any more has been left already."""
-    for place in reversed(range(len(here.entries))):
-        if here.entries[place][0] is session:
-            del here.entries[place]
+    for place in reversed(range(len(threads.here.entries))):
+        if threads.here.entries[place][0] is session:
+            del threads.here.entries[place]
             return
 
 
 def drop_left() -> None:
     """None of the parent's is in force in a forked child."""
-    here.entries = [entry for entry in here.entries if not entry[0].left]
+    threads.here.entries = [entry for entry in threads.here.entries if not entry[0].left]
 
 
 def is_running(frame: FrameType | None) -> bool:

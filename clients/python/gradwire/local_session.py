@@ -23,7 +23,7 @@ from gradwire.pending import end_stale_recordings
 from gradwire.recorder import nothing_yet
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import here
+from gradwire.thread import threads
 from gradwire.transport import Received, Request, Step, Transport, Values
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.journal import assign, drop, put
@@ -76,7 +76,7 @@ class LocalSession(Session):
 
     def through(self) -> None:
         """All of the block under way is done: an interrupt behind it leaves it so."""
-        block = here.recordings[-1]()
+        block = threads.here.recordings[-1]()
         if block is not None:
             block.through = True
 
@@ -160,7 +160,7 @@ class LocalSession(Session):
         self.end_stale()
         if self._wanted is not None:
             return nothing_yet(returns)
-        if not here.recordings:
+        if not threads.here.recordings:
             self.settle()  # an interrupt may have come before the end of a block did so
         known = self.names.tensors() if returns else {}
         return {name: self._by_name(known, name, data) for name in returns}
@@ -175,7 +175,7 @@ class LocalSession(Session):
 
     def elements(self, tensor: Tensor) -> np.ndarray:
         """The elements of a tensor, not to be written."""
-        if here.recordings:
+        if threads.here.recordings:
             end_stale_recordings()
         if self._unusable is not None:
             self._check_usable()

@@ -166,7 +166,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def _further(self: Tensor, name: str) -> Any:
     """A method that torch has under the last part of an op's name: x.relu(), x.det()."""
-    if not name.startswith("__"):
+    if not name.startswith("__") and name not in _EMPTY_SLOTS:
         twin = inplace_twin(name)
         op = twin or find(name)
         if op is not None:
@@ -176,6 +176,10 @@ def _further(self: Tensor, name: str) -> Any:
     if name in REFUSED:
         raise refused(f"Tensor.{name}", name)
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+_EMPTY_SLOTS = ("_elements", "_grad", "_own_name", "_seen")
+"""Attributes that a tensor may lack, and is often asked for."""
 
 
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradwire import defaults
 from gradwire.in_force import is_running
-from gradwire.thread import here
+from gradwire.thread import threads
 from gradwire.transport import Step
 from gradwire.within import end_stale_modes
 from gradwire_engine.errors import GradwireError, error
@@ -194,8 +194,8 @@ class Recording:
         held = depth(lock)
         try:
             lock.acquire()
-            recordings = here.recordings
-            if here.blocks:
+            recordings = threads.here.recordings
+            if threads.here.blocks:
                 end_stale_modes()
             if recordings:
                 end_stale_recordings()
@@ -227,7 +227,7 @@ class Recording:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         session, state = self._session, self._state
-        recordings = here.recordings
+        recordings = threads.here.recordings
         while len(recordings) > self._depth + 1:
             inner = recordings[-1]()
             if inner is None or inner.frame is None:
@@ -266,7 +266,7 @@ class Recording:
 
 def end_stale_recordings() -> None:
     """End what an interrupt left open on this thread: nothing that runs now is part of it."""
-    recordings = here.recordings
+    recordings = threads.here.recordings
     while recordings:
         last = recordings[-1]()
         if last is not None and is_running(last.frame):

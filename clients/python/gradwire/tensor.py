@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.elements import Elements
 from gradwire.grad_fn import GradFn, grad_fn, note_leaf
 from gradwire.pending import Lost, end_stale_recordings
-from gradwire.thread import here
+from gradwire.thread import threads
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
 from gradwire_engine.tape import place
@@ -169,16 +169,17 @@ class Tensor(Elements):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward accumulated; None where there is none."""
-        if here.recordings:
+        if threads.here.recordings:
             end_stale_recordings()
         meta = self._meta.grad
         if meta is None:
             if not self.is_leaf and not self.retains_grad:
                 warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=2)
             self._grad = None
-        elif self._grad is None or self._grad._meta is not meta:
-            return self._named_gradient(meta)
-        return self._grad
+        else:
+            found = getattr(self, "_grad", None)
+            return self._named_gradient(meta) if found is None or found._meta is not meta else found
+        return None
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -218,9 +219,8 @@ _new = object.__new__
 
 def held_tensor(session: Session, meta: Any) -> Tensor:
     """A tensor of a session that is here, over one of the engine."""
-    found: Tensor = _new(Tensor)
+    found: Tensor = _new(Tensor)  # its other slots are filled when they are asked for
     found.session, found._meta = session, meta
-    found._own_name = found._elements = found._grad = None
     return found
 
 

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from gradwire.within import within
 
 
-class _Thread(local):
-    """entries: sessions that `with` put in force, innermost last, with the frame that they end by.
+class Thread:
+    """What is under way on one thread.
 
+    entries: sessions that `with` put in force, innermost last, with the frame that they end by.
     blocks: modes that were set around a user's Python. recordings: changes to tensors. quiet:
     contexts in which NumPy warns of no numbers, and nothing runs now.
     """
+
+    __slots__ = ("blocks", "entries", "quiet", "recordings")
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, FrameType | None]] = []
@@ -34,7 +37,12 @@ class _Thread(local):
         self.quiet: list[Context] = []
 
 
-here = _Thread()
+class _Threads(local):
+    def __init__(self) -> None:
+        self.here = Thread()
+
+
+threads = _Threads()
 
 
 def quiet_context() -> Context:
@@ -49,7 +57,7 @@ def quietly(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     It runs in a context of its own, so that an interrupt leaves NumPy's settings as they were.
     """
-    free = here.quiet
+    free = threads.here.quiet
     context = free.pop() if free else quiet_context()
     try:
         return context.run(work, *args, **kwargs)
@@ -65,4 +73,4 @@ def timed(kind: str, name: str, work: Callable[..., Any], *args: Any, **kwargs: 
     return profile.timed(kind, name, partial(work, *args, **kwargs))
 
 
-__all__ = ["here", "quiet_context", "quietly", "timed"]
+__all__ = ["quiet_context", "quietly", "threads", "timed"]

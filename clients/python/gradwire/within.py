@@ -12,7 +12,7 @@ from typing import Any
 from weakref import ref
 
 from gradwire.in_force import is_running
-from gradwire.thread import here
+from gradwire.thread import threads
 from gradwire_engine.mode import using
 
 
@@ -26,20 +26,20 @@ class within(using):
 
     def __enter__(self) -> None:
         self.frame = sys._getframe(1)
-        here.blocks.append(self._own)
+        threads.here.blocks.append(self._own)
         super().__enter__()
 
     def __exit__(self, *exc: object) -> None:
         if self._saved:  # else an interrupt came after that
             super().__exit__(*exc)
         self.frame = None
-        if self._own in here.blocks:
-            here.blocks.remove(self._own)
+        if self._own in threads.here.blocks:
+            threads.here.blocks.remove(self._own)
 
 
 def end_stale_modes() -> None:
     """End blocks that an interrupt left open on this thread: nothing that runs now is in them."""
-    blocks = here.blocks
+    blocks = threads.here.blocks
     while blocks:
         last = blocks[-1]()
         if last is not None and is_running(last.frame):

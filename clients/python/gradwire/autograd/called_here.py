@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
 from gradwire.autograd.context import FunctionCtx
 from gradwire.autograd.written import Used
@@ -13,7 +14,9 @@ from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import quiet_context
 from gradwire.wire import tensors_in
 from gradwire_engine import function as engine
+from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Function
+from gradwire_engine.tensor import Tensor as Value
 
 
 def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
@@ -23,6 +26,7 @@ def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
     with session.recording():
         values = [a._meta if isinstance(a, Tensor) else None for a in args]
         found = quiet_context().run(engine.apply, call.forward, values)
+        call.note_versions()
         own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
         outputs = [
             own[id(value)]
@@ -43,6 +47,7 @@ class _Call:
         self._session, self._used, self._args = session, used, args
         self.outputs: list[Any] = []
         self.single = False
+        self._rule: PythonRule | None = None
 
     def forward(self, *values: Any) -> engine.Made:
         """Call the user's forward, and say what its node is to be."""
@@ -62,16 +67,22 @@ class _Call:
         self.outputs = [found] if self.single else list(found)
         self._check(self.outputs)
         saved = [None if t is None else t._meta for t in ctx.to_save]
-        rule = PythonRule(session, used, ctx, len(saved))
+        rule = self._rule = PythonRule(session, used, ctx, saved)
         made = engine.Made(
             Function(used.name, rule, ctx.materialize_grads, used.once_differentiable),
             [o._meta if isinstance(o, Tensor) else o for o in self.outputs],
             saved,
             [t._meta for t in ctx.non_differentiable],
             [t._meta for t in ctx.dirty_tensors],
+            looks=False,
         )
         ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
         return made
+
+    def note_versions(self) -> None:
+        """What is saved must be as it is now when the backward asks for it."""
+        if self._rule is not None:
+            self._rule.note_versions()
 
     def _check(self, outputs: Sequence[Any]) -> None:
         for output in outputs:
@@ -89,19 +100,49 @@ class PythonRule:
     id: its name, for pictures and refusals.
     """
 
-    def __init__(self, session: Session, used: Used, ctx: FunctionCtx, saved: int) -> None:
+    def __init__(
+        self, session: Session, used: Used, ctx: FunctionCtx, saved: Sequence[Any]
+    ) -> None:
         self.id = f"{used.name}.backward"
-        self._session, self._backward, self._ctx, self._saved = session, used.backward, ctx, saved
+        self._session, self._backward, self._ctx = session, used.backward, ctx
+        self._saved = len(saved)
+        # the graph holds them, and lets them go after its walk
+        self._known = [(ref(v.storage), v.spec) if type(v) is Value else None for v in saved]
+        self._versions: list[int] = []
+
+    def note_versions(self) -> None:
+        """What is saved must be as it is now when the backward asks for it, as in torch."""
+        self._versions = [self._version(place) or 0 for place in range(self._saved)]
+
+    def _version(self, place: int) -> int | None:
+        known = self._known[place]
+        storage = None if known is None else known[0]()
+        return None if storage is None else storage.version
+
+    def _look(self) -> None:
+        for place, version in enumerate(self._versions):
+            now = self._version(place)
+            if now is not None and now != version:
+                spec = self._known[place][1]  # type: ignore[index]
+                raise error(
+                    "modified_in_place",
+                    f"{self.id}: saved tensor {place} ({spec}) was modified in place: it is at "
+                    f"version {now}, expected version {version}",
+                    "clone() it before the in-place op, or use the op that is not in place",
+                )
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         """The gradients that the backward gives, from what was saved and those of results."""
         session = self._session
         values = [None if v is None else held_tensor(session, v) for v in given]
-        self._ctx.unpack(values[: self._saved])
+        ctx = self._ctx
+        ctx.unpack(values[: self._saved])
+        ctx.look = self._look
         try:
-            found = self._backward(self._ctx, *values[self._saved :])
+            found = self._backward(ctx, *values[self._saved :])
         finally:
-            self._ctx.unpack(())
+            ctx.unpack(())
+            ctx.look = None  # it leads back here
         listed = found if isinstance(found, tuple) else (found,)
         session_of(listed, {})
         return tuple([g._meta if isinstance(g, Tensor) else g for g in listed])

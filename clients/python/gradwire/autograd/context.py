@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire.tensor import Tensor
@@ -21,6 +21,7 @@ class FunctionCtx:
         self.dirty_tensors: tuple[Any, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()
         self.asked = False  # by backward, for what was saved
+        self.look: Callable[[], None] | None = None  # whether what was saved may be used still
         self._unpacked: tuple[Any, ...] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -49,6 +50,8 @@ class FunctionCtx:
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward was given, in order; to be looked at in backward."""
         self.asked = self._unpacked is not None
+        if self.look is not None and self._unpacked:
+            self.look()
         return self._unpacked or ()
 
     def unpack(self, tensors: Sequence[Any]) -> None:
