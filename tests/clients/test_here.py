@@ -265,3 +265,59 @@ def test_what_a_function_saved_is_freed_by_the_walk_and_watched_until_then() -> 
     del h, y
     assert watched() is None  # though z still has its graph
     assert z.grad_fn is not None
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        0, -1, (1, 2), (slice(None), 1), (slice(1, None), slice(0, 3, 2)), ..., (..., 0),
+        slice(2, 2), (1, ...), (-2, slice(None, -1)), (0, 1, 2),
+    ],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["number", "whole number", "tensor", "one element", "view"])
+def test_items_are_written_as_numpy_writes_them(index: Any, kind: str) -> None:
+    x, n = torch.arange(24.0).reshape(2, 3, 4).clone(), np.arange(24.0).reshape(2, 3, 4)
+    part = n[index].shape
+    value: Any = {
+        "number": lambda: -1.5,
+        "whole number": lambda: 7,
+        "tensor": lambda: torch.full(part, -2.0),
+        "one element": lambda: torch.full((1,) * len(part), 3.0),
+        "view": lambda: torch.full((*part, 2), 4.0)[..., 0],
+    }[kind]()
+    kept, before = x.detach().clone(), x._version
+    x[index] = value
+    n[index] = value.numpy() if isinstance(value, torch.Tensor) else value
+    assert x.numpy().tolist() == n.tolist()
+    assert x._version == before + 1
+    assert kept.tolist() == np.arange(24.0).reshape(2, 3, 4).tolist()
+
+
+def test_what_items_are_written_to_is_watched() -> None:
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    product = (w * x).sum()
+    row = x[1:]
+    x[0] = 2.0
+    assert (row._version, row.tolist()) == (1, [1.0, 1.0])
+    x[1] = 3.0
+    assert row.tolist() == [3.0, 1.0]
+    with pytest.raises(RuntimeError, match="modified in place"):
+        product.backward()
+    with pytest.raises(RuntimeError, match="leaf"):
+        w[0] = 1.0
+    with torch.no_grad():
+        w[0] = 5.0
+    assert (w._version, w.tolist()) == (1, [5.0, 1.0, 1.0])
+    x[1:] = x[:-1].clone()
+    with pytest.raises(RuntimeError, match="some elements"):
+        x[1:] = x[:-1]
+    y = torch.zeros(2)
+    y[0] = w[1] * 2
+    y.sum().backward()
+    assert w.grad.tolist() == [0.0, 2.0, 0.0]
+    for wrong, value in ((3, 1.0), ((0, 0), 1.0), (0, torch.ones(2)), (slice(None, None, -1), 1.0)):
+        before = x.tolist(), x._version
+        with pytest.raises((IndexError, RuntimeError, ValueError)):
+            x[wrong] = value
+        assert (x.tolist(), x._version) == before

@@ -96,7 +96,7 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
     That is also the way of what fails, which is told there.
     """
     thread = threads.here
-    if (thread.entries or thread.blocks or thread.recordings) and _is_written_down():
+    if (thread.entries or thread.blocks or thread.recordings) and is_written_down():
         return _LONG_WAY
     session: Any = None
     given: list[Any] = []
@@ -164,13 +164,14 @@ def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot 
 _new = object.__new__
 
 
-def _is_written_down() -> bool:
+def is_written_down() -> bool:
     """Whether what runs now is written down; blocks that an interrupt left open end before."""
-    if threads.here.blocks:
+    thread = threads.here
+    if thread.blocks:
         end_stale_modes()
-    if threads.here.recordings:
+    if thread.recordings:
         end_stale_recordings()
-    return isinstance(innermost_in_force(), Trace)
+    return bool(thread.entries) and isinstance(innermost_in_force(), Trace)
 
 
 @cache
@@ -414,4 +415,4 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     return like(kind, parts) if several else parts[0]
 
 
-__all__ = ["call", "call_inplace", "like", "session_of", "step_of"]
+__all__ = ["call", "call_inplace", "is_written_down", "like", "session_of", "step_of"]

@@ -10,7 +10,7 @@ from gradwire import autograd
 from gradwire.autograd import hooks
 from gradwire.composed import METHODS as COMPOSED
 from gradwire.creation import as_tensor
-from gradwire.dispatch import call, call_inplace
+from gradwire.dispatch import call, call_inplace, is_written_down
 from gradwire.functions import Function
 from gradwire.indices import prepared
 from gradwire.more import METHODS
@@ -21,6 +21,7 @@ from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Op
+from gradwire_engine.setitem import put_at_once
 
 
 def install() -> None:
@@ -132,6 +133,13 @@ def _get_item(self: Tensor, index: Any) -> Tensor:
 
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
     """Write to the part of the tensor that the index shows."""
+    session = self.session
+    if session.takes_calls and not is_written_down():
+        other = isinstance(value, Tensor)
+        if (not other or value.session is session) and put_at_once(
+            self._meta, index, value._meta if other else value
+        ):
+            return
     where = prepared(self.session, index)
     call_inplace("__setitem__", resolve("__setitem__"), (self, where, value), {})
 
