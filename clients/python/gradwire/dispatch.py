@@ -13,7 +13,7 @@ from typing import Any
 
 from gradwire import current
 from gradwire.asked import asked, told, unknown
-from gradwire.defaults import dtype as default_dtype
+from gradwire.defaults import DEFAULT
 from gradwire.in_force import innermost as innermost_in_force
 from gradwire.layouts import laid
 from gradwire.options import Options, take_options
@@ -38,14 +38,79 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
+def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot frame)
     """Apply a catalogue op: at once where its tensors are here.
 
     Elsewhere infer, record, and give back tensors without elements yet.
     """
-    found = _at_once(op, args, kwargs)
-    if found is not _LONG_WAY:
-        return found
+    thread = threads.here
+    if (thread.entries or thread.blocks or thread.recordings) and is_written_down():
+        return _with_care(op, args, kwargs)
+    session: Any = None
+    given: list[Any] = []
+    values = (*args, *kwargs.values()) if kwargs else args
+    for arg in values:
+        kind = type(arg)
+        if kind in _NUMBERS_AND_SUCH:
+            given.append(arg)
+        elif kind is Tensor or isinstance(arg, Tensor):
+            if arg.session is not session:
+                if session is not None or not arg.session.takes_calls:
+                    return _with_care(op, args, kwargs)
+                session = arg.session
+            given.append(arg._meta)
+        elif kind is tuple or kind is list or kind is Size:
+            items = []
+            for item in arg:
+                if type(item) in _NUMBERS_AND_SUCH:
+                    items.append(item)
+                elif isinstance(item, Tensor):
+                    if item.session is not session:
+                        if session is not None or not item.session.takes_calls:
+                            return _with_care(op, args, kwargs)
+                        session = item.session
+                    items.append(item._meta)
+                else:
+                    return _with_care(op, args, kwargs)
+            given.append(items if kind is list else tuple(items))
+        else:
+            return _with_care(op, args, kwargs)
+    state = local.state
+    if (
+        session is None
+        or state.anomaly
+        or state.default_dtype is not DEFAULT[0]
+        or op.name in TRUTHS
+        or (kwargs and not kwargs.keys() <= _parameters(op))
+    ):
+        return _with_care(op, args, kwargs)
+    generator = session.generator
+    draws, state.generator = generator.draws, generator
+    context = thread.quiet.pop() if thread.quiet else quiet_context()
+    try:
+        if kwargs:
+            count = len(args)
+            named = dict(zip(kwargs, given[count:], strict=True))
+            result = context.run(op.way, *given[:count], **named)
+        else:
+            result = context.run(op.way, *given)
+    except (GradwireError, AttributeError):
+        generator.draws = draws
+        return _with_care(op, args, kwargs)
+    finally:
+        thread.quiet.append(context)
+    if type(result) is not Value or result.view is not None:
+        return wrapped(session, result, values)
+    for meta in given:
+        if meta is result:
+            return wrapped(session, result, values)
+    made = _new(Tensor)
+    made.session, made._meta = session, result
+    return made
+
+
+def _with_care(op: Op, args: Args, kwargs: Kwargs) -> Any:
+    """Apply an op with all that may have to be looked at, here or where it is recorded."""
     args, kwargs, options = _prepared(op, args, kwargs)
     lying = options.lying
     if lying is not None and op.name == "contiguous":
@@ -83,82 +148,10 @@ def _recorded(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Opt
 
 TRUTHS = frozenset({"allclose", "equal"})
 """Ops that torch gives Python's True or False for."""
-_LONG_WAY: Any = object()
 _NUMBERS_AND_SUCH = frozenset(
     {int, float, bool, str, complex, slice, type(None), type(Ellipsis), DType}
 )
 """Types of arguments that an op takes as they are."""
-
-
-def _at_once(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot frame)
-    """What an op gives whose tensors are here; _LONG_WAY where more is to be looked at.
-
-    That is also the way of what fails, which is told there.
-    """
-    thread = threads.here
-    if (thread.entries or thread.blocks or thread.recordings) and is_written_down():
-        return _LONG_WAY
-    session: Any = None
-    given: list[Any] = []
-    values = (*args, *kwargs.values()) if kwargs else args
-    for arg in values:
-        kind = type(arg)
-        if kind in _NUMBERS_AND_SUCH:
-            given.append(arg)
-        elif kind is Tensor or isinstance(arg, Tensor):
-            if arg.session is not session:
-                if session is not None or not arg.session.takes_calls:
-                    return _LONG_WAY
-                session = arg.session
-            given.append(arg._meta)
-        elif kind is tuple or kind is list or kind is Size:
-            items = []
-            for item in arg:
-                if type(item) in _NUMBERS_AND_SUCH:
-                    items.append(item)
-                elif isinstance(item, Tensor):
-                    if item.session is not session:
-                        if session is not None or not item.session.takes_calls:
-                            return _LONG_WAY
-                        session = item.session
-                    items.append(item._meta)
-                else:
-                    return _LONG_WAY
-            given.append(items if kind is list else tuple(items))
-        else:
-            return _LONG_WAY
-    state = local.state
-    if (
-        session is None
-        or state.anomaly
-        or state.default_dtype is not default_dtype()
-        or op.name in TRUTHS
-        or (kwargs and not kwargs.keys() <= _parameters(op))
-    ):
-        return _LONG_WAY
-    generator = session.generator
-    draws, state.generator = generator.draws, generator
-    context = thread.quiet.pop() if thread.quiet else quiet_context()
-    try:
-        if kwargs:
-            count = len(args)
-            named = dict(zip(kwargs, given[count:], strict=True))
-            result = context.run(op.way, *given[:count], **named)
-        else:
-            result = context.run(op.way, *given)
-    except (GradwireError, AttributeError):
-        generator.draws = draws
-        return _LONG_WAY
-    finally:
-        thread.quiet.append(context)
-    if type(result) is not Value or result.view is not None:
-        return _wrapped(session, result, values)
-    for meta in given:
-        if meta is result:
-            return _wrapped(session, result, values)
-    made = _new(Tensor)
-    made.session, made._meta = session, result
-    return made
 
 
 _new = object.__new__
@@ -181,7 +174,7 @@ def _parameters(op: Op) -> frozenset[str]:
     return frozenset(names - {"device", "generator", "layout", "memory_format", "out"})
 
 
-def _wrapped(session: Session, result: Any, args: Args) -> Any:
+def wrapped(session: Session, result: Any, args: Args) -> Any:
     """What an op gave, as tensors of a session that is here."""
     if type(result) in VALUE_TYPES:
         for operand in args:
@@ -193,9 +186,7 @@ def _wrapped(session: Session, result: Any, args: Args) -> Any:
         return made
     if not isinstance(result, list | tuple):
         return result
-    return like(
-        result, [None if part is None else _wrapped(session, part, args) for part in result]
-    )
+    return like(result, [None if part is None else wrapped(session, part, args) for part in result])
 
 
 def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Options) -> Any:
@@ -209,7 +200,7 @@ def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Op
             if numbers is None:
                 raise
             return call(op, numbers[0], numbers[1] | options.drawing)
-        found = _wrapped(session, result, tuple(tensors_in((*args, *kwargs.values()))))
+        found = wrapped(session, result, tuple(tensors_in((*args, *kwargs.values()))))
         if local.state.anomaly:
             session.note_line([*tensors_in([found])])
         session.through()
@@ -415,4 +406,4 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     return like(kind, parts) if several else parts[0]
 
 
-__all__ = ["call", "call_inplace", "is_written_down", "like", "session_of", "step_of"]
+__all__ = ["call", "call_inplace", "is_written_down", "like", "session_of", "step_of", "wrapped"]

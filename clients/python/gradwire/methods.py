@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwire import autograd
 from gradwire.autograd import hooks
+from gradwire.bound import of_one, of_two
 from gradwire.composed import METHODS as COMPOSED
 from gradwire.creation import as_tensor
 from gradwire.dispatch import call, call_inplace, is_written_down
@@ -60,6 +61,18 @@ def _named(function: Any, name: str, op: Op) -> Any:
 
 def _method(op: Op) -> Function:
     place = op.signatures[0].by_name.get("input", 0)
+    one, two = of_one(op), of_two(op)
+    if not place:
+
+        def leading(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                if not args:
+                    return one(self)
+                if len(args) == 1:
+                    return two(self, args[0])
+            return call(op, (self, *args), kwargs)
+
+        return leading
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         return call(op, (*args[:place], self, *args[place:]), kwargs)
@@ -75,17 +88,22 @@ def _inplace_method(name: str, op: Op) -> Function:
 
 
 def _operator(op: Op) -> Function:
-    def operator(self: Tensor, *other: Any) -> Any:
+    one, two = of_one(op), of_two(op)
+
+    def alone(self: Tensor) -> Any:
+        return one(self)
+
+    def operator(self: Tensor, other: Any) -> Any:
         try:
-            return call(op, (self, *other), {})
+            return two(self, other)
         except GradwireError as problem:
             if not isinstance(problem, TypeError):
                 raise
-            if op.name == "eq" and other and isinstance(other[0], np.ndarray):
-                return call(op, (self, as_tensor(other[0])), {})
+            if op.name == "eq" and isinstance(other, np.ndarray):
+                return call(op, (self, as_tensor(other)), {})
             return NotImplemented
 
-    return operator
+    return alone if all(len(s.operand_places) == 1 for s in op.signatures) else operator
 
 
 def _divide(self: Tensor, other: Any) -> Any:
