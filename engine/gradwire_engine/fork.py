@@ -96,7 +96,7 @@ def _tensor(copies: _Copies, old: Tensor, new: Tensor) -> None:
 
 
 def _storage(copies: _Copies, old: Storage, new: Storage) -> None:
-    new.array, new.version = old.array, old.version
+    new.array, new.version, new.newest = old.array, old.version, old.newest
     new.made_in = new.kept_in = None
 
 

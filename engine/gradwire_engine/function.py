@@ -68,7 +68,7 @@ def _check_dirty(made: Made) -> None:
                 f"{made.function.name}: an input that was marked as dirty is no output",
                 "inputs that are modified in place must be outputs of the function",
             )
-        assign(tensor.storage, "version", tensor.storage.version + 1)
+        assign(tensor.storage, "version", tensor.storage.next_version)
 
 
 def _unrecorded(made: Made, args: Sequence[Any]) -> list[Any]:

@@ -495,7 +495,10 @@ class _Part:
 
     @elements.setter
     def elements(self, old: Any) -> None:
-        write_through(self._chain, self._storage.array, old)
+        storage = self._storage
+        if sys.getrefcount(storage.array) > _ALONE:  # somebody was given what is undone
+            storage.array = storage.array.copy(order="K")
+        write_through(self._chain, storage.array, old)
 
 
 def rebase(target: Tensor, edge: Edge) -> None:

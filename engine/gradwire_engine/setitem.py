@@ -79,7 +79,7 @@ def put_at_once(target: Tensor, index: Any, value: Any) -> bool:
         or state.journal is not None
         or state.inference
         or (state.grad and target._edge is not None)
-        or sys.getrefcount(array) > _ALONE
+        or sys.getrefcount(array) > _LONE
         or array.base is not None
         or not _is_basic(index)
     ):
@@ -94,20 +94,22 @@ def put_at_once(target: Tensor, index: Any, value: Any) -> bool:
         ):
             return False
         value = value.array
-    elif kind is not float and kind is not int:
+    elif (
+        (kind is not float and kind is not int)
+        or target.spec.dtype.name not in _FLOATS
+        or not -_SAFE < value < _SAFE
+    ):
         return False
-    elif target.spec.dtype.name not in _FLOATS or not -_SAFE < value < _SAFE:
-        return False
-    storage.version += 1
+    version, storage.version = storage.version, storage.next_version
     try:
         array[index] = value
     except (IndexError, ValueError):
-        storage.version -= 1
+        storage.version = version
         return False
     return True
 
 
-_ALONE = 3
+_LONE = 3
 """References to an array that only its storage and one variable hold, by sys.getrefcount."""
 _FLOATS = frozenset({"float32", "float64"})
 _SAFE = 1e30

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
+from functools import partial
+from threading import Event, Thread
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -321,3 +325,288 @@ def test_what_items_are_written_to_is_watched() -> None:
         with pytest.raises((IndexError, RuntimeError, ValueError)):
             x[wrong] = value
         assert (x.tolist(), x._version) == before
+
+
+# what threads, other sessions and contexts must not see of each other
+
+
+def at_once(*works: Any) -> None:
+    """Run these on threads of their own that take turns as often as can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [Thread(target=work) for work in works]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_threads_draw_numbers_of_their_own() -> None:
+    x, drawn = torch.ones(4), []
+
+    def draw() -> None:
+        drawn.extend([tuple(torch.rand_like(x).tolist()) for _ in range(300)])
+
+    def fail() -> None:
+        for _ in range(300):
+            with pytest.raises(GradwireError):
+                x + torch.ones(3)
+
+    with torch.connect().session():
+        at_once(draw, draw, fail)
+    assert len(set(drawn)) == 600
+
+
+def test_threads_lose_no_write() -> None:
+    x = torch.zeros(4, 200)
+
+    def write(row: int) -> None:
+        for place in range(200):
+            x[row, place] = 1.0
+
+    at_once(*[partial(write, row) for row in range(4)])
+    assert x.sum().item() == 800
+
+
+def test_a_checkpoint_draws_the_same_whatever_other_threads_draw() -> None:
+    x, over = torch.ones(64, requires_grad=True), Event()
+
+    def region(v: Any) -> Any:
+        return v * torch.rand_like(v)
+
+    def train() -> None:
+        for _ in range(30):
+            x.grad = None
+            out = torch.utils.checkpoint.checkpoint(region, x, use_reentrant=False)
+            out.sum().backward()
+            found.append((x.grad.tolist(), out.tolist()))
+        over.set()
+
+    def draw() -> None:
+        while not over.is_set():
+            torch.rand_like(x.detach())
+
+    found: list[Any] = []
+    at_once(train, draw)
+    assert len(found) == 30
+    assert all(gradient == out for gradient, out in found)
+
+
+def test_a_gradient_is_set_wherever_it_is_set(session: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    with session.transaction():
+        x.grad = torch.ones(2)
+    assert x.grad.tolist() == [1.0, 1.0]
+    with session.profile():
+        x.grad = None
+    assert x.grad is None
+    with torch.connect().session():
+        foreign = torch.ones(2)
+    with pytest.raises(GradwireError, match="two sessions"):
+        x.grad = foreign
+
+
+def test_hooks_and_functions_give_tensors_of_their_session() -> None:
+    with torch.connect().session():
+        foreign = torch.ones(2)
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda _: foreign)
+    with pytest.raises(GradwireError, match="two sessions"):
+        (x * 2).sum().backward()
+    assert x.grad is None
+
+
+def test_a_graph_of_an_undone_transaction_is_not_taken_for_a_later_one(session: Any) -> None:
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    with pytest.raises(KeyError), session.transaction():
+        x[0] = 5.0
+        y = (w * x).sum()
+        raise KeyError
+    (w * x).sum().backward()
+    assert w.grad.tolist() == [1.0, 1.0, 1.0]
+    x[1] = 9.0
+    with pytest.raises(RuntimeError, match="modified in place"):
+        y.backward()
+
+
+def test_blocks_within_a_walk_do_not_keep_it_from_being_undone(session: Any) -> None:
+    a, b = (torch.ones(2, requires_grad=True) for _ in range(2))
+    a.grad = torch.ones(2)
+
+    def another(_: Any) -> None:
+        with session.transaction():
+            pass
+        session.flush()
+
+    def fail(_: Any) -> None:
+        raise KeyError
+
+    a.register_post_accumulate_grad_hook(another)
+    b.register_post_accumulate_grad_hook(fail)
+    with pytest.raises(KeyError):
+        (a * 2 + b * 3).sum().backward()
+    assert (a.grad.tolist(), b.grad) == ([1.0, 1.0], None)
+
+
+def test_a_backward_writes_items_in_batched_walks() -> None:
+    class Writes(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            found = g.clone()
+            found[0] = 5.0
+            return found
+
+    x = torch.ones(2, requires_grad=True)
+    y = Writes.apply(x)
+    (found,) = torch.autograd.grad(y, x, torch.ones(3, 2), is_grads_batched=True)
+    assert found.tolist() == [[5.0, 1.0]] * 3
+
+
+def test_a_backward_that_walks_its_own_node_finds_what_was_saved() -> None:
+    class Walks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            ctx.inner = False
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            if not ctx.inner:
+                ctx.inner = True
+                torch.autograd.grad(loss, x, retain_graph=True)
+            (saved,) = ctx.saved_tensors
+            return g * saved
+
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    loss = Walks.apply(x).sum()
+    loss.backward()
+    assert x.grad.tolist() == [2.0, 3.0]
+
+
+def test_the_users_python_has_its_own_contexts() -> None:
+    count: ContextVar[int] = ContextVar("count", default=0)
+    seen = []
+
+    class Counts(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            count.set(count.get() + 1)
+            seen.append(np.geterr()["divide"])
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            count.set(count.get() + 1)
+            seen.append(np.geterr()["divide"])
+            return g / 0
+
+    x = torch.ones(2, requires_grad=True)
+    with np.errstate(divide="raise"):
+        Counts.apply(x).sum().backward()
+    assert (count.get(), seen) == (2, ["raise", "raise"])
+
+
+def test_ops_keep_no_context_of_the_program() -> None:
+    held: ContextVar[Any] = ContextVar("held", default=None)
+    thing = Counted()
+    watched = ref(thing)
+    token = held.set(thing)
+    torch.ones(2) + 1
+    held.reset(token)
+    del thing, token
+    assert watched() is None
+
+
+class Counted:
+    """Something that can be watched."""
+
+
+def test_a_forward_may_wait_for_another_thread() -> None:
+    w, hung = torch.ones(2), []
+
+    class Waits(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            thread = Thread(target=w.add_, args=(1,), daemon=True)
+            thread.start()
+            thread.join(10)
+            hung.append(thread.is_alive())
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    Waits.apply(torch.ones(2, requires_grad=True))
+    assert (hung, w.tolist()) == ([False], [2.0, 2.0])
+
+
+def test_a_restored_session_has_its_limits() -> None:
+    client = torch.connect()
+    with client.session(memory_limit_bytes=10_000) as limited:
+        data = limited.snapshot({"x": torch.ones(3)})
+    with client.restore(data), pytest.raises(MemoryError):
+        torch.ones(100_000).sum().item()
+
+
+def test_info_counts_tensors_that_the_collector_froze(session: Any) -> None:
+    x = torch.ones(2)
+    gc.freeze()
+    try:
+        assert session.info()["tensors"] == 1
+    finally:
+        gc.unfreeze()
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_profile_goes_on_behind_a_transaction(session: Any) -> None:
+    x = torch.ones(2)
+    with session.profile() as found:
+        with session.transaction():
+            x.sin()
+        for _ in range(5):
+            x.cos()
+    assert {row.name: row.count for row in found.rows} == {"sin": 1, "cos": 5}
+
+
+def test_a_leaf_with_a_hook_is_freed_when_it_is_forgotten() -> None:
+    x = torch.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda _: None)
+    watched = ref(x._meta)
+    del x
+    assert watched() is None
+
+
+def test_a_hook_that_closes_its_session_ends_the_walk() -> None:
+    with torch.connect().session() as own:
+        x = torch.ones(2, requires_grad=True)
+        x.register_hook(lambda _: own.close())
+        with pytest.raises(RuntimeError, match="was closed"):
+            (x * 2).sum().backward()
+    with pytest.raises(RuntimeError, match="was closed"):
+        x.register_hook(lambda g: g)
+
+
+def test_anomaly_mode_names_the_line_of_a_function() -> None:
+    class Breaks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * float("nan")
+
+    with torch.autograd.set_detect_anomaly(True):
+        y = Breaks.apply(torch.ones(2, requires_grad=True))
+        with pytest.raises(RuntimeError, match="nan") as caught:
+            y.sum().backward()
+    assert any(__file__ in note for note in caught.value.__notes__)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire.defaults import DEFAULT
-from gradwire.dispatch import TRUTHS, call, wrapped
+from gradwire.dispatch import TRUTHS, call, with_care, wrapped
 from gradwire.tensor import Tensor
-from gradwire.thread import quiet_context, threads
+from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, threads
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
@@ -33,22 +33,22 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
             or truth
         ):  # fmt: skip
             return call(op, (x,), {})
-        state, meta, generator = local.state, x._meta, session.generator
+        state, meta = local.state, x._meta
         if state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
-        draws, state.generator = generator.draws, generator
+        before, state.generator = state.generator, NO_DRAWS
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
             result = context.run(way, meta)
-        except (GradwireError, AttributeError):
-            generator.draws = draws
-            return call(op, (x,), {})
+        except (GradwireError, AttributeError, WouldDraw):
+            return with_care(op, (x,), {})
         finally:
+            state.generator = before
             thread.quiet.append(context)
         if type(result) is not Value or result.view is not None or result is meta:
             return wrapped(session, result, (x,))
         made = _new(Tensor)
-        made.session, made._meta = session, result
+        made.session, made._meta, made._grad = session, result, None
         return made
 
     return one
@@ -74,17 +74,17 @@ def of_two(op: Op) -> Callable[[Tensor, Any], Any]:
             or truth
         ):  # fmt: skip
             return call(op, (x, other), {})
-        state, meta, generator = local.state, x._meta, session.generator
+        state, meta = local.state, x._meta
         if state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x, other), {})
-        draws, state.generator = generator.draws, generator
+        before, state.generator = state.generator, NO_DRAWS
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
             result = context.run(way, meta, second)
-        except (GradwireError, AttributeError):
-            generator.draws = draws
-            return call(op, (x, other), {})
+        except (GradwireError, AttributeError, WouldDraw):
+            return with_care(op, (x, other), {})
         finally:
+            state.generator = before
             thread.quiet.append(context)
         if (
             type(result) is not Value
@@ -94,7 +94,7 @@ def of_two(op: Op) -> Callable[[Tensor, Any], Any]:
         ):
             return wrapped(session, result, (x, other))
         made = _new(Tensor)
-        made.session, made._meta = session, result
+        made.session, made._meta, made._grad = session, result, None
         return made
 
     return two

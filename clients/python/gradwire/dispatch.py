@@ -1,8 +1,9 @@
-"""From a call in Python to a recorded step: the engine's own rules run first, on shapes alone.
+"""From a call in Python to the engine, or to a recorded step.
 
-Each SDK tensor mirrors its twin on the host by a `meta` tensor of the engine: shape, dtype,
-requires_grad, is_leaf, version and graph, without elements. So what those decide raises here, on
-the user's line, with the host's own text; and reading them costs no round trip.
+A tensor that is here holds the engine's, on which the op runs at once. Any other mirrors its twin
+on the host by a `meta` tensor of the engine: shape, dtype, requires_grad, is_leaf, version and
+graph, without elements. The engine's own rules run on those first: so what they decide raises here,
+on the user's line, with the host's own text; and reading them costs no round trip.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
 from gradwire.size import Size
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import quiet_context, quietly, threads, timed
+from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, quietly, threads, timed
 from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
@@ -45,7 +46,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
     """
     thread = threads.here
     if (thread.entries or thread.blocks or thread.recordings) and is_written_down():
-        return _with_care(op, args, kwargs)
+        return with_care(op, args, kwargs)
     session: Any = None
     given: list[Any] = []
     values = (*args, *kwargs.values()) if kwargs else args
@@ -56,7 +57,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         elif kind is Tensor or isinstance(arg, Tensor):
             if arg.session is not session:
                 if session is not None or not arg.session.takes_calls:
-                    return _with_care(op, args, kwargs)
+                    return with_care(op, args, kwargs)
                 session = arg.session
             given.append(arg._meta)
         elif kind is tuple or kind is list or kind is Size:
@@ -67,14 +68,14 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
                 elif isinstance(item, Tensor):
                     if item.session is not session:
                         if session is not None or not item.session.takes_calls:
-                            return _with_care(op, args, kwargs)
+                            return with_care(op, args, kwargs)
                         session = item.session
                     items.append(item._meta)
                 else:
-                    return _with_care(op, args, kwargs)
+                    return with_care(op, args, kwargs)
             given.append(items if kind is list else tuple(items))
         else:
-            return _with_care(op, args, kwargs)
+            return with_care(op, args, kwargs)
     state = local.state
     if (
         session is None
@@ -83,9 +84,8 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         or op.name in TRUTHS
         or (kwargs and not kwargs.keys() <= _parameters(op))
     ):
-        return _with_care(op, args, kwargs)
-    generator = session.generator
-    draws, state.generator = generator.draws, generator
+        return with_care(op, args, kwargs)
+    before, state.generator = state.generator, NO_DRAWS
     context = thread.quiet.pop() if thread.quiet else quiet_context()
     try:
         if kwargs:
@@ -94,10 +94,10 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
             result = context.run(op.way, *given[:count], **named)
         else:
             result = context.run(op.way, *given)
-    except (GradwireError, AttributeError):
-        generator.draws = draws
-        return _with_care(op, args, kwargs)
+    except (GradwireError, AttributeError, WouldDraw):
+        return with_care(op, args, kwargs)
     finally:
+        state.generator = before
         thread.quiet.append(context)
     if type(result) is not Value or result.view is not None:
         return wrapped(session, result, values)
@@ -105,11 +105,11 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         if meta is result:
             return wrapped(session, result, values)
     made = _new(Tensor)
-    made.session, made._meta = session, result
+    made.session, made._meta, made._grad = session, result, None
     return made
 
 
-def _with_care(op: Op, args: Args, kwargs: Kwargs) -> Any:
+def with_care(op: Op, args: Args, kwargs: Kwargs) -> Any:
     """Apply an op with all that may have to be looked at, here or where it is recorded."""
     args, kwargs, options = _prepared(op, args, kwargs)
     lying = options.lying
@@ -406,4 +406,13 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     return like(kind, parts) if several else parts[0]
 
 
-__all__ = ["call", "call_inplace", "is_written_down", "like", "session_of", "step_of", "wrapped"]
+__all__ = [
+    "call",
+    "call_inplace",
+    "is_written_down",
+    "like",
+    "session_of",
+    "step_of",
+    "with_care",
+    "wrapped",
+]

@@ -19,11 +19,11 @@ from gradwire import origins
 from gradwire.faults import meant
 from gradwire.host_names import HostName, HostNames, Kind
 from gradwire.later import looks_at_values
-from gradwire.pending import end_stale_recordings
+from gradwire.pending import end_stale_recordings, is_open
 from gradwire.recorder import nothing_yet
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import quiet_context, threads, timed
+from gradwire.thread import quietly, threads, timed
 from gradwire.transport import Received, Request, Step, Transport, Values
 from gradwire_engine.control import called
 from gradwire_engine.errors import GradwireError
@@ -70,10 +70,12 @@ class LocalSession(Session):
     ) -> None:
         super()._begin(transport, made, first, prefix, attached=attached)
         self.names = _Names()
+        self.journal.outlived = True
         self.host: Any = transport.held(self.id)  # type: ignore[attr-defined]
         self.generator = self.host.generator
         self.runs_on = self.device
-        self.takes_calls = self.device == "cpu"
+        self._profiles = 0
+        self._look_at_calls()
 
     # what is done here
 
@@ -83,10 +85,24 @@ class LocalSession(Session):
         if block is not None:
             block.through = True
 
-    def settle(self) -> None:
-        """Let go of how tensors were, where nothing is under way that could fail."""
-        if self._wanted is None and not self._walks:
+    def _look_at_calls(self) -> None:
+        """Know whether an op may be done at once: nothing has to be undone or measured."""
+        watched = self._wanted is not None or self._profiles or self._unusable is not None
+        self.takes_calls = self.device == "cpu" and not watched
+
+    def let_go(self) -> None:
+        """Let go of how tensors were; for the outermost block, which holds the session."""
+        if self._wanted is None:
             self.journal.entries.clear()
+
+    def settle(self) -> None:
+        """The same, where no block is under way."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if not is_open(self):
+                    self.let_go()
+            finally:
+                self._lock.release()
 
     def record(
         self,
@@ -132,11 +148,14 @@ class LocalSession(Session):
         """What a program of the host gives for these: one node, run by a plan once it ran often."""
         with self.recording():
             try:
-                found = timed("step", "call", quiet_context().run, _planned, program, args)
+                found = timed("step", "call", quietly, _planned, program, args)
             except GradwireError as problem:
                 self._explain(problem)
             self.through()
-        return [held_tensor(self, x) for x in found]
+        made = [held_tensor(self, x) for x in found]
+        if local.state.anomaly:
+            self.note_line(made)
+        return made
 
     def _explain(self, problem: GradwireError) -> NoReturn:
         """Raise what the host said as the user's Python would have met it."""
@@ -173,8 +192,7 @@ class LocalSession(Session):
         self.end_stale()
         if self._wanted is not None:
             return nothing_yet(returns)
-        if not threads.here.recordings:
-            self.settle()  # an interrupt may have come before the end of a block did so
+        self.settle()  # an interrupt may have come before the end of a block did so
         known = self.names.tensors() if returns else {}
         return {name: self._by_name(known, name, data) for name in returns}
 
@@ -257,16 +275,13 @@ class LocalSession(Session):
         """A block in which the host's session has these, by name."""
         with self._lock:
             host = self.host
-            before = dict(host.tensors)
-            host.tensors.update(tensors)
-            host.optimizers.update(optimizers or {})
-            host.dtype = self._dtype
+            before = host.tensors
             try:
+                host.tensors, host.optimizers = {**before, **tensors}, dict(optimizers or {})
+                host.dtype = self._dtype
                 yield
             finally:
-                host.tensors.clear()
-                host.tensors.update(before)
-                host.optimizers.clear()
+                host.tensors, host.optimizers = before, {}
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -283,8 +298,14 @@ class LocalSession(Session):
         self.host.meter.count()
 
     def _held(self) -> list[Tensor]:
-        """The tensors that Python holds."""
-        found = [x for x in gc.get_referrers(self) if isinstance(x, Tensor)]
+        """Find the tensors that Python holds, frozen ones too."""
+        if gc.get_freeze_count():
+            gc.unfreeze()
+            found = gc.get_referrers(self)
+            gc.freeze()
+        else:
+            found = gc.get_referrers(self)
+        found = [x for x in found if isinstance(x, Tensor)]
         return [x for x in found if getattr(x, "session", None) is self]
 
     def info(self) -> dict[str, Any]:
@@ -346,14 +367,17 @@ class LocalSession(Session):
 
         made, asked = Profile(), _Asked()
         measured = Measured(lambda: asked.nbytes)
-        outer, self._took, calls = self._took, [], self.takes_calls
+        outer, self._took = self._took, []
         began = perf_counter()
         try:
-            self.takes_calls = False
+            self._profiles += 1
+            self._look_at_calls()
             with using(profile=measured, meter=asked):
                 yield made
         finally:
-            by_host, self._took, self.takes_calls = self._took, outer, calls
+            by_host, self._took = self._took, outer
+            self._profiles -= 1
+            self._look_at_calls()
             rows = [
                 {
                     "kind": row.kind, "name": row.name, "count": row.count,
@@ -371,12 +395,12 @@ class LocalSession(Session):
     def begin_transaction(self, begun: Transaction) -> None:
         """All that is done until its end can be undone."""
         super().begin_transaction(begun)
-        self.takes_calls = False
+        self._look_at_calls()
 
     def end_transaction(self, outer: Transaction | None) -> None:
         """End the innermost transaction; the one around it goes on, if there is one."""
         super().end_transaction(outer)
-        self.takes_calls = outer is None and self.device == "cpu" and self._unusable is None
+        self._look_at_calls()
         self.settle()
 
     def commit(self, transaction: Transaction) -> None:
@@ -391,8 +415,8 @@ class LocalSession(Session):
 
     def close(self) -> None:
         """End the session and free what it holds."""
-        self.takes_calls = False
         super().close()
+        self._look_at_calls()
 
 
 class _Asked:

@@ -23,6 +23,7 @@ from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inpl
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Op
 from gradwire_engine.setitem import put_at_once
+from gradwire_engine.tensor import Tensor as Value
 
 
 def install() -> None:
@@ -154,10 +155,14 @@ def _set_item(self: Tensor, index: Any, value: Any) -> None:
     session = self.session
     if session.takes_calls and not is_written_down():
         other = isinstance(value, Tensor)
-        if (not other or value.session is session) and put_at_once(
-            self._meta, index, value._meta if other else value
-        ):
-            return
+        target, given = self._meta, value._meta if other else value
+        fits = type(target) is Value and (not other or value.session is session)
+        if fits and session._lock.acquire(blocking=False):  # else another thread writes
+            try:
+                if put_at_once(target, index, given):
+                    return
+            finally:
+                session._lock.release()
     where = prepared(self.session, index)
     call_inplace("__setitem__", resolve("__setitem__"), (self, where, value), {})
 
@@ -204,7 +209,7 @@ def _further(self: Tensor, name: str) -> Any:
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
-_EMPTY_SLOTS = ("_elements", "_grad", "_own_name", "_seen")
+_EMPTY_SLOTS = ("_elements", "_own_name", "_seen")
 """Attributes that a tensor may lack, and is often asked for."""
 
 

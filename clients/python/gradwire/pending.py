@@ -223,6 +223,8 @@ class Recording:
         journal.block = object()  # what was made before the block isn't written to in place
         state.journal, state.device, state.fallible = journal, session.runs_on, False
         state.generator = session.generator
+        if session.runs_here and threads.here.generator is not None:
+            state.generator = threads.here.generator
         return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -242,8 +244,8 @@ class Recording:
                 state.grad, state.inference = self._before[4:]
         state.journal, state.device, state.fallible, state.generator, _, _ = self._before
         session.journal.block = self._block
-        if not self._depth and session.runs_here:
-            session.settle()
+        if session.runs_here and not any(_is_of(r(), session) for r in recordings[: self._depth]):
+            session.let_go()
         self.frame = None
         session._lock.release()  # first of all: an interrupt would leave it locked
         del recordings[self._depth :]
@@ -262,6 +264,15 @@ class Recording:
     def __del__(self) -> None:
         if getattr(self, "frame", None) is not None:
             self.end_late()
+
+
+def _is_of(block: Recording | None, session: Any) -> bool:
+    return block is not None and block._session is session and block.frame is not None
+
+
+def is_open(session: Any) -> bool:
+    """Whether a block of a session is under way on this thread."""
+    return any(_is_of(reference(), session) for reference in threads.here.recordings)
 
 
 def end_stale_recordings() -> None:
@@ -297,5 +308,6 @@ def users_line() -> str:
 
 
 __all__ = [
-    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "may_fail", "users_line",
+    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "may_fail",
+    "users_line",
 ]  # fmt: skip

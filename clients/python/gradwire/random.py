@@ -1,7 +1,7 @@
 """Random state: of the session in force, and generators of one's own.
 
 A state is a seed and a number of draws made since. A generator's lies here, and each call that
-draws from it sends it along; the session's lies on the host.
+draws from it sends it along; the session's lies where its tensors are.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from gradwire import current
 from gradwire.leaf import leaf
 from gradwire.size import device as Device
+from gradwire.thread import drawing_from
 from gradwire.trace import innermost
 from gradwire_engine.errors import error
-from gradwire_engine.mode import local
 from gradwire_engine.random import MOST_DRAWS
 from gradwire_engine.random import Generator as Drawn
 
@@ -84,12 +84,8 @@ class Generator:
     def lent(self, session: Any) -> Iterator[None]:
         """A block in which a session that is here draws from it; that counts as one draw."""
         seed, draws = self._get()
-        state = local.state
-        before, state.generator = state.generator, Drawn(seed, draws)
-        try:
+        with drawing_from(Drawn(seed, draws)):
             yield
-        finally:
-            state.generator = before
         self._set(seed, draws + 1)
 
     def _get(self) -> tuple[int, int]:

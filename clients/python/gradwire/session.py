@@ -157,7 +157,7 @@ class Session(Recorder):
     def of(cls, transport: Transport, made: dict[str, Any], first: int) -> Session:
         """A session that the host has already, by its resource. first: as for Recorder."""
         kind = cls
-        if _embedded(transport) and made.get("label") is None:
+        if _embedded(transport) and transport.unwatched(made):  # type: ignore[attr-defined]
             kind = import_module("gradwire.local_session").LocalSession
         found = kind.__new__(kind)
         found._begin(transport, made, first)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.elements import Elements
 from gradwire.grad_fn import GradFn, grad_fn, note_leaf
 from gradwire.pending import Lost, end_stale_recordings
-from gradwire.thread import threads
+from gradwire.thread import refuse_others, threads
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
 from gradwire_engine.tape import place
@@ -124,7 +124,7 @@ class Tensor(Elements):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""
         with self.session.recording(self) as mark:
-            before = self._meta._edge
+            before = getattr(self._meta, "_edge", None)
             self._meta.requires_grad_(requires_grad)
             if self.session.runs_here:
                 note_leaf(self)
@@ -177,7 +177,7 @@ class Tensor(Elements):
                 warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=2)
             self._grad = None
         else:
-            found = getattr(self, "_grad", None)
+            found = self._grad
             return self._named_gradient(meta) if found is None or found._meta is not meta else found
         return None
 
@@ -190,7 +190,9 @@ class Tensor(Elements):
             self._meta.set_grad(None if value is None else value._meta)
             self._grad = value
             return
-        with self.session.recording(self) as mark:
+        if session.runs_here:
+            refuse_others(session, [value])
+        with session.recording(self) as mark:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}
             self.session.record(step, mark=mark)
@@ -220,7 +222,7 @@ _new = object.__new__
 def held_tensor(session: Session, meta: Any) -> Tensor:
     """A tensor of a session that is here, over one of the engine."""
     found: Tensor = _new(Tensor)  # its other slots are filled when they are asked for
-    found.session, found._meta = session, meta
+    found.session, found._meta, found._grad = session, meta, None
     return found
 
 

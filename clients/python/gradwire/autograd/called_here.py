@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
 from gradwire.autograd.context import FunctionCtx
 from gradwire.autograd.written import Used
-from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import quiet_context
+from gradwire.thread import as_user, refuse_others, with_callbacks
 from gradwire.wire import tensors_in
+from gradwire.within import within
 from gradwire_engine import function as engine
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Function
+from gradwire_engine.mode import local
 from gradwire_engine.tensor import Tensor as Value
 
 
 def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
     """What the forward gives; its node's rule calls the backward."""
-    session_of(args, {})
+    refuse_others(session, args)
     call = _Call(session, used, args)
-    with session.recording():
-        values = [a._meta if isinstance(a, Tensor) else None for a in args]
-        found = quiet_context().run(engine.apply, call.forward, values)
-        call.note_versions()
-        own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
-        outputs = [
-            own[id(value)]
-            if id(value) in own
-            else held_tensor(session, value)
-            if isinstance(output, Tensor)
-            else output
-            for output, value in zip(call.outputs, found, strict=True)
-        ]
-        session.through()
+    values = [a._meta if isinstance(a, Tensor) else None for a in args]
+    if all(v is None or type(v) is Value for v in values):
+        with within(grad=False):  # before the block: it is the user's, and may take its time
+            made = call.forward(*values)
+        found = _applied(session, call, lambda *_: made, values)
+    else:  # the engine hands over what runs for many gradients at once
+        found = _applied(session, call, call.forward, values)
+    own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
+    outputs = [
+        own[id(value)]
+        if id(value) in own
+        else held_tensor(session, value)
+        if isinstance(output, Tensor)
+        else output
+        for output, value in zip(call.outputs, found, strict=True)
+    ]
+    if local.state.anomaly:
+        session.note_line([o for o in outputs if isinstance(o, Tensor)])
     return outputs[0] if call.single else tuple(outputs)
+
+
+def _applied(
+    session: Session, call: _Call, forward: Callable[..., engine.Made], values: Sequence[Any]
+) -> list[Any]:
+    with session.recording():
+        found: list[Any] = with_callbacks(engine.apply, forward, values)
+        call.note_versions()
+        session.through()
+    return found
 
 
 class _Call:
@@ -57,11 +72,7 @@ class _Call:
             for a, v in zip(self._args, values, strict=True)
         ]
         ctx = FunctionCtx(tuple([isinstance(a, Tensor) and a.requires_grad for a in given]))
-        if used.setup is None:
-            found = used.forward(ctx, *given)
-        else:
-            found = used.forward(*given)
-            used.setup(ctx, tuple(given), found)
+        found = as_user(_forward, used, ctx, given)
         ctx.check_saved()
         self.single = not isinstance(found, tuple)
         self.outputs = [found] if self.single else list(found)
@@ -80,7 +91,7 @@ class _Call:
         return made
 
     def note_versions(self) -> None:
-        """What is saved must be as it is now when the backward asks for it."""
+        """Note the versions of what is saved, in which the backward has to find it."""
         if self._rule is not None:
             self._rule.note_versions()
 
@@ -91,7 +102,15 @@ class _Call:
                     f"{self._used.name}.forward has to give a tensor or a tuple with tensors, not "
                     f"tensors in a {type(output).__name__}"
                 )
-        session_of(outputs, {})
+        refuse_others(self._session, outputs)
+
+
+def _forward(used: Used, ctx: FunctionCtx, given: Sequence[Any]) -> Any:
+    if used.setup is None:
+        return used.forward(ctx, *given)
+    found = used.forward(*given)
+    used.setup(ctx, tuple(given), found)
+    return found
 
 
 class PythonRule:
@@ -111,7 +130,7 @@ class PythonRule:
         self._versions: list[int] = []
 
     def note_versions(self) -> None:
-        """What is saved must be as it is now when the backward asks for it, as in torch."""
+        """Note the versions of what is saved; torch looks at them when the backward asks for it."""
         self._versions = [self._version(place) or 0 for place in range(self._saved)]
 
     def _version(self, place: int) -> int | None:
@@ -136,15 +155,10 @@ class PythonRule:
         session = self._session
         values = [None if v is None else held_tensor(session, v) for v in given]
         ctx = self._ctx
-        ctx.unpack(values[: self._saved])
-        ctx.look = self._look
-        try:
-            found = self._backward(ctx, *values[self._saved :])
-        finally:
-            ctx.unpack(())
-            ctx.look = None  # it leads back here
+        with ctx.unpacked(values[: self._saved], self._look):
+            found = as_user(self._backward, ctx, *values[self._saved :])
         listed = found if isinstance(found, tuple) else (found,)
-        session_of(listed, {})
+        refuse_others(session, listed)
         return tuple([g._meta if isinstance(g, Tensor) else g for g in listed])
 
 

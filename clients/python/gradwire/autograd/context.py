@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradwire.tensor import Tensor
@@ -53,6 +54,16 @@ class FunctionCtx:
         if self.look is not None and self._unpacked:
             self.look()
         return self._unpacked or ()
+
+    @contextmanager
+    def unpacked(self, tensors: Sequence[Any], look: Callable[[], None]) -> Iterator[None]:
+        """Have `saved_tensors` give these for a block; another walk may be around it."""
+        before = self._unpacked, self.look
+        self._unpacked, self.look = tuple(tensors), look
+        try:
+            yield
+        finally:
+            self._unpacked, self.look = before  # what is handed out leads back here
 
     def unpack(self, tensors: Sequence[Any]) -> None:
         """From here on `saved_tensors` gives these."""

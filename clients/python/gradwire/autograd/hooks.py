@@ -56,10 +56,10 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
-    made = Registered(
-        "post_accumulate", hook, lambda: self, self.session
-    )  # runs when the name is gone too
-    if not self.session.runs_here:
+    here = self.session.runs_here  # then a walk hands over the engine's leaf
+    owner = ref(self) if here else lambda: self  # it runs when the name is gone too
+    made = Registered("post_accumulate", hook, owner, self.session)
+    if not here:
         made.place = self._name
     handle = engine.register_post_accumulate_grad_hook(self._meta, made)
     return RemovableHandle(handle, made, self.session.hooked)
@@ -101,6 +101,8 @@ def _check(tensor: Tensor, hook: Any) -> None:
             "tensors can't be",
             "register the hook outside of the function",
         )
+    if session.runs_here:
+        session._check_usable()
     if not callable(hook):
         raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from threading import local as thread_local
 from typing import TYPE_CHECKING, Any
 
-from gradwire.dispatch import session_of
 from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import as_user, refuse_others
 from gradwire_engine.errors import error
 
 if TYPE_CHECKING:
@@ -52,15 +52,15 @@ class Registered:
         """What the user's function gives for gradients that are here."""
         if self.kind == "post_accumulate":
             leaf = self.owner()
-            if leaf is not None:
-                self.call([leaf])
+            as_user(self.call, [held_tensor(self.session, values[0]) if leaf is None else leaf])
             return ()
-        found = self.call([None if v is None else held_tensor(self.session, v) for v in values])
+        given = [None if v is None else held_tensor(self.session, v) for v in values]
+        found = as_user(self.call, given)
         if found is None:
             return ()
         several = self.kind != "tensor" and isinstance(found, tuple | list)
         parts = found if several else (found,)
-        session_of(parts, {})
+        refuse_others(self.session, parts)
         return tuple([p._meta if isinstance(p, Tensor) else p for p in parts])
 
     def call(self, given: Sequence[Any]) -> Any:

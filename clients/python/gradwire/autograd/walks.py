@@ -14,7 +14,7 @@ from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import quiet_context, timed
+from gradwire.thread import timed, with_callbacks
 from gradwire.trace import Trace, innermost
 from gradwire.transport import Step
 from gradwire.wire import mirrored, tensors_in
@@ -40,7 +40,8 @@ def backward(
 ) -> None:
     """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only.
 
-    Sent at once. The value of a single element that is walked from comes back with the reply.
+    Sent at once, where there is a host: the value of a single element that is walked from comes
+    back with the reply.
     grad_variables: what grad_tensors was called once; it is warned about.
     """
     grad_tensors = _renamed(grad_tensors, grad_variables)
@@ -158,12 +159,13 @@ def _walked_here(session: Any, walk: Callable[..., Any], *args: Any, **kwargs: A
         if state.anomaly:
             state.origin = session.origin
         try:
-            found = timed("step", walk.__name__, quiet_context().run, walk, *args, **kwargs)
+            found = timed("step", walk.__name__, with_callbacks, walk, *args, **kwargs)
         except GradwireError as problem:
             session.tell_of_nan(problem)
             raise
         finally:
             state.origin = before
+        session._check_usable()  # a hook may have closed it
         session.through()
     return found
 

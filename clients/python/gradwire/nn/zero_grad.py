@@ -24,7 +24,7 @@ def zero_grad(tensors: Iterable[Tensor], set_to_none: bool) -> None:
         with session.recording(own[0]) as mark:
             for tensor in own:
                 mirrored(tensor._meta, set_to_none)
-                if set_to_none and getattr(tensor, "_grad", None) is not None:
+                if set_to_none and tensor._grad is not None:
                     assign(tensor, "_grad", None)
             if session.runs_here:
                 session.through()

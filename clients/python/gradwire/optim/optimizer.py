@@ -1,6 +1,7 @@
-"""An optimiser as the SDK sees it: settings here, parameters and what is kept of them on the host.
+"""An optimiser as the SDK sees it: settings, and the engine's optimiser.
 
-A step is recorded like any op. Its mirror, the engine's optimiser on meta tensors, counts writes.
+That is the one which steps, where tensors are here. Of a host's it is a mirror, on meta tensors,
+which counts writes; a step is recorded like any op.
 """
 
 from __future__ import annotations

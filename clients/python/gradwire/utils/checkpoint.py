@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from gradwire import called, current
-from gradwire.dispatch import session_of
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import quiet_context
+from gradwire.thread import as_user, drawing_from, refuse_others, threads, with_callbacks
 from gradwire.trace import innermost, name_of, restored, taken_apart, trace
 from gradwire.wire import tensors_in
 from gradwire_engine import checkpoint as engine
@@ -36,11 +35,10 @@ def checkpoint(
 ) -> Any:
     """What the function gives, of which backward will have the inputs only and run it again.
 
-    The function is written down as a program, with the same random state when it runs again,
-    unless preserve_rng_state is False. One that looks at values can't be: embedded it simply runs;
-    over the wire it is refused. determinism_check, debug, early_stop: accepted; what runs again is
-    the same program, so there is nothing to check. context_fn: what it gives first is entered while
-    the function is called, which is once; the second, for running again, is not entered.
+    Where tensors are here the function is called again, in the second context of context_fn. On a
+    host it is written down as a program, which runs again, and the second context is not entered;
+    one that looks at values is refused there. The random state is the same when it runs again,
+    unless preserve_rng_state is False. determinism_check, debug, early_stop: accepted.
     """
     _check(use_reentrant)
     if determinism_check not in ("default", "none"):
@@ -82,6 +80,10 @@ def _done_here(
     structure = taken_apart((args, kwargs), tensors.append)
     shape: list[Any] = []
 
+    def called_in(context: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        with context:
+            return function(*args, **named)
+
     def program(*values: Any) -> tuple[Any, ...]:
         given = [
             t if t._meta is v else held_tensor(session, v)
@@ -89,22 +91,20 @@ def _done_here(
         ]
         own, named = restored(structure, iter(given))
         outputs: list[Tensor] = []
-        before, session.generator = session.generator, local.state.generator
-        try:
-            with next(contexts, again):
-                found = function(*own, **named)
-        finally:
-            session.generator = before
+        with drawing_from(local.state.generator):
+            found = as_user(called_in, next(contexts, again), own, named)
         shape[:] = [taken_apart(found, outputs.append)]
-        session_of(outputs, {})
+        refuse_others(session, outputs)
         return tuple([o._meta for o in outputs])
 
-    with session.recording():
-        values = [t._meta for t in tensors]
-        found = quiet_context().run(engine.checkpoint, program, values, preserve_rng_state)
-        own = {id(t._meta): t for t in tensors}
-        parts = [own[id(v)] if id(v) in own else held_tensor(session, v) for v in found]
-        session.through()
+    refuse_others(session, tensors)
+    values = [t._meta for t in tensors]
+    with drawing_from(threads.here.generator or session.generator):
+        made = with_callbacks(engine.checkpoint, program, values, preserve_rng_state)
+    known = {id(t._meta): t for t in tensors}
+    parts = [known[id(v)] if id(v) in known else held_tensor(session, v) for v in made]
+    if local.state.anomaly:
+        session.note_line(parts)
     return restored(shape.pop(), iter(parts))
 
 
