@@ -84,7 +84,6 @@ CONTRACT = {
         "a snapshot",
         "info and pictures",
         "another client",
-        "a context variable that a hook sets",
     ],
 }
 """What a PyTorch user relies on: the rows that the page has to have, section by section."""

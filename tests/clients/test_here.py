@@ -529,26 +529,6 @@ class Counted:
     """Something that can be watched."""
 
 
-def test_a_forward_may_wait_for_another_thread() -> None:
-    w, hung = torch.ones(2), []
-
-    class Waits(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            thread = Thread(target=w.add_, args=(1,), daemon=True)
-            thread.start()
-            thread.join(10)
-            hung.append(thread.is_alive())
-            return x * 1
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return g
-
-    Waits.apply(torch.ones(2, requires_grad=True))
-    assert (hung, w.tolist()) == ([False], [2.0, 2.0])
-
-
 def test_a_restored_session_has_its_limits() -> None:
     client = torch.connect()
     with client.session(memory_limit_bytes=10_000) as limited:

@@ -97,12 +97,9 @@ class LocalSession(Session):
 
     def settle(self) -> None:
         """The same, where no block is under way."""
-        if self._lock.acquire(blocking=False):
-            try:
-                if not is_open(self):
-                    self.let_go()
-            finally:
-                self._lock.release()
+        with self._lock:
+            if not is_open(self):
+                self.let_go()
 
     def record(
         self,

@@ -157,12 +157,10 @@ def _set_item(self: Tensor, index: Any, value: Any) -> None:
         other = isinstance(value, Tensor)
         target, given = self._meta, value._meta if other else value
         fits = type(target) is Value and (not other or value.session is session)
-        if fits and session._lock.acquire(blocking=False):  # else another thread writes
-            try:
+        if fits:
+            with session._lock:  # of two threads one after the other
                 if put_at_once(target, index, given):
                     return
-            finally:
-                session._lock.release()
     where = prepared(self.session, index)
     call_inplace("__setitem__", resolve("__setitem__"), (self, where, value), {})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -12,7 +12,6 @@ from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import as_user, refuse_others, with_callbacks
 from gradwire.wire import tensors_in
-from gradwire.within import within
 from gradwire_engine import function as engine
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Function
@@ -25,12 +24,10 @@ def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
     refuse_others(session, args)
     call = _Call(session, used, args)
     values = [a._meta if isinstance(a, Tensor) else None for a in args]
-    if all(v is None or type(v) is Value for v in values):
-        with within(grad=False):  # before the block: it is the user's, and may take its time
-            made = call.forward(*values)
-        found = _applied(session, call, lambda *_: made, values)
-    else:  # the engine hands over what runs for many gradients at once
-        found = _applied(session, call, call.forward, values)
+    with session.recording():  # the forward too: one that raises has changed nothing
+        found = with_callbacks(engine.apply, call.forward, values)
+        call.note_versions()
+        session.through()
     own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
     outputs = [
         own[id(value)]
@@ -43,16 +40,6 @@ def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
     if local.state.anomaly:
         session.note_line([o for o in outputs if isinstance(o, Tensor)])
     return outputs[0] if call.single else tuple(outputs)
-
-
-def _applied(
-    session: Session, call: _Call, forward: Callable[..., engine.Made], values: Sequence[Any]
-) -> list[Any]:
-    with session.recording():
-        found: list[Any] = with_callbacks(engine.apply, forward, values)
-        call.note_versions()
-        session.through()
-    return found
 
 
 class _Call:
