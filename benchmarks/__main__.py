@@ -18,6 +18,7 @@ from benchmarks.side import SideFailedError
 CASES = (
     "calls",
     "engine",
+    "sdk",
     "graphs",
     "eager",
     "op_kinds",

@@ -33,7 +33,8 @@ from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
 NEEDS_TORCH = {
-    "eager", "engine", "hessian", "loops", "memory", "op_kinds", "planned", "rows", "training",
+    "eager", "engine", "hessian", "loops", "memory", "op_kinds", "planned", "rows", "sdk",
+    "training",
 }  # fmt: skip
 NEEDS_RIVALS = {"million", "planned", "small_gradient"}
 

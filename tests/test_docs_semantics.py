@@ -76,6 +76,15 @@ CONTRACT = {
         "in session.transaction()",
         "the client killed",
     ],
+    "Here and there": [
+        "errors that only elements reveal",
+        "a hook",
+        "a Function",
+        "a checkpoint",
+        "a snapshot",
+        "info and pictures",
+        "another client",
+    ],
 }
 """What a PyTorch user relies on: the rows that the page has to have, section by section."""
 
@@ -100,9 +109,10 @@ def _rows() -> list[Row]:
         elif before.type == "td_open":
             cells.append(token)
         elif before.type == "td_close" and token.type == "tr_close":
-            name, holds, held_by = cells
+            name, *said, held_by = cells
             spans = [s.content for s in held_by.children or () if s.type == "code_inline"]
-            found.append(Row(section, name.content.replace("`", ""), holds.content, tuple(spans)))
+            holds = " ".join(cell.content for cell in said)
+            found.append(Row(section, name.content.replace("`", ""), holds, tuple(spans)))
     return found
 
 

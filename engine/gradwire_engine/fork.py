@@ -96,7 +96,8 @@ def _tensor(copies: _Copies, old: Tensor, new: Tensor) -> None:
 
 
 def _storage(copies: _Copies, old: Storage, new: Storage) -> None:
-    new.array, new.version, new.made_in = old.array, old.version, None
+    new.array, new.version, new.newest = old.array, old.version, old.newest
+    new.made_in = new.kept_in = None
 
 
 def _view(copies: _Copies, old: View, new: View) -> None:

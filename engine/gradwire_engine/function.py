@@ -28,6 +28,7 @@ class Made(NamedTuple):
     """What a forward gave: outputs, of which those that are tensors count, and what it asks for.
 
     non_differentiable, dirty: tensors among the outputs, dirty ones being arguments that it wrote.
+    looks: whether a walk looks if what is saved was written since; else who is handed it does.
     """
 
     function: Function
@@ -35,6 +36,7 @@ class Made(NamedTuple):
     saved: Sequence[Any] = ()
     non_differentiable: Sequence[Tensor] = ()
     dirty: Sequence[Tensor] = ()
+    looks: bool = True
 
 
 def apply(forward: Callable[..., Made], args: Sequence[Any]) -> list[Any]:
@@ -66,7 +68,7 @@ def _check_dirty(made: Made) -> None:
                 f"{made.function.name}: an input that was marked as dirty is no output",
                 "inputs that are modified in place must be outputs of the function",
             )
-        assign(tensor.storage, "version", tensor.storage.version + 1)
+        assign(tensor.storage, "version", tensor.storage.next_version)
 
 
 def _unrecorded(made: Made, args: Sequence[Any]) -> list[Any]:
@@ -143,7 +145,20 @@ def _save(node: Node, made: Made, results: Sequence[Tensor]) -> None:
             )
         kept.append(results[~place].alias(None) if place < 0 else item)
     node.saved = tuple(kept)
-    node.versions = tuple([s.version if type(s) is Tensor else 0 for s in kept])
+    versions: list[Any] = [s.version if type(s) is Tensor else 0 for s in kept]
+    node.versions = tuple(versions if made.looks else [_ANY] * len(kept))
+
+
+class _AnyVersion:
+    """Equal to each version of a saved tensor."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+_ANY: Any = _AnyVersion()
 
 
 def _recipe(

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradwire_engine.apply import planned, save_outputs, unsaved
 from gradwire_engine.arrays import backend
-from gradwire_engine.call import find_call
+from gradwire_engine.call import Call, find_call, follow
 from gradwire_engine.catalogue import inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import assign
@@ -444,7 +444,8 @@ def _like(old: Any, new: Any, device: str) -> Any:
 def _write_part(storage: Storage, view: View, value: Tensor) -> None:
     """Write where the view shows; into a copy if anything else holds the array.
 
-    A transaction could not undo a write into an array from before it, so its first write copies.
+    For a transaction that would have to undo the write into an array from before it, the journal
+    keeps what stood in the part. At its second write the whole is copied, once for all.
     A trace writes down that the whole has another part, since none of its values may change.
     """
     if type(storage.array) is Symbol:
@@ -456,13 +457,48 @@ def _write_part(storage: Storage, view: View, value: Tensor) -> None:
     view.array = view.source = None  # this view's own hold on the array must not count
     journal = local.state.journal
     early = journal is not None and storage.made_in is not journal.block
-    if early or sys.getrefcount(storage.array) > _ALONE or storage.array.base is not None:
+    again = early and storage.kept_in is journal.block  # type: ignore[union-attr]
+    if again or sys.getrefcount(storage.array) > _ALONE or storage.array.base is not None:
         if local.state.meter is not None:
             local.state.meter.charge(storage.nbytes)
         assign(storage, "array", storage.array.copy(order="K"))
         if journal is not None:
             assign(storage, "made_in", journal.block)
+    elif early:
+        _keep_part(storage, view)
     write_through(view.chain, storage.array, value.array)
+
+
+def _keep_part(storage: Storage, view: View) -> None:
+    """Have the journal know what stands where the view shows."""
+    part = follow(view.chain, storage.array).copy()
+    if local.state.meter is not None:
+        local.state.meter.charge(part.nbytes)
+    journal = local.state.journal
+    assert journal is not None
+    assign(storage, "kept_in", journal.block)
+    journal.entries.append((_Part(storage, view.chain), "elements", part))
+
+
+class _Part:
+    """A part of an array, as an owner of what the journal puts back."""
+
+    __slots__ = ("_chain", "_storage")
+
+    def __init__(self, storage: Storage, chain: tuple[tuple[Call, int], ...]) -> None:
+        self._storage, self._chain = storage, chain
+
+    @property
+    def elements(self) -> Any:
+        """What stands there."""
+        return follow(self._chain, self._storage.array)
+
+    @elements.setter
+    def elements(self, old: Any) -> None:
+        storage = self._storage
+        if sys.getrefcount(storage.array) > _ALONE:  # somebody was given what is undone
+            storage.array = storage.array.copy(order="K")
+        write_through(self._chain, storage.array, old)
 
 
 def rebase(target: Tensor, edge: Edge) -> None:

@@ -2,8 +2,8 @@
 
 Every mutable cell of the engine (a storage's array and version, a tensor's grad and edge, a node's
 saved tensors, a generator's state) is written through `assign`; the host's dictionaries through
-`put` and `drop`. Arrays are never logged by content: a write goes to a fresh array that is swapped
-in, so undoing swaps back.
+`put` and `drop`. A write goes to a fresh array that is swapped in, so undoing swaps back; of a part
+of an array that nobody else sees the log has what stood there.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _MISSING = object()
 class Journal:
     """The log of one request: undo callbacks' data, newest last."""
 
-    __slots__ = ("block", "entries", "outermost")
+    __slots__ = ("block", "entries", "outermost", "outlived")
 
     def __init__(self) -> None:
+        self.outlived = False  # whether graphs outlive the undoing of what made them
         self.entries: list[tuple[Any, Any, Any]] = []
         self.block = object()  # stands for the innermost transaction
         self.outermost: transaction | None = None  # the one that began it
@@ -37,6 +38,8 @@ class Journal:
         while len(self.entries) > mark:
             owner, name, old = self.entries[-1]
             if type(owner) is not dict:
+                if self.outlived and name == "version" and hasattr(owner, "newest"):
+                    owner.newest = max(owner.newest, owner.version)
                 setattr(owner, name, old)
             elif old is _MISSING:
                 owner.pop(name, None)

@@ -83,7 +83,7 @@ def _reformed(name: str, target: Any, view: Callable[[Any], Any], label: str) ->
     if local.state.grad:
         held._edge = target.edge  # its hooks stay on the way
     seen = view(held)
-    version = target.storage.version + 1
+    version = target.storage.next_version
     recorded = local.state.grad and seen._edge is not None
     if not recorded:
         target.reform_edge(seen.spec)

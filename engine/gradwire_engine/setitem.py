@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
@@ -56,6 +59,75 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
         put = index_put_at(content(found.seen), found.indices, values, masks=found.masks)
         write("index_put_", found.seen, put, (values, *found.indices))
     return input
+
+
+def put_at_once(target: Tensor, index: Any, value: Any) -> bool:
+    """Write where ints and slices say, if nothing is to be recorded, refused or undone.
+
+    Gives whether that was done; if not, nothing was, and `setitem` has the whole of it to do. What
+    counts the write comes before it: an interrupt in between leaves the elements as they were.
+    """
+    state = local.state
+    storage = target._storage
+    if storage is None:
+        storage = target.storage
+    array = storage.array
+    if (
+        type(array) is not np.ndarray
+        or target.view is not None
+        or target.flags
+        or state.journal is not None
+        or state.inference
+        or (state.grad and target._edge is not None)
+        or sys.getrefcount(array) > _LONE
+        or array.base is not None
+        or not _is_basic(index)
+    ):
+        return False
+    kind = type(value)
+    if kind is Tensor:
+        if (
+            value.spec.dtype is not target.spec.dtype
+            or value.flags
+            or value._edge is not None
+            or value._storage is storage
+        ):
+            return False
+        value = value.array
+    elif (
+        (kind is not float and kind is not int)
+        or target.spec.dtype.name not in _FLOATS
+        or not -_SAFE < value < _SAFE
+    ):
+        return False
+    version, storage.version = storage.version, storage.next_version
+    try:
+        array[index] = value
+    except (IndexError, ValueError):
+        storage.version = version
+        return False
+    return True
+
+
+_LONE = 3
+"""References to an array that only its storage and one variable hold, by sys.getrefcount."""
+_FLOATS = frozenset({"float32", "float64"})
+_SAFE = 1e30
+"""Numbers below this fit both."""
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether an index is an int or a slice as torch takes them, or a tuple of such."""
+    if type(index) is tuple:
+        return all(map(_is_basic, index))
+    if type(index) is slice:
+        step = index.step
+        return (
+            (step is None or (type(step) is int and step > 0))
+            and (index.start is None or type(index.start) is int)
+            and (index.stop is None or type(index.stop) is int)
+        )
+    return type(index) is int or index is Ellipsis
 
 
 def _known(item: Any) -> Any:

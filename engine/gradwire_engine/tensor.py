@@ -46,18 +46,27 @@ class Storage:
     """The array that a tensor and all its views share, and how often it was written.
 
     made_in: the transaction that the array was made in, for which it may be written again.
+    kept_in: the transaction whose journal has what stood in a part that was written. newest: the
+    largest version that was taken back.
     """
 
-    __slots__ = ("__weakref__", "array", "made_in", "version")
+    __slots__ = ("__weakref__", "array", "kept_in", "made_in", "newest", "version")
 
     def __init__(self, array: Any, version: int = 0) -> None:
         self.array = array
         self.version = version
+        self.newest = 0
         self.made_in: object = None
+        self.kept_in: object = None
 
     @property
     def nbytes(self) -> int:
         return int(self.array.nbytes)
+
+    @property
+    def next_version(self) -> int:
+        """The version after the next write: none that was taken back, which a graph may know."""
+        return max(self.version, self.newest) + 1
 
 
 LONG_CHAIN = 64
@@ -226,7 +235,7 @@ class Tensor:
 
         counted: but it does where a tensor that is none of inference mode was part of the write.
         """
-        assign(self.storage, "version", self.storage.version + 1)
+        assign(self.storage, "version", self.storage.next_version)
         if self.flags & COUNTED and (counted or not local.state.inference):
             assign(self, "flags", self.flags + WRITES)
 

@@ -63,11 +63,17 @@ def _word(step: dict) -> str:
 
 
 @pytest.fixture
-def session(door: str | None) -> Iterator[Session]:
-    """A session of its own, in force for the test; `session.transport` counts."""
+def session(door: str | None, request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A session of its own, in force for the test; `session.transport` counts.
+
+    Embedded, ops run where they are called and nothing is sent, unless the session has a limit:
+    such a one a test has that is marked `recorded`, or that looks at requests.
+    """
     client = gradwire.connect(door)
     client.transport = Counted(client.transport)
-    with client.session() as found:
+    recorded = request.node.get_closest_marker("recorded") or "counted" in request.fixturenames
+    settings = {"memory_limit_bytes": 2**40} if recorded and door is None else {}
+    with client.session(**settings) as found:
         yield found
     gradwire.set_default_dtype(gradwire.float32)
 

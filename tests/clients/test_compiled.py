@@ -162,7 +162,8 @@ def test_explain(session: Session) -> None:
     found = compiled.explain(x)
     assert found.hits == 11
     assert found.planned["made"] == 1
-    assert found.planned["runs"] == 11
+    # on a busy machine a server begins a call anew, on a thread, that took too long on its loop
+    assert 11 <= found.planned["runs"] <= (11 if session.runs_here else 22)
     assert found.planned["seconds"] > 0
     assert "11 calls needed no trace; 1 traces:\n  first call" in str(found)
 
@@ -346,6 +347,7 @@ def test_a_call_that_raises_keeps_what_it_wrote_before(session: Session) -> None
     assert compiled(x, good).tolist() == [8.0, 12.0]
 
 
+@pytest.mark.recorded
 def test_an_error_before_a_call_is_not_the_calls_own(session: Session) -> None:
     wrote = deque()
 

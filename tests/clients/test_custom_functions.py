@@ -44,6 +44,7 @@ class LooksForward(torch.autograd.Function):
         return g * y * ctx.scale / x.sum() + h * y
 
 
+@pytest.mark.recorded
 def test_it_is_written_down_once_and_runs_at_the_host(session: Session) -> None:
     Square.called.clear()
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -118,6 +119,7 @@ class LooksBackward(torch.autograd.Function):
         return abs(g) * ctx.inner * scale, None
 
 
+@pytest.mark.recorded
 def test_a_backward_that_looks_at_values(session: Session) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = LooksBackward.apply(x, 3)
@@ -136,6 +138,7 @@ def test_a_backward_that_looks_at_values(session: Session) -> None:
     assert torch.allclose(torch.autograd.grad(y.sum(), x)[0], 3 * x.detach().exp())
 
 
+@pytest.mark.recorded
 def test_a_backward_in_python_may_give_nothing(session: Session) -> None:
     class First(torch.autograd.Function):
         @staticmethod

@@ -62,6 +62,7 @@ def test_a_refused_call_leaves_no_trace(session: Session) -> None:
     assert x.grad.tolist() == [2.0, 2.0]
 
 
+@pytest.mark.recorded
 def test_elements_that_fail_are_of_torchs_class(session: Session) -> None:
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(IndexError) as caught:
@@ -86,6 +87,7 @@ def _late_failure() -> tuple[torch.Tensor, ...]:
     return a, b, bad, c
 
 
+@pytest.mark.recorded
 def test_steps_before_a_late_failure_are_kept_and_those_after_are_lost(session: Session) -> None:
     a, b, bad, c = _late_failure()
     with torch.no_grad():
@@ -108,6 +110,7 @@ def test_steps_before_a_late_failure_are_kept_and_those_after_are_lost(session: 
     assert (a + b).tolist() == [3.0, 3.0]
 
 
+@pytest.mark.recorded
 def test_lost_tensors_are_not_freed_on_the_host(session: Session) -> None:
     a, b, bad, c = _late_failure()
     with pytest.raises(IndexError):
@@ -118,6 +121,7 @@ def test_lost_tensors_are_not_freed_on_the_host(session: Session) -> None:
     assert session.info()["tensors"] <= 1
 
 
+@pytest.mark.recorded
 def test_mirrors_agree_with_the_host_after_a_failure(session: Session) -> None:
     x = torch.ones(3, requires_grad=True)
     y = x * 2
@@ -189,6 +193,7 @@ def test_a_closed_session_says_so(door: str | None) -> None:
         x + 1
 
 
+@pytest.mark.recorded
 def test_a_session_that_the_host_closed_says_so(session: Session) -> None:
     x = torch.ones(2)
     x.tolist()
@@ -198,6 +203,7 @@ def test_a_session_that_the_host_closed_says_so(session: Session) -> None:
     assert caught.value.code == "session_closed"
 
 
+@pytest.mark.recorded
 def test_an_interrupted_request_is_done_with_the_next(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

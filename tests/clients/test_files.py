@@ -58,6 +58,7 @@ def test_a_file_of_another_program() -> None:
     assert found["b"].dtype is torch.float32
 
 
+@pytest.mark.recorded
 def test_elements_come_with_one_request(session: Session) -> None:
     values = [torch.randn(20000) for _ in range(5)]
     session.flush()

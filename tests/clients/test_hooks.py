@@ -208,6 +208,7 @@ def _uses_up_names() -> None:
         torch.ones(1) + 1
 
 
+@pytest.mark.recorded
 def test_a_leafs_hook_that_raises_leaves_a_session_that_works(session: Session) -> None:
     x, kept = torch.tensor([1.0, 2.0], requires_grad=True), []
     seen = x.register_hook(kept.append)
@@ -264,6 +265,7 @@ def test_a_hook_far_away_is_shown_a_copy_once_and_waits_for_the_walk_then(
     assert counted.copies == (2 if near else 1)
 
 
+@pytest.mark.recorded
 def test_a_hook_in_a_walk_of_another_hook_is_called_once_more(session: Session) -> None:
     """There is no copy of a copy; what the first call made is given up."""
     x, y = (torch.tensor([3.0, 4.0], requires_grad=True) for _ in range(2))
@@ -304,6 +306,7 @@ def test_the_place_of_a_hook_that_was_lost_is_not_freed(door: str | None) -> Non
         assert torch.ones(2).sum().item() == 2.0
 
 
+@pytest.mark.recorded
 def test_what_somebody_else_freed_does_not_matter(session: Session) -> None:
     a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
     session.flush()

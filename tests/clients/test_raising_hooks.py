@@ -235,6 +235,7 @@ def test_a_hook_that_walks_from_what_it_made_does_so_after_the_walk(session: Ses
     assert x.grad.tolist() == w.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
 
 
+@pytest.mark.recorded
 def test_gradients_within_a_hook_come_to_no_hooks_that_do_something(session: Session) -> None:
     x, w, seen = _leaf(), _leaf(), []
     loss = (w * 3).sum()

@@ -95,6 +95,7 @@ def _ended(values):
     return [x.grad.tolist(), values["h"].tolist(), random.tolist(), _said(values)]
 
 
+@pytest.mark.recorded
 def test_a_graph_goes_on_where_it_was(client: Any, session: Session) -> None:
     torch.manual_seed(4)
     values = _begun()
@@ -140,6 +141,7 @@ def test_without_a_word_all_names_are_there(client: Any, session: Session) -> No
     assert opt.param_groups
 
 
+@pytest.mark.recorded
 def test_between_hosts(client: Any, session: Session) -> None:
     values = _begun()
     data = session.snapshot(values)

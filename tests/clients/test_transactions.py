@@ -261,6 +261,7 @@ def failing(session: Session) -> Iterator[None]:
     session.transport.change(session.id, {"memory_limit_bytes": limit})
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize("undo", ["transaction", "failed request"])
 def test_parts_are_named_anew_after_their_naming_was_undone(session: Session, undo: str) -> None:
     model = torch.nn.Linear(2, 2)
@@ -276,6 +277,7 @@ def test_parts_are_named_anew_after_their_naming_was_undone(session: Session, un
     assert {"weight", "bias"} <= set(session.tensors)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize("undo", ["transaction", "failed request"])
 def test_settings_of_an_optimizer_are_sent_again(session: Session, undo: str) -> None:
     w = torch.ones(1, requires_grad=True)

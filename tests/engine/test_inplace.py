@@ -251,9 +251,13 @@ def test_a_nested_transaction_undoes_its_own_writes_only() -> None:
 def test_writes_in_one_transaction_copy_the_storage_once() -> None:
     x = plain(np.zeros(1000))
     with transaction():
+        before = id(x.storage.array)
         write("__setitem__", x, 0, 1)
+        assert id(x.storage.array) == before  # the journal has the one element
+        write("__setitem__", x, 1, 1)
         array = id(x.storage.array)
-        for place in range(1, 20):
+        assert array != before
+        for place in range(2, 20):
             write("__setitem__", x, place, 1)
         assert id(x.storage.array) == array
     held = x.numpy()

@@ -39,7 +39,7 @@ class Told:
     def foresee(self, work: Work) -> None:
         self.foreseen.append(work)
 
-    def look(self) -> None:
+    def look(self, work: Any = None, took: float = 0.0) -> None:
         self.looks += 1
         if self.looks > self.patience:
             raise TimeoutError

@@ -46,7 +46,7 @@ def losses_on_torch(name: str) -> list[float]:
 @pytest.mark.parametrize("name", NAMES)
 def test_trains_to_the_same_losses(name: str, door: str | None) -> None:
     expected = losses_on_torch(name)
-    with gradwire.connect(door).session(label=name):
+    with gradwire.connect(door).session():
         losses = load(name, "gradwire").main()
     np.testing.assert_allclose(losses[:10], expected[:10], rtol=2e-4)
     np.testing.assert_allclose(losses, expected, rtol=2e-2)

@@ -67,14 +67,19 @@ def test_shows_the_same_as_on_torch(name: str, door: str | None) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name.startswith(STREAMED)])
+def test_shows_the_same_embedded_where_it_is_recorded(name: str) -> None:
+    _compare(name, gradwire.connect(), memory_limit_bytes=2**40)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.startswith(STREAMED)])
 def test_shows_the_same_over_a_stream(name: str, server_url: str) -> None:
     _compare(name, gradwire.connect(server_url, transport="stream"))
 
 
-def _compare(name: str, client: gradwire.current.Client) -> None:
+def _compare(name: str, client: gradwire.current.Client, **settings: int) -> None:
     expected = _on_torch(name)
     assert expected, "a program that shows nothing proves nothing"
-    with client.session(label=name):
+    with client.session(**settings):
         actual = _run(PROGRAMS[name], gradwire)
     assert [n for n, _ in actual] == [n for n, _ in expected]
     pairs = zip(expected, actual, strict=True)

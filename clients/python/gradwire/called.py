@@ -71,6 +71,13 @@ def call(traced: Traced, **fields: Any) -> Any:
     return traced.restored(record({"call": traced.id}, traced, parts, **fields))
 
 
+def _stand_in(session: Any, operands: Sequence[Tensor], wanted: Wanted) -> Meta:
+    """The mirror of a result; where the host is to put the result itself, a phantom."""
+    if session.runs_here:
+        return Meta.of(phantom(tuple(wanted.shape), wanted.dtype.numpy), device="meta")
+    return result(operands, wanted)
+
+
 class Wanted(NamedTuple):
     """A result that a step is to make. label: its node's name, None where it has none.
 
@@ -99,7 +106,9 @@ def record(word: dict[str, Any], traced: Traced, parts: Sequence[Any], **fields:
     session = traced.trace.outer
     with session.recording() as mark:
         found = [
-            Tensor(session, result(traced.args, part)) if isinstance(part, Wanted) else part
+            Tensor(session, _stand_in(session, traced.args, part))
+            if isinstance(part, Wanted)
+            else part
             for part in parts
         ]
         made = [f for f, part in zip(found, parts, strict=True) if isinstance(part, Wanted)]
@@ -143,11 +152,14 @@ def derived(
         own = frozenset(range(len(args), len(every)))
         made = [
             Tensor(
-                session, result(every, part._replace(of=None if part.of is None else part.of | own))
+                session,
+                _stand_in(
+                    session, every, part._replace(of=None if part.of is None else part.of | own)
+                ),
             )
             for part in kept
         ]
-        made += [Tensor(session, result(args, value)) for value in values]
+        made += [Tensor(session, _stand_in(session, args, value)) for value in values]
         names = iter([m._name for m in made])
         said |= {name: _by_name(said[name]) for name in directions}
         step = {

@@ -49,7 +49,7 @@ class Kind(NamedTuple):
 
     session: int
     modes: tuple[Any, ...]
-    tensors: tuple[str, ...]
+    tensors: tuple[Any, ...]
     static: Any
 
 
@@ -66,34 +66,61 @@ class Variant:
         self.outputs = [] if traced is None else traced.outputs
         self.written = {} if traced is None else traced.write_to_copies()
         self.may_lose = traced is not None and bool(self.written) and traced.trace.fallible
+        if traced is not None:
+            inputs = traced.trace.inputs
+            self._places = {name: place for place, (name, _) in enumerate(inputs)}
+            self._given = [self._places.get(o._name) for o in traced.outputs]
+            self._wanted = [self._part(o) for o in traced.outputs]
+            self._named = [o._name for o in self.outputs]
+            self._program: Any = None
 
     def run(self, args: Sequence[Tensor]) -> Any:
         """Record a call on these tensors."""
         traced = self.traced
         assert traced is not None
-        again = copy(traced)
-        again.args = [*args, *traced.args[len(args) :]]
-        places = {name: place for place, (name, _) in enumerate(traced.trace.inputs)}
-        found = {name: again.args[place] for name, place in (places | self.written).items()}
-        parts = [self._part(o, again.args, places) for o in traced.outputs]
-        if not all(isinstance(part, Tensor) for part in parts):
+        given = [*args, *traced.args[len(args) :]]
+        found = {name: given[place] for name, place in (self._places | self.written).items()}
+        parts: list[Any] = [
+            wanted if place is None else given[place]
+            for place, wanted in zip(self._given, self._wanted, strict=True)
+        ]
+        if None in self._given:
             for place in self.written.values():  # what is kept for gradients is not written to
-                again.args[place] = again.args[place].clone()
-            parts = called.record({"call": traced.id}, again, parts, planned=True)
-            if self.may_lose:
-                _sent(traced.trace.outer)
+                given[place] = given[place].clone()
+            parts = self._called(given, parts)
         for output, part in zip(traced.outputs, parts, strict=True):
             if output._name in self.written:
                 _write(found[output._name], part, output)
             else:
                 found[output._name] = part
-        return again.restored([found[o._name] for o in self.outputs])
+        return traced.restored([found[name] for name in self._named])
 
-    def _part(self, output: Tensor, args: Sequence[Tensor], places: dict[str, int]) -> Any:
-        """What stands outside for an output of the program: an argument, where it is one."""
-        place = places.get(output._name)
-        if place is not None:
-            return args[place]
+    def _called(self, given: list[Tensor], parts: Sequence[Any]) -> list[Any]:
+        """The results of the program; where its failing leaves writes undone, raise _Undone."""
+        assert self.traced is not None
+        session: Any = self.traced.trace.outer
+        if not session.runs_here:
+            again = copy(self.traced)
+            again.args = given
+            found = called.record({"call": again.id}, again, parts, planned=True)
+            if self.may_lose:
+                _sent(session)
+            return found
+        if self._program is None:
+            self._program = session.host.program(self.traced.id)
+        try:
+            results = session.planned(self._program, given)
+        except GradwireError as problem:
+            if self.may_lose:
+                raise _Undone from problem
+            raise
+        return [
+            part if isinstance(part, Tensor) else result
+            for part, result in zip(parts, results, strict=True)
+        ]
+
+    def _part(self, output: Tensor) -> Wanted:
+        """What stands outside for an output of the program that is no argument."""
         moves = output.requires_grad and not (output._name in self.written and output.is_leaf)
         return Wanted(output.shape, output.dtype, "CallBackward" if moves else None)
 
@@ -235,7 +262,7 @@ class Compiled:
             pairs = zip(last.tensors, kind.tensors, strict=False)
             for place, (old, new) in enumerate(pairs):
                 if old != new:
-                    return f"tensor {place} was {old}, and is {new}"
+                    return f"tensor {place} was {_said(old)}, and is {_said(new)}"
             return f"{len(last.tensors)} tensors before, {len(kind.tensors)} now"
         return "another static argument"
 
@@ -244,16 +271,24 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _tensors(tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """Each tensor as far as a program depends on it."""
+def _tensors(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    """Each tensor as far as a program depends on it, or the number of the one that it is."""
     met: dict[int, int] = {}
-    found = []
+    found: list[Any] = []
     for place, tensor in enumerate(tensors):
         first = met.setdefault(id(tensor), place)
-        said = f"{tensor.dtype.name}{list(tensor.shape)}"
-        said += " that requires grad" if tensor.requires_grad else ""
-        found.append(said if first == place else f"the same as tensor {first}")
+        meta = tensor._meta
+        found.append((meta.spec, meta.requires_grad) if first == place else first)
     return tuple(found)
+
+
+def _said(tensor: Any) -> str:
+    """The same in words."""
+    if type(tensor) is int:
+        return f"the same as tensor {tensor}"
+    spec, requires_grad = tensor
+    said = f"{spec.dtype.name}{list(spec.shape)}"
+    return said + (" that requires grad" if requires_grad else "")
 
 
 def _fixed(value: Any) -> Any:

@@ -126,6 +126,10 @@ def loop(
         **({"reverse": True} if reverse else {}),
         **({"checkpoint": True} if checkpoint else {}),
     )
+    if session.runs_here:
+        for made in found:
+            if made._meta.grad_fn is not None:
+                made._meta.grad_fn.annotate().label = named
     carry, ys = traced.restored(found)
     return carry, ys
 

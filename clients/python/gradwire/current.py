@@ -49,11 +49,11 @@ class Client:
         """
         label = settings.get("label")
         if not attach or label is None:
-            return Session(self.transport, **settings)
+            return Session.make(self.transport, **settings)
         found = self._oldest(label)
         if found is not None:
             return self.attach(found)
-        made = Session(self.transport, **settings)
+        made = Session.make(self.transport, **settings)
         oldest = self._oldest(label)
         if oldest in (None, made.id):
             return made
@@ -136,7 +136,7 @@ def _first() -> Session:
         found = _default_session()
         if found is None:
             assert _default.transport is not None
-            found = _default.session = Session(_default.transport)
+            found = _default.session = Session.make(_default.transport)
         return found
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from gradwire_engine.errors import error
 from gradwire_engine.spec import DType, float32
 
-_default = [float32]
+DEFAULT = [float32]
+"""The dtype of floats that nothing else decides, in a cell."""
 
 
 def dtype() -> DType:
     """The dtype of floats that nothing else decides."""
-    return _default[0]
+    return DEFAULT[0]
 
 
 def set_default_dtype(d: DType) -> None:
@@ -23,7 +24,7 @@ def set_default_dtype(d: DType) -> None:
             f"only floating-point types are supported as the default type, not {d.name}",
             raised=TypeError,
         )
-    _default[0] = d
+    DEFAULT[0] = d
 
 
 def get_default_dtype() -> DType:
@@ -31,4 +32,4 @@ def get_default_dtype() -> DType:
     return dtype()
 
 
-__all__ = ["dtype", "get_default_dtype", "set_default_dtype"]
+__all__ = ["DEFAULT", "dtype", "get_default_dtype", "set_default_dtype"]

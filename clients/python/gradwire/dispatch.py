@@ -1,44 +1,132 @@
-"""From a call in Python to a recorded step: the engine's own rules run first, on shapes alone.
+"""From a call in Python to the engine, or to a recorded step.
 
-Each SDK tensor mirrors its twin on the host by a `meta` tensor of the engine: shape, dtype,
-requires_grad, is_leaf, version and graph, without elements. So what those decide raises here, on
-the user's line, with the host's own text; and reading them costs no round trip.
+A tensor that is here holds the engine's, on which the op runs at once. Any other mirrors its twin
+on the host by a `meta` tensor of the engine: shape, dtype, requires_grad, is_leaf, version and
+graph, without elements. The engine's own rules run on those first: so what they decide raises here,
+on the user's line, with the host's own text; and reading them costs no round trip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from gradwire import current
 from gradwire.asked import asked, told, unknown
+from gradwire.defaults import DEFAULT
+from gradwire.in_force import innermost as innermost_in_force
 from gradwire.layouts import laid
 from gradwire.options import Options, take_options
-from gradwire.pending import may_fail
+from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
-from gradwire.tensor import Tensor
-from gradwire.trace import innermost
+from gradwire.size import Size
+from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, quietly, threads, timed
+from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
+from gradwire.within import end_stale_modes
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.inplace import run, write
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import INTEGER
+from gradwire_engine.spec import INTEGER, DType
+from gradwire_engine.tensor import Tensor as Value
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
-    """Apply a catalogue op: infer at once, record, give back tensors without elements yet."""
+def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot frame)
+    """Apply a catalogue op: at once where its tensors are here.
+
+    Elsewhere infer, record, and give back tensors without elements yet.
+    """
+    thread = threads.here
+    if (thread.entries or thread.blocks or thread.recordings) and is_written_down():
+        return with_care(op, args, kwargs)
+    session: Any = None
+    given: list[Any] = []
+    values = (*args, *kwargs.values()) if kwargs else args
+    for arg in values:
+        kind = type(arg)
+        if kind in _NUMBERS_AND_SUCH:
+            given.append(arg)
+        elif kind is Tensor or isinstance(arg, Tensor):
+            if arg.session is not session:
+                if session is not None or not arg.session.takes_calls:
+                    return with_care(op, args, kwargs)
+                session = arg.session
+            given.append(arg._meta)
+        elif kind is tuple or kind is list or kind is Size:
+            items = []
+            for item in arg:
+                if type(item) in _NUMBERS_AND_SUCH:
+                    items.append(item)
+                elif isinstance(item, Tensor):
+                    if item.session is not session:
+                        if session is not None or not item.session.takes_calls:
+                            return with_care(op, args, kwargs)
+                        session = item.session
+                    items.append(item._meta)
+                else:
+                    return with_care(op, args, kwargs)
+            given.append(items if kind is list else tuple(items))
+        else:
+            return with_care(op, args, kwargs)
+    state = local.state
+    if (
+        session is None
+        or state.anomaly
+        or state.default_dtype is not DEFAULT[0]
+        or op.name in TRUTHS
+        or (kwargs and not kwargs.keys() <= _parameters(op))
+    ):
+        return with_care(op, args, kwargs)
+    before, state.generator = state.generator, NO_DRAWS
+    context = thread.quiet.pop() if thread.quiet else quiet_context()
+    try:
+        if kwargs:
+            count = len(args)
+            named = dict(zip(kwargs, given[count:], strict=True))
+            result = context.run(op.way, *given[:count], **named)
+        else:
+            result = context.run(op.way, *given)
+    except (GradwireError, AttributeError, WouldDraw):
+        return with_care(op, args, kwargs)
+    finally:
+        state.generator = before
+        thread.quiet.append(context)
+    if type(result) is not Value or result.view is not None:
+        return wrapped(session, result, values)
+    for meta in given:
+        if meta is result:
+            return wrapped(session, result, values)
+    made = _new(Tensor)
+    made.session, made._meta, made._grad = session, result, None
+    return made
+
+
+def with_care(op: Op, args: Args, kwargs: Kwargs) -> Any:
+    """Apply an op with all that may have to be looked at, here or where it is recorded."""
     args, kwargs, options = _prepared(op, args, kwargs)
     lying = options.lying
     if lying is not None and op.name == "contiguous":
         return laid(args[0], lying)
     session = session_of(args, kwargs) or current.session()
     options.check(session.device)
+    run_op = _done_here if session.runs_here else _recorded
+    found = run_op(session, op, args, kwargs, options)
+    if op.name in TRUTHS:
+        return bool(found)
+    found = laid(found, lying) if lying is not None else found
+    return found.requires_grad_() if options.requires_grad else found
+
+
+def _recorded(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Options) -> Any:
+    """What an op gives as the host will have it: inferred at once, and recorded."""
     with session.recording() as mark:
         try:
             result = op(*map(mirrored, args), **{k: mirrored(v) for k, v in kwargs.items()})
@@ -50,20 +138,73 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:
                 if _has_places(op, args, kwargs):
                     _ask_why(session, step_of(op.name, args, kwargs), mark)
                 raise
-            found = call(op, numbers[0], numbers[1] | options.drawing)
-        else:
-            step = options.on(step_of(op.name, args, kwargs))
-            found = _adopt(session, step, result, args, mark)
-            if may_fail() and not harmless(op, args, kwargs):
-                session.flush()
-    if op.name in TRUTHS:
-        return bool(found)
-    found = laid(found, lying) if lying is not None else found
-    return found.requires_grad_() if options.requires_grad else found
+            return call(op, numbers[0], numbers[1] | options.drawing)
+        step = options.on(step_of(op.name, args, kwargs))
+        found = _adopt(session, step, result, args, mark)
+        if may_fail() and not harmless(op, args, kwargs):
+            session.flush()
+    return found
 
 
-TRUTHS = ("allclose", "equal")
+TRUTHS = frozenset({"allclose", "equal"})
 """Ops that torch gives Python's True or False for."""
+_NUMBERS_AND_SUCH = frozenset(
+    {int, float, bool, str, complex, slice, type(None), type(Ellipsis), DType}
+)
+"""Types of arguments that an op takes as they are."""
+
+
+_new = object.__new__
+
+
+def is_written_down() -> bool:
+    """Whether what runs now is written down; blocks that an interrupt left open end before."""
+    thread = threads.here
+    if thread.blocks:
+        end_stale_modes()
+    if thread.recordings:
+        end_stale_recordings()
+    return bool(thread.entries) and isinstance(innermost_in_force(), Trace)
+
+
+@cache
+def _parameters(op: Op) -> frozenset[str]:
+    """The keywords of an op that are its own, and mean nothing else here."""
+    names = {name for signature in op.signatures for name in signature.by_name}
+    return frozenset(names - {"device", "generator", "layout", "memory_format", "out"})
+
+
+def wrapped(session: Session, result: Any, args: Args) -> Any:
+    """What an op gave, as tensors of a session that is here."""
+    if type(result) in VALUE_TYPES:
+        for operand in args:
+            if getattr(operand, "_meta", None) is result:
+                return operand  # the op gave its operand back, as contiguous() may
+        made = held_tensor(session, result)
+        if getattr(result, "view", None) is not None:
+            _note_base(made, args)
+        return made
+    if not isinstance(result, list | tuple):
+        return result
+    return like(result, [None if part is None else wrapped(session, part, args) for part in result])
+
+
+def _done_here(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Options) -> Any:
+    """What an op gives in a session that is here."""
+    with session.recording(), options.lent(session):
+        try:
+            given, named = [*map(mirrored, args)], {k: mirrored(v) for k, v in kwargs.items()}
+            result = timed("op", op.name, quietly, op, *given, **named)
+        except GradwireError as problem:
+            numbers = _with_numbers(op, args, kwargs) if isinstance(problem, TypeError) else None
+            if numbers is None:
+                raise
+            return call(op, numbers[0], numbers[1] | options.drawing)
+        found = wrapped(session, result, tuple(tensors_in((*args, *kwargs.values()))))
+        if local.state.anomaly:
+            session.note_line([*tensors_in([found])])
+        session.through()
+    return found
 
 
 def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
@@ -74,6 +215,8 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         raise TypeError(f"{name}(): the first argument must be the tensor that is written")
     session_of(args, kwargs)
     session = target.session
+    if session.runs_here:
+        return _written_here(session, name, op, args, kwargs, options)
     with session.recording() as mark:
         overload, values = op.bind(
             [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
@@ -89,6 +232,22 @@ def call_inplace(name: str, op: Op, args: Args, kwargs: Kwargs) -> Tensor:
         session.record(options.on(step_of(name, args, kwargs)), mark=mark)
         if local.state.grad or may_fail():
             session.flush()
+    return target
+
+
+def _written_here(
+    session: Session, name: str, op: Op, args: Args, kwargs: Kwargs, options: Options
+) -> Tensor:
+    """The in-place form of an op on tensors that are here."""
+    with session.recording(), options.lent(session):
+        overload, values = op.bind(
+            [mirrored(a) for a in args], {k: mirrored(v) for k, v in kwargs.items()}
+        )
+        timed("op", name, quietly, run, name, overload, values)
+        if local.state.anomaly:
+            session.note_line(args[:1])
+        session.through()
+    target: Tensor = args[0]
     return target
 
 
@@ -247,4 +406,13 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
     return like(kind, parts) if several else parts[0]
 
 
-__all__ = ["call", "call_inplace", "like", "session_of", "step_of"]
+__all__ = [
+    "call",
+    "call_inplace",
+    "is_written_down",
+    "like",
+    "session_of",
+    "step_of",
+    "with_care",
+    "wrapped",
+]

@@ -39,7 +39,9 @@ class Elements(Facts, SharedMemory, Methods):
         self._elements: tuple[int, np.ndarray] | None = None
 
     def _read(self) -> np.ndarray:
-        """The elements, read once for each version; not to be written."""
+        """The elements, not to be written; those of a host are read once for each version."""
+        if self.session.runs_here:
+            return self.session.elements(self)  # type: ignore[arg-type]
         if self.session.left:
             self.session.check_tensor(self._name)
         found = self._known()
@@ -50,6 +52,8 @@ class Elements(Facts, SharedMemory, Methods):
 
     def _known(self) -> np.ndarray | None:
         """The elements, if they are here."""
+        if self.session.runs_here:
+            return self._read()
         found = self._elements
         return None if found is None or found[0] != self._meta.version else found[1]
 

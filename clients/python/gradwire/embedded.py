@@ -104,6 +104,15 @@ class Embedded:
         found: dict[str, Any] = _host().create(read(SessionCreate, body)).describe()
         return found
 
+    def unwatched(self, made: dict[str, Any]) -> bool:
+        """Whether a session has nothing that somebody has to watch, by its resource."""
+        limits = made["memory_limit_bytes"], made["ttl_seconds"]
+        return made["label"] is None and limits == (_MANY, _YEARS)
+
+    def held(self, session_id: str) -> Any:
+        """The host's own session, whose tensors are in this process."""
+        return _host().session(session_id)
+
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
         found: dict[str, Any] = _host().session(session_id).describe()

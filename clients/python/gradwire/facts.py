@@ -12,6 +12,7 @@ from gradwire_engine.tensor import Tensor as Meta
 if TYPE_CHECKING:
     from typing import Any
 
+    from gradwire.host_names import HostName
     from gradwire.session import Session
 
 
@@ -24,14 +25,22 @@ _HOW_TO_MAKE = (
 class Facts:
     """Shape, dtype, device and what follows from them."""
 
-    __slots__ = ("__dict__", "__weakref__", "_host_name", "_meta", "session")
+    __slots__ = ("__dict__", "__weakref__", "_meta", "_own_name", "session")
 
     def __init__(self, session: Session, meta: Meta) -> None:
         if not hasattr(session, "new_name"):
             raise TypeError(_HOW_TO_MAKE)
         self._meta = meta
-        self._host_name = session.give_name(self, meta.spec)
         self.session = session
+        self._own_name = None if session.runs_here else session.give_name(self, meta.spec)
+
+    @property
+    def _host_name(self) -> HostName:
+        """Its name at its session's host; one that is here has none until somebody asks."""
+        found: HostName | None = getattr(self, "_own_name", None)
+        if found is None:
+            found = self._own_name = self.session.give_name(self, self._meta.spec)
+        return found
 
     @property
     def _name(self) -> str:
@@ -44,7 +53,7 @@ class Facts:
 
     def _move(self, session: Session, name: str) -> None:
         """Stand for what a session's host has under a name, from now on."""
-        self.session, self._host_name = session, session.give_name(self, self._meta.spec, name)
+        self.session, self._own_name = session, session.give_name(self, self._meta.spec, name)
 
     @property
     def shape(self) -> Size:

@@ -8,6 +8,7 @@ from functools import cache
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from gradwire.bound import of_one, of_two
 from gradwire.dispatch import call, call_inplace
 from gradwire.into import written
 from gradwire.tensor import Tensor
@@ -56,9 +57,17 @@ def _apply(op: Op) -> Function:
     most = max(len(signature.parameters) for signature in op.signatures)
     name, layer = op.name.rpartition(".")[2], op.name.startswith("nn.functional.")
     flagged = op.inplace and layer
+    one, two = of_one(op), of_two(op)
     made = all("dtype" in s.by_name and not s.operand_places for s in op.signatures)
 
     def apply(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(args) <= most:
+            if args and isinstance(args[0], Tensor):
+                if len(args) == 1:
+                    return one(args[0])
+                if len(args) == 2:
+                    return two(*args)
+            return call(op, args, kwargs)
         if flagged and len(args) == most + 1 and type(args[-1]) is bool:  # torch's last parameter
             *args, kwargs["inplace"] = args  # type: ignore[assignment]
         if kwargs.pop("inplace", False):

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import sys
-from threading import local
 from types import FrameType
 from typing import TYPE_CHECKING
+
+from gradwire.thread import threads
 
 if TYPE_CHECKING:
     from gradwire.session import Session
 
 
-class _Here(local):
-    def __init__(self) -> None:
-        self.entries: list[tuple[Session, FrameType | None]] = []
-
-
-_here = _Here()
-
-
 def innermost() -> Session | None:
     """The session in force, if `with` put one there."""
-    entries = _here.entries
+    entries: list[tuple[Session, FrameType | None]] = threads.here.entries
     while entries:
         session, frame = entries[-1]
         if frame is None or is_running(frame):
@@ -32,29 +25,29 @@ def innermost() -> Session | None:
 
 def enter(session: Session, frame: FrameType | None = None) -> None:
     """Make a session the one in force; with a frame, at most until that has returned."""
-    _here.entries.append((session, frame))
+    threads.here.entries.append((session, frame))
 
 
 def leave(session: Session) -> None:
     """Back to the one before; one that is not in force any more has been left already."""
-    for place in reversed(range(len(_here.entries))):
-        if _here.entries[place][0] is session:
-            del _here.entries[place]
+    for place in reversed(range(len(threads.here.entries))):
+        if threads.here.entries[place][0] is session:
+            del threads.here.entries[place]
             return
 
 
 def drop_left() -> None:
     """None of the parent's is in force in a forked child."""
-    _here.entries = [entry for entry in _here.entries if not entry[0].left]
+    threads.here.entries = [entry for entry in threads.here.entries if not entry[0].left]
 
 
 def is_running(frame: FrameType | None) -> bool:
     """Whether a function of this thread has not returned yet."""
-    here: FrameType | None = sys._getframe(1)
-    while here is not None:
-        if here is frame:
+    running: FrameType | None = sys._getframe(1)
+    while running is not None:
+        if running is frame:
             return True
-        here = here.f_back
+        running = running.f_back
     return False
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwire.grad_fn import note_leaf
 from gradwire.session import Session
-from gradwire.tensor import Tensor
+from gradwire.tensor import Tensor, held_tensor
 from gradwire_engine.spec import dtype_of
 from gradwire_engine.tensor import Tensor as Meta
 
@@ -19,6 +19,8 @@ _SMALL = 2**16
 def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) -> Tensor:
     """A tensor of these elements, which are not copied: the caller gives them away."""
     array = np.ascontiguousarray(array) if array.ndim else array.reshape(())
+    if session.runs_here:
+        return _held(session, array, requires_grad)
     with session.recording() as mark:
         meta = Meta.of(array, device="meta")
         if requires_grad:
@@ -32,6 +34,16 @@ def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) ->
             step["requires_grad"] = True
             note_leaf(made)
         session.record(step, [made], {made._name: array}, mark=mark)
+    return made
+
+
+def _held(session: Session, array: np.ndarray, requires_grad: bool) -> Tensor:
+    """The same in a session that is here."""
+    with session.recording():
+        made = held_tensor(session, Meta.of(array, device=session.device))
+        if requires_grad:
+            made._meta.requires_grad_()
+            note_leaf(made)
     return made
 
 

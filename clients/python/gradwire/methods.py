@@ -8,9 +8,10 @@ import numpy as np
 
 from gradwire import autograd
 from gradwire.autograd import hooks
+from gradwire.bound import of_one, of_two
 from gradwire.composed import METHODS as COMPOSED
 from gradwire.creation import as_tensor
-from gradwire.dispatch import call, call_inplace
+from gradwire.dispatch import call, call_inplace, is_written_down
 from gradwire.functions import Function
 from gradwire.indices import prepared
 from gradwire.more import METHODS
@@ -21,6 +22,8 @@ from gradwire.tensor import Tensor
 from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Op
+from gradwire_engine.setitem import put_at_once
+from gradwire_engine.tensor import Tensor as Value
 
 
 def install() -> None:
@@ -59,6 +62,18 @@ def _named(function: Any, name: str, op: Op) -> Any:
 
 def _method(op: Op) -> Function:
     place = op.signatures[0].by_name.get("input", 0)
+    one, two = of_one(op), of_two(op)
+    if not place:
+
+        def leading(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                if not args:
+                    return one(self)
+                if len(args) == 1:
+                    return two(self, args[0])
+            return call(op, (self, *args), kwargs)
+
+        return leading
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         return call(op, (*args[:place], self, *args[place:]), kwargs)
@@ -74,17 +89,22 @@ def _inplace_method(name: str, op: Op) -> Function:
 
 
 def _operator(op: Op) -> Function:
-    def operator(self: Tensor, *other: Any) -> Any:
+    one, two = of_one(op), of_two(op)
+
+    def alone(self: Tensor) -> Any:
+        return one(self)
+
+    def operator(self: Tensor, other: Any) -> Any:
         try:
-            return call(op, (self, *other), {})
+            return two(self, other)
         except GradwireError as problem:
             if not isinstance(problem, TypeError):
                 raise
-            if op.name == "eq" and other and isinstance(other[0], np.ndarray):
-                return call(op, (self, as_tensor(other[0])), {})
+            if op.name == "eq" and isinstance(other, np.ndarray):
+                return call(op, (self, as_tensor(other)), {})
             return NotImplemented
 
-    return operator
+    return alone if all(len(s.operand_places) == 1 for s in op.signatures) else operator
 
 
 def _divide(self: Tensor, other: Any) -> Any:
@@ -132,6 +152,15 @@ def _get_item(self: Tensor, index: Any) -> Tensor:
 
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
     """Write to the part of the tensor that the index shows."""
+    session = self.session
+    if session.takes_calls and not is_written_down():
+        other = isinstance(value, Tensor)
+        target, given = self._meta, value._meta if other else value
+        fits = type(target) is Value and (not other or value.session is session)
+        if fits:
+            with session._lock:  # of two threads one after the other
+                if put_at_once(target, index, given):
+                    return
     where = prepared(self.session, index)
     call_inplace("__setitem__", resolve("__setitem__"), (self, where, value), {})
 
@@ -166,7 +195,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def _further(self: Tensor, name: str) -> Any:
     """A method that torch has under the last part of an op's name: x.relu(), x.det()."""
-    if not name.startswith("__"):
+    if not name.startswith("__") and name not in _EMPTY_SLOTS:
         twin = inplace_twin(name)
         op = twin or find(name)
         if op is not None:
@@ -176,6 +205,10 @@ def _further(self: Tensor, name: str) -> Any:
     if name in REFUSED:
         raise refused(f"Tensor.{name}", name)
     raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+_EMPTY_SLOTS = ("_elements", "_own_name", "_seen")
+"""Attributes that a tensor may lack, and is often asked for."""
 
 
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:

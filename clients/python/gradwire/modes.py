@@ -9,7 +9,8 @@ from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
 from gradwire import in_force
-from gradwire.within import end_stale_modes, here
+from gradwire.thread import threads
+from gradwire.within import end_stale_modes
 from gradwire_engine.mode import local, using
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,7 +29,7 @@ class _Mode(using):
         return made(function)
 
     def __enter__(self) -> None:
-        if here.blocks:
+        if threads.here.blocks:
             end_stale_modes()
         super().__enter__()
 
@@ -110,7 +111,7 @@ class set_grad_enabled(ContextDecorator):
     """no_grad or enable_grad by a flag: from the call on, and as a context only inside of it."""
 
     def __init__(self, mode: bool) -> None:
-        if here.blocks:
+        if threads.here.blocks:
             end_stale_modes()
         self._mode = bool(mode)
         self._before = local.state.grad
@@ -134,7 +135,7 @@ class set_grad_enabled(ContextDecorator):
 
 def is_grad_enabled() -> bool:
     """Whether ops record now."""
-    if here.blocks:
+    if threads.here.blocks:
         end_stale_modes()
     return local.state.grad
 

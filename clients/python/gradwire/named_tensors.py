@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING
 
-from gradwire.tensor import Tensor, mirrored_tensor
+from gradwire.tensor import Tensor
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.protocol.names import RULE, may_be_written
 
@@ -30,13 +30,9 @@ class NamedTensors(MutableMapping[str, Tensor]):
             known = session.names.tensor(name)
             if known is not None:
                 return known
-            if session.holds is None or name not in session.holds.metas:
-                session.refresh()
-            meta = None if session.holds is None else session.holds.metas.get(name)
-            if meta is None:
+            found = session.named(name)
+            if found is None:
                 raise _missing(name, session)
-            found = mirrored_tensor(Tensor, session, name, meta)
-            found._host_name.kind = "kept"
             return found
 
     def __setitem__(self, name: str, tensor: Tensor) -> None:
@@ -54,7 +50,7 @@ class NamedTensors(MutableMapping[str, Tensor]):
             raise error("invalid_request", f"session.tensors: the name is {name[:140]!r}", RULE)
         with session._lock:
             if tensor._name == name:
-                tensor._host_name.kind = "kept"
+                session.keep(tensor)
             else:
                 self._take_name(name)
                 session.rename([(tensor, name)], "kept")
@@ -87,11 +83,7 @@ class NamedTensors(MutableMapping[str, Tensor]):
 
     def _names(self) -> list[str]:
         """The host's; in a transaction with what is only recorded yet."""
-        self._session.flush()
-        found = dict.fromkeys(self._session.transport.names(self._session.id))
-        if self._session.in_transaction:
-            found |= dict.fromkeys(self._session.names.tensors())
-        return list(found)
+        return self._session.tensor_names()
 
     def __repr__(self) -> str:
         return f"<tensors of session {self._session.id}: {', '.join(self._names())}>"

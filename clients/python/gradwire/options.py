@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from gradwire.layouts import checked, memory_format, strided
@@ -29,6 +30,10 @@ class Options(NamedTuple):
     def on(self, step: dict[str, Any]) -> dict[str, Any]:
         """The step, drawing from the generator where there is one."""
         return step if self.generator is None else self.generator.on(step)
+
+    def lent(self, session: Any) -> AbstractContextManager[object]:
+        """A block in which a session that is here draws from the generator, where there is one."""
+        return nullcontext() if self.generator is None else self.generator.lent(session)
 
     def check(self, device: str) -> None:
         """Refuse a device that is not the session's."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from threading import local as thread_local
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
@@ -13,8 +12,9 @@ import numpy as np
 
 from gradwire import defaults
 from gradwire.in_force import is_running
+from gradwire.thread import threads
 from gradwire.transport import Step
-from gradwire.within import end_stale_modes, here
+from gradwire.within import end_stale_modes
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.locks import depth
 from gradwire_engine.mode import local
@@ -167,16 +167,10 @@ class Lost:
         )
 
 
-class _Here(thread_local):
-    def __init__(self) -> None:
-        self.recordings: list[ref[Recording]] = []  # blocks under way on this thread
-
-
-_here = _Here()
-
-
 class Recording:
-    """Changes to mirrors in the journal of their session, with the session held.
+    """Changes to mirrors, or to tensors that are here, in the journal of their session.
+
+    The session is held meanwhile.
 
     Its `with` gives how long the journal was before. If the block raises, its changes are undone.
     Where an interrupt comes before `__exit__` begins, it ends as soon as nothing holds it, at the
@@ -184,13 +178,14 @@ class Recording:
     """
 
     __slots__ = (
-        "__weakref__", "_at", "_before", "_depth", "_late", "_mark", "_pending", "_session",
-        "_state", "frame",
+        "__weakref__", "_at", "_before", "_block", "_depth", "_late", "_mark", "_pending",
+        "_session", "_state", "frame", "through",
     )  # fmt: skip
 
     def __init__(self, session: Any) -> None:
         self._session = session
         self.frame: FrameType | None = None
+        self.through = False  # all of it is done, where nothing is recorded for a host
         self._late = False
 
     def __enter__(self) -> int:
@@ -199,8 +194,8 @@ class Recording:
         held = depth(lock)
         try:
             lock.acquire()
-            recordings = _here.recordings
-            if here.blocks:
+            recordings = threads.here.recordings
+            if threads.here.blocks:
                 end_stale_modes()
             if recordings:
                 end_stale_recordings()
@@ -212,7 +207,11 @@ class Recording:
             pending = self._pending = session._pending
             self._at = len(pending.recorded)
             mark = self._mark = len(session.journal.entries)
-            self._before = state.journal, state.device, state.fallible, state.grad, state.inference
+            self._before = (
+                state.journal, state.device, state.fallible, state.generator, state.grad,
+                state.inference,
+            )  # fmt: skip
+            self._block = session.journal.block
             self._depth = len(recordings)
             recordings.append(ref(self))
             self.frame = sys._getframe(1)
@@ -220,12 +219,17 @@ class Recording:
             while depth(lock) > held:
                 lock.release()
             raise
-        state.journal, state.device, state.fallible = session.journal, "meta", False
+        journal = session.journal
+        journal.block = object()  # what was made before the block isn't written to in place
+        state.journal, state.device, state.fallible = journal, session.runs_on, False
+        state.generator = session.generator
+        if session.runs_here and threads.here.generator is not None:
+            state.generator = threads.here.generator
         return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         session, state = self._session, self._state
-        recordings = _here.recordings
+        recordings = threads.here.recordings
         while len(recordings) > self._depth + 1:
             inner = recordings[-1]()
             if inner is None or inner.frame is None:
@@ -237,8 +241,11 @@ class Recording:
         if kind is not None:
             session._undo(self._mark, self._pending, self._at)
             if not self._late:
-                state.grad, state.inference = self._before[3:]
-        state.journal, state.device, state.fallible, _, _ = self._before
+                state.grad, state.inference = self._before[4:]
+        state.journal, state.device, state.fallible, state.generator, _, _ = self._before
+        session.journal.block = self._block
+        if session.runs_here and not any(_is_of(r(), session) for r in recordings[: self._depth]):
+            session.let_go()
         self.frame = None
         session._lock.release()  # first of all: an interrupt would leave it locked
         del recordings[self._depth :]
@@ -250,7 +257,8 @@ class Recording:
         that were set in it have ended by themselves.
         """
         pending, self._late = self._session._pending, True
-        through = pending is not self._pending or len(pending.recorded) > self._at
+        recorded = pending is not self._pending or len(pending.recorded) > self._at
+        through = self.through or recorded
         self.__exit__(None if through else KeyboardInterrupt)
 
     def __del__(self) -> None:
@@ -258,9 +266,18 @@ class Recording:
             self.end_late()
 
 
+def _is_of(block: Recording | None, session: Any) -> bool:
+    return block is not None and block._session is session and block.frame is not None
+
+
+def is_open(session: Any) -> bool:
+    """Whether a block of a session is under way on this thread."""
+    return any(_is_of(reference(), session) for reference in threads.here.recordings)
+
+
 def end_stale_recordings() -> None:
     """End what an interrupt left open on this thread: nothing that runs now is part of it."""
-    recordings = _here.recordings
+    recordings = threads.here.recordings
     while recordings:
         last = recordings[-1]()
         if last is not None and is_running(last.frame):
@@ -291,5 +308,6 @@ def users_line() -> str:
 
 
 __all__ = [
-    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "may_fail", "users_line",
+    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "may_fail",
+    "users_line",
 ]  # fmt: skip

@@ -1,13 +1,13 @@
 """Random state: of the session in force, and generators of one's own.
 
 A state is a seed and a number of draws made since. A generator's lies here, and each call that
-draws from it sends it along; the session's lies on the host.
+draws from it sends it along; the session's lies where its tensors are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,11 @@ import numpy as np
 from gradwire import current
 from gradwire.leaf import leaf
 from gradwire.size import device as Device
+from gradwire.thread import drawing_from
 from gradwire.trace import innermost
 from gradwire_engine.errors import error
 from gradwire_engine.random import MOST_DRAWS
+from gradwire_engine.random import Generator as Drawn
 
 if TYPE_CHECKING:
     from gradwire.tensor import Tensor
@@ -78,6 +80,14 @@ class Generator:
         self._set(seed, draws + 1)
         return {**step, "generator": {"seed": seed, "draws": draws}}
 
+    @contextmanager
+    def lent(self, session: Any) -> Iterator[None]:
+        """A block in which a session that is here draws from it; that counts as one draw."""
+        seed, draws = self._get()
+        with drawing_from(Drawn(seed, draws)):
+            yield
+        self._set(seed, draws + 1)
+
     def _get(self) -> tuple[int, int]:
         return self._seed, self._draws
 
@@ -94,7 +104,14 @@ class _OfSession(Generator):
     def on(self, step: dict[str, Any]) -> dict[str, Any]:
         return step
 
+    def lent(self, session: Any) -> AbstractContextManager[None]:  # type: ignore[override]
+        return nullcontext()
+
     def _get(self) -> tuple[int, int]:
+        session = current.session()
+        if session.runs_here:
+            session._check_usable()
+            return session.generator.seed, session.generator.draws
         found = current.session().info()["random"]
         return found["seed"], found["draws"]
 

@@ -45,6 +45,20 @@ class Recorder(Sending):
     stands before the numbers in names.
     """
 
+    runs_here = False
+    """Whether its tensors hold the engine's, with elements, and nothing is recorded."""
+    takes_calls = False
+    """Whether an op on its tensors may be done at once, with nothing to be undone."""
+    runs_on = "meta"
+    """The device of what its tensors hold."""
+    generator: Any = None
+    """What they draw from: the random numbers of mirrors are nobody's."""
+    if TYPE_CHECKING:  # what only sessions have that are here
+
+        def through(self) -> None: ...
+        def elements(self, tensor: Tensor) -> np.ndarray: ...
+        def note_line(self, made: Sequence[Tensor | None]) -> None: ...
+
     in_backward = False
     """Whether a custom function's backward is written down, as in a trace."""
     holds: Held | None = None
@@ -157,13 +171,13 @@ class Recorder(Sending):
         if self.holds is not None:
             drop(self.holds.metas, name)
 
-    def recording(self, name: str = "") -> Recording:
+    def recording(self, about: Any = None) -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises.
 
-        name: of the tensor that it is about, for errors.
+        about: the tensor or optimizer that it is about, for errors.
         """
         if self.left:
-            self.check_tensor(name)
+            self.check_tensor("" if about is None else about._name)
         return Recording(self)
 
     def _prepare(self) -> None:
@@ -215,9 +229,7 @@ class Recorder(Sending):
         made: the tensors that it makes. mark: how long the journal was before the step.
         """
         state = local.state
-        mode = grad_mode or (
-            "inference_mode" if state.inference else None if state.grad else "no_grad"
-        )
+        mode = grad_mode or self.grad_mode
         if mode is not None:
             step["grad_mode"] = mode
         with self._lock:
@@ -242,6 +254,12 @@ class Recorder(Sending):
                 self._lines[node] = tensor._name, line
 
     @property
+    def grad_mode(self) -> str | None:
+        """The grad mode that is in force, as steps have it; None with gradients."""
+        state = local.state
+        return "inference_mode" if state.inference else None if state.grad else "no_grad"
+
+    @property
     def puts_off(self) -> bool:
         """Whether what is recorded now is kept aside."""
         return self._later is not None
@@ -260,7 +278,7 @@ class Recorder(Sending):
                 return self._later.look(returns)
             self.end_stale()
             if self._wanted is not None:
-                return _nothing_yet(returns)
+                return nothing_yet(returns)
             self.finish()
             self._put_under_way(returns, data=data)
             return self.finish()
@@ -414,7 +432,7 @@ def _taken_back() -> GradwireError:
     )
 
 
-def _nothing_yet(returns: Sequence[str]) -> Values:
+def nothing_yet(returns: Sequence[str]) -> Values:
     """What is sent within a transaction; it is an error to read anything there."""
     if not returns:
         return {}
@@ -426,4 +444,4 @@ def _nothing_yet(returns: Sequence[str]) -> Values:
     )
 
 
-__all__ = ["MAX_BYTES", "MAX_STEPS", "Recorder"]
+__all__ = ["MAX_BYTES", "MAX_STEPS", "Recorder", "nothing_yet"]

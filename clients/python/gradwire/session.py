@@ -20,6 +20,7 @@ from gradwire_engine.spec import DTYPES
 
 if TYPE_CHECKING:
     from gradwire.autograd.profiler import Profile
+    from gradwire.held import Held
     from gradwire.named_tensors import NamedTensors
     from gradwire.tensor import Tensor
 
@@ -82,9 +83,22 @@ class Session(Recorder):
             self._forgetting = finalize(self, transport.forget, self.id)
 
     @classmethod
+    def make(cls, transport: Transport, **settings: Any) -> Session:
+        """A new session: of this process if nothing is asked of it that a host has to watch."""
+        if _is_local(transport, settings):
+            found: Session = import_module("gradwire.local_session").LocalSession(
+                transport, **settings
+            )
+            return found
+        return cls(transport, **settings)
+
+    @classmethod
     def attach(cls, transport: Transport, key: str) -> Session:
         """The session of an id or a label, which others made and may use meanwhile."""
         made = transport.describe(key)
+        known = [one for one in forks.sessions if one.runs_here and one.id == made["id"]]
+        if known:
+            return known[0]  # type: ignore[return-value]
         found = cls.__new__(cls)
         found._begin(transport, made, prefix=f"t{os.urandom(3).hex()}_", attached=True)
         found.refresh()
@@ -105,17 +119,21 @@ class Session(Recorder):
         """
         with self._lock:
             self.check_hooks()
-            if self.in_transaction:
-                raise error(
-                    "invalid_argument",
-                    "refresh: a transaction is under way, of which the host knows nothing yet",
-                    "look at what other clients made before the transaction or after it",
-                )
+            self.refuse_in_transaction()
             self.flush()
             held = self.holds = import_module("gradwire.held").Held(
                 self.transport.described(self.id)
             )
             import_module("gradwire.refreshing").refresh(self, held)
+
+    def refuse_in_transaction(self) -> None:
+        """Refuse to look at what other clients did while a transaction is under way."""
+        if self.in_transaction:
+            raise error(
+                "invalid_argument",
+                "refresh: a transaction is under way, of which the host knows nothing yet",
+                "look at what other clients made before the transaction or after it",
+            )
 
     def resume(self, *modules_and_optimizers: Any) -> bool:
         """Have modules and optimizers, built as those of this session were, go on from these.
@@ -138,7 +156,10 @@ class Session(Recorder):
     @classmethod
     def of(cls, transport: Transport, made: dict[str, Any], first: int) -> Session:
         """A session that the host has already, by its resource. first: as for Recorder."""
-        found = cls.__new__(cls)
+        kind = cls
+        if _embedded(transport) and transport.unwatched(made):  # type: ignore[attr-defined]
+            kind = import_module("gradwire.local_session").LocalSession
+        found = kind.__new__(kind)
         found._begin(transport, made, first)
         return found
 
@@ -151,6 +172,39 @@ class Session(Recorder):
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program, of which the host is told the first time."""
         return self.transport.program(body)
+
+    def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A transform of a program on tensors of the session, in one call; gives no arrays."""
+        self.flush()
+        return self.transport.transform(name, body)
+
+    def tensor_names(self) -> list[str]:
+        """What its tensors are called; in a transaction also what is only recorded yet."""
+        self.flush()
+        found = dict.fromkeys(self.transport.names(self.id))
+        if self.in_transaction:
+            found |= dict.fromkeys(self.names.tensors())
+        return list(found)
+
+    def take(self, held: Held) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What tensors and optimizers of a restored session hold, by name."""
+        return held.metas, held.optimizers
+
+    def keep(self, tensor: Tensor) -> None:
+        """Have a tensor stay at the host under its name, whether Python holds it or not."""
+        tensor._host_name.kind = "kept"
+
+    def named(self, name: str) -> Tensor | None:
+        """The tensor that the host has under a name, if it has one."""
+        if self.holds is None or name not in self.holds.metas:
+            self.refresh()
+        meta = None if self.holds is None else self.holds.metas.get(name)
+        if meta is None:
+            return None
+        made = import_module("gradwire.tensor")
+        found: Tensor = made.mirrored_tensor(made.Tensor, self, name, meta)
+        found._host_name.kind = "kept"
+        return found
 
     # looking
 
@@ -198,6 +252,11 @@ class Session(Recorder):
         found: bytes = import_module("gradwire.saving.snapshots").snapshot(self, keep)
         return found
 
+    def written(self) -> bytes:
+        """What a file of the session has of the host."""
+        self.flush()
+        return self.transport.snapshot(self.id)
+
     def close(self) -> None:
         """End the session and free what it holds."""
         if self.left:
@@ -232,6 +291,18 @@ class Session(Recorder):
             if kind is None:
                 self.flush()
             self.transport.let_go(self.id)
+
+
+_WATCHED = ("label", "memory_limit_bytes", "ttl_seconds")
+"""Settings of sessions for which a host has to see each step."""
+
+
+def _embedded(transport: Transport) -> bool:
+    return getattr(transport, "url", "") == "embedded"
+
+
+def _is_local(transport: Transport, settings: Mapping[str, Any]) -> bool:
+    return _embedded(transport) and all(settings.get(name) is None for name in _WATCHED)
 
 
 @atexit.register

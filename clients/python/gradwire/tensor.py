@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.elements import Elements
 from gradwire.grad_fn import GradFn, grad_fn, note_leaf
-from gradwire.pending import Lost
+from gradwire.pending import Lost, end_stale_recordings
+from gradwire.thread import refuse_others, threads
 from gradwire_engine.errors import error
 from gradwire_engine.journal import assign
 from gradwire_engine.tape import place
@@ -122,10 +123,13 @@ class Tensor(Elements):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make a leaf record, or freeze it."""
-        with self.session.recording(self._name) as mark:
-            before = self._meta._edge
+        with self.session.recording(self) as mark:
+            before = getattr(self._meta, "_edge", None)
             self._meta.requires_grad_(requires_grad)
-            if self._meta._edge is not before:
+            if self.session.runs_here:
+                note_leaf(self)
+                self.session.through()
+            elif self._meta._edge is not before:
                 step = {"requires_grad": self._name, "value": requires_grad}
                 self.session.record(step, mark=mark)
                 note_leaf(self)
@@ -133,14 +137,16 @@ class Tensor(Elements):
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `.grad`."""
-        with self.session.recording(self._name) as mark:
+        with self.session.recording(self) as mark:
             self._meta.retain_grad()
             if not self._meta.was_leaf:
                 self.session.record({"retain_grad": self._name}, mark=mark)
 
     def detach(self) -> Tensor:
         """The same elements and version counter, without history."""
-        with self.session.recording(self._name) as mark:
+        if self.session.takes_calls:
+            return held_tensor(self.session, self._meta.detach())
+        with self.session.recording(self) as mark:
             made = Tensor(self.session, self._meta.detach())
             step = {"detach": self._name, "out": made._name}
             self.session.record(step, [made], mark=mark)
@@ -163,20 +169,30 @@ class Tensor(Elements):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward accumulated; None where there is none."""
+        if threads.here.recordings:
+            end_stale_recordings()
         meta = self._meta.grad
         if meta is None:
             if not self.is_leaf and not self.retains_grad:
                 warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=2)
             self._grad = None
-        elif self._grad is None or self._grad._meta is not meta:
-            return self._named_gradient(meta)
-        return self._grad
+        else:
+            found = self._grad
+            return self._named_gradient(meta) if found is None or found._meta is not meta else found
+        return None
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value)}")
-        with self.session.recording(self._name) as mark:
+        session = self.session
+        if session.takes_calls and (value is None or value.session is session):
+            self._meta.set_grad(None if value is None else value._meta)
+            self._grad = value
+            return
+        if session.runs_here:
+            refuse_others(session, [value])
+        with session.recording(self) as mark:
             self._meta.set_grad(None if value is None else value._meta)
             step = {"set_grad": self._name, "value": None if value is None else value._name}
             self.session.record(step, mark=mark)
@@ -189,12 +205,25 @@ class Tensor(Elements):
     def _named_gradient(self, meta: Meta) -> Tensor:
         """The gradient under a name of its own, so that it outlives a later zeroing."""
         session = self.session
-        with session.recording(self._name) as mark:
+        if session.runs_here:
+            found = self._grad = held_tensor(session, meta)
+            return found
+        with session.recording(self) as mark:
             made = Tensor(session, meta)
             step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
             assign(self, "_grad", made)  # a hook that is called again finds none of its first call
             session.record(step, [made], mark=mark)  # it gives its operand itself
         return made
+
+
+_new = object.__new__
+
+
+def held_tensor(session: Session, meta: Any) -> Tensor:
+    """A tensor of a session that is here, over one of the engine."""
+    found: Tensor = _new(Tensor)  # its other slots are filled when they are asked for
+    found.session, found._meta, found._grad = session, meta, None
+    return found
 
 
 def mirrored_tensor(kind: type[Tensor], session: Session, name: str, meta: Meta) -> Tensor:

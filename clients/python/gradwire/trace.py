@@ -77,8 +77,12 @@ class Trace:
     holds = None
     left = False
     """As a session may be, in a forked child."""
+    runs_here = takes_calls = False
+    runs_on = "meta"
+    generator = None
+    """As a session on a host."""
 
-    def recording(self, name: str = "") -> Recording:
+    def recording(self, about: Any = None) -> Recording:
         """A block that changes mirrors and records one step: undone together if it raises."""
         return Recording(self)
 

@@ -7,21 +7,13 @@ nothing holds it, or else, where a notebook keeps the exception with its frames,
 from __future__ import annotations
 
 import sys
-from threading import local as thread_local
 from types import FrameType
 from typing import Any
 from weakref import ref
 
 from gradwire.in_force import is_running
+from gradwire.thread import threads
 from gradwire_engine.mode import using
-
-
-class _Here(thread_local):
-    def __init__(self) -> None:
-        self.blocks: list[ref[within]] = []  # under way on this thread
-
-
-here = _Here()
 
 
 class within(using):
@@ -34,20 +26,20 @@ class within(using):
 
     def __enter__(self) -> None:
         self.frame = sys._getframe(1)
-        here.blocks.append(self._own)
+        threads.here.blocks.append(self._own)
         super().__enter__()
 
     def __exit__(self, *exc: object) -> None:
         if self._saved:  # else an interrupt came after that
             super().__exit__(*exc)
         self.frame = None
-        if self._own in here.blocks:
-            here.blocks.remove(self._own)
+        if self._own in threads.here.blocks:
+            threads.here.blocks.remove(self._own)
 
 
 def end_stale_modes() -> None:
     """End blocks that an interrupt left open on this thread: nothing that runs now is in them."""
-    blocks = here.blocks
+    blocks = threads.here.blocks
     while blocks:
         last = blocks[-1]()
         if last is not None and is_running(last.frame):
@@ -58,4 +50,4 @@ def end_stale_modes() -> None:
             last.__exit__()
 
 
-__all__ = ["end_stale_modes", "here", "within"]
+__all__ = ["end_stale_modes", "within"]

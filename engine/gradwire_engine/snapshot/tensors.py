@@ -100,7 +100,8 @@ def write_storage(writer: Writer, storage: Storage, row: Row) -> None:
 def read_storage(reader: Reader, storage: Storage, row: Row) -> None:
     storage.array, reader.devices[storage] = reader.arrays.array(row[1])
     storage.version = whole(row[2], "a version")
-    storage.made_in = None
+    storage.made_in = storage.kept_in = None
+    storage.newest = 0
 
 
 def write_view(writer: Writer, view: View, row: Row) -> None:

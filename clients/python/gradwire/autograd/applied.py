@@ -21,15 +21,19 @@ from gradwire_engine.mode import local
 
 def applied(used: Used, args: tuple[Any, ...]) -> Any:
     """What the forward gives; its node's rule is the backward."""
-    first = next((a for a in args if isinstance(a, Tensor)), None)
-    session: Any = innermost() or (current.session() if first is None else first.session)
-    forward = Forward(session, used, args)
+    forward = Forward(place_of_call(args), used, args)
     recorded = local.state.grad and any(forward.ctx.needs_input_grad)
     backward = Backward(forward) if recorded else None
     results = _recorded(forward, backward) if forward.tensors else []
     found = iter(results)
     outputs = [next(found) if isinstance(o, Tensor) else o for o in forward.outputs]
     return outputs[0] if forward.single else tuple(outputs)
+
+
+def place_of_call(args: tuple[Any, ...]) -> Any:
+    """The session, or the function that is written down, in which a call with these is done."""
+    first = next((a for a in args if isinstance(a, Tensor)), None)
+    return innermost() or (current.session() if first is None else first.session)
 
 
 def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
@@ -133,4 +137,4 @@ def _fills_in(forward: Forward, backward: Backward | None, fault: Fault | None) 
     return fault is not None or backward.fills_in
 
 
-__all__ = ["applied"]
+__all__ = ["applied", "place_of_call"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradwire.tensor import Tensor
@@ -21,6 +22,7 @@ class FunctionCtx:
         self.dirty_tensors: tuple[Any, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()
         self.asked = False  # by backward, for what was saved
+        self.look: Callable[[], None] | None = None  # whether what was saved may be used still
         self._unpacked: tuple[Any, ...] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -49,7 +51,19 @@ class FunctionCtx:
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward was given, in order; to be looked at in backward."""
         self.asked = self._unpacked is not None
+        if self.look is not None and self._unpacked:
+            self.look()
         return self._unpacked or ()
+
+    @contextmanager
+    def unpacked(self, tensors: Sequence[Any], look: Callable[[], None]) -> Iterator[None]:
+        """Have `saved_tensors` give these for a block; another walk may be around it."""
+        before = self._unpacked, self.look
+        self._unpacked, self.look = tuple(tensors), look
+        try:
+            yield
+        finally:
+            self._unpacked, self.look = before  # what is handed out leads back here
 
     def unpack(self, tensors: Sequence[Any]) -> None:
         """From here on `saved_tensors` gives these."""

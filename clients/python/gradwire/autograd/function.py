@@ -7,7 +7,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any, ClassVar
 
-from gradwire.autograd.applied import applied
+from gradwire.autograd.applied import applied, place_of_call
+from gradwire.autograd.called_here import called_here
 from gradwire.autograd.context import FunctionCtx
 from gradwire.autograd.transformable import check_transformable
 from gradwire.autograd.written import Used
@@ -84,6 +85,11 @@ class Function:
         if separate or kwargs:
             args = _bound(cls.forward, () if separate else (None,), args, kwargs)
         once = bool(getattr(backward, "_once_differentiable", False))
+        session = place_of_call(args)
+        if session.runs_here:
+            return called_here(
+                session, Used(cls.__name__, cls.forward, setup, backward, once), args
+            )
         return applied(Used(cls.__name__, cls.forward, setup, backward, once), args)
 
 

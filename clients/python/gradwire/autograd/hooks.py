@@ -48,7 +48,7 @@ class RemovableHandle:
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this tensor's gradient in every walk; what it gives replaces it."""
     _check(self, hook)
-    made = Registered("tensor", hook, ref(self))
+    made = Registered("tensor", hook, ref(self), self.session)
     handle = engine.register_hook(self._meta, made)
     return _named(self, made, handle)
 
@@ -56,8 +56,11 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
-    made = Registered("post_accumulate", hook, lambda: self)  # runs when the name is gone too
-    made.place = self._name
+    here = self.session.runs_here  # then a walk hands over the engine's leaf
+    owner = ref(self) if here else lambda: self  # it runs when the name is gone too
+    made = Registered("post_accumulate", hook, owner, self.session)
+    if not here:
+        made.place = self._name
     handle = engine.register_post_accumulate_grad_hook(self._meta, made)
     return RemovableHandle(handle, made, self.session.hooked)
 
@@ -65,14 +68,14 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
 def register_node_hook(self: GradFn, hook: Hook) -> RemovableHandle:
     """Call a function with the gradients of the operands and of the results, as two tuples."""
     tensor = _known(self, hook)
-    made = Registered("node", hook, ref(tensor), len(self.node.next_functions))
+    made = Registered("node", hook, ref(tensor), tensor.session, len(self.node.next_functions))
     return _named(tensor, made, self.node.register_hook(made))
 
 
 def register_node_prehook(self: GradFn, hook: Hook) -> RemovableHandle:
     """Call a function with the gradients of the results, as a tuple, before the node's rule."""
     tensor = _known(self, hook)
-    made = Registered("node_before", hook, ref(tensor))
+    made = Registered("node_before", hook, ref(tensor), tensor.session)
     return _named(tensor, made, self.node.register_prehook(made))
 
 
@@ -98,6 +101,8 @@ def _check(tensor: Tensor, hook: Any) -> None:
             "tensors can't be",
             "register the hook outside of the function",
         )
+    if session.runs_here:
+        session._check_usable()
     if not callable(hook):
         raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
 
@@ -105,6 +110,8 @@ def _check(tensor: Tensor, hook: Any) -> None:
 def _named(tensor: Tensor, made: Registered, handle: Handle) -> RemovableHandle:
     """Give the place a name at the host, which lives as long as the place and the hook do."""
     session = tensor.session
+    if session.runs_here:
+        return RemovableHandle(handle, made, session.hooked)
     made.place = session.new_name()
     step: dict[str, Any] = {"edge": tensor._name, "out": made.place}
     if made.kind == "tensor":

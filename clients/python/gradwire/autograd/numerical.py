@@ -139,9 +139,8 @@ def _check(
         if not raise_exception:
             return False
         raise _not_deterministic(asked)
-    session.flush()
     body = {"program": found.body, "inputs": values, "wrt": wrt, **said}
-    reply = session.transport.transform(asked, body)
+    reply = session.transform(asked, body)
     for text in reply["warnings"]:
         warnings.warn(f"{asked}: {text}", UserWarning, stacklevel=3)
     if not reply["ok"] and raise_exception:

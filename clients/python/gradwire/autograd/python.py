@@ -113,7 +113,7 @@ def _apart(outer: Any) -> Iterator[Session]:
     before, local.state = local.state, State()
     try:
         local.state.grad = False
-        session = Session(outer.transport, device=outer.device)
+        session = Session.make(outer.transport, device=outer.device)
         try:
             with session.here():
                 yield session

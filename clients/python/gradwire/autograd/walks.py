@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,13 +13,15 @@ from gradwire.autograd.hook_run import Inside
 from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
 from gradwire.session import Session
-from gradwire.tensor import Tensor
+from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import timed, with_callbacks
 from gradwire.trace import Trace, innermost
 from gradwire.transport import Step
 from gradwire.wire import mirrored, tensors_in
 from gradwire_engine import backward as engine
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.hooks import get_gradient_edge
+from gradwire_engine.mode import local
 from gradwire_engine.tensor import Tensor as Meta
 
 Place = Tensor | GradientEdge
@@ -38,11 +40,18 @@ def backward(
 ) -> None:
     """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only.
 
-    Sent at once. The value of a single element that is walked from comes back with the reply.
+    Sent at once, where there is a host: the value of a single element that is walked from comes
+    back with the reply.
     grad_variables: what grad_tensors was called once; it is warned about.
     """
     grad_tensors = _renamed(grad_tensors, grad_variables)
     inside = innermost()
+    plain = inside is None and grad_tensors is None and inputs is None
+    if plain and isinstance(tensors, Tensor) and tensors.session.runs_here:  # the commonest
+        _walked_here(
+            tensors.session, engine.backward, [tensors._meta], None, retain_graph, create_graph
+        )
+        return None
     if isinstance(inside, Inside):
         _refuse_own(inside, (tensors, grad_tensors, inputs))
         with inside.after():
@@ -50,6 +59,13 @@ def backward(
     roots = _listed(tensors)
     given = _cotangents(grad_tensors, roots)
     wanted = None if inputs is None else _listed(_values(inputs))
+    session = _session((roots, given or (), wanted or ()))
+    if session.runs_here:
+        _walked_here(
+            session, engine.backward, mirrored(roots), mirrored(given), retain_graph, create_graph,
+            mirrored(wanted),
+        )  # fmt: skip
+        return None
     fields = _fields(
         tensors=_names(roots),
         grad_tensors=None if given is None else _names(given),
@@ -57,7 +73,6 @@ def backward(
         create_graph=create_graph,
         inputs=None if wanted is None else _names(wanted),
     )
-    session = _session((roots, given or (), wanted or ()))
     step = {"backward": fields}
     with _walking(session, create_graph, step) as walk, session.recording() as mark:
         with walk.here():
@@ -95,6 +110,15 @@ def grad(
     asked = _values(inputs)
     roots, wanted = _listed(outputs), _listed(asked)
     given = _cotangents(grad_outputs, roots)
+    session = _session((roots, given or (), wanted))
+    if session.runs_here:
+        metas = _walked_here(
+            session, engine.grad, mirrored(roots), _places(asked, mirrored(wanted)),
+            mirrored(given), retain_graph, create_graph, allow_unused, materialize_grads,
+            is_grads_batched=is_grads_batched,
+        )  # fmt: skip
+        found = tuple([_held(session, meta, given or ()) for meta in metas])
+        return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
     fields = _fields(
         outputs=_names(roots),
         inputs=_names(wanted),
@@ -105,7 +129,6 @@ def grad(
         materialize_grads=materialize_grads,
         is_grads_batched=is_grads_batched or None,
     )
-    session = _session((roots, given or (), wanted))
     step = {"grad": fields}
     with _walking(session, create_graph, step) as walk, session.recording() as mark:
         with walk.here():
@@ -126,6 +149,33 @@ def grad(
             walk.unregister(mark)
         _send(session, roots)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+def _walked_here(session: Any, walk: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a walk over tensors that are here gives; hooks and functions are called in it."""
+    with session.recording():
+        state = local.state
+        before = state.origin
+        if state.anomaly:
+            state.origin = session.origin
+        try:
+            found = timed("step", walk.__name__, with_callbacks, walk, *args, **kwargs)
+        except GradwireError as problem:
+            session.tell_of_nan(problem)
+            raise
+        finally:
+            state.origin = before
+        session._check_usable()  # a hook may have closed it
+        session.through()
+    return found
+
+
+def _held(session: Session, meta: Any, given: Sequence[Tensor | None]) -> Tensor | None:
+    """A gradient as a tensor; a cotangent that is one itself."""
+    if meta is None:
+        return None
+    same = next((g for g in given if g is not None and g._meta is meta), None)
+    return held_tensor(session, meta) if same is None else same
 
 
 def _refuse_own(inside: Inside, given: tuple[Any, ...]) -> None:

@@ -21,11 +21,14 @@ def zero_grad(tensors: Iterable[Tensor], set_to_none: bool) -> None:
         if tensor._meta.grad is not None:
             found[tensor.session].append(tensor)
     for session, own in found.items():
-        with session.recording(own[0]._name) as mark:
+        with session.recording(own[0]) as mark:
             for tensor in own:
                 mirrored(tensor._meta, set_to_none)
                 if set_to_none and tensor._grad is not None:
                     assign(tensor, "_grad", None)
+            if session.runs_here:
+                session.through()
+                continue
             step: dict[str, Any] = {"zero_grad": [tensor._name for tensor in own]}
             if not set_to_none:
                 step["set_to_none"] = False

@@ -1,13 +1,15 @@
-"""An optimiser as the SDK sees it: settings here, parameters and what is kept of them on the host.
+"""An optimiser as the SDK sees it: settings, and the engine's optimiser.
 
-A step is recorded like any op. Its mirror, the engine's optimiser on meta tensors, counts writes.
+That is the one which steps, where tensors are here. Of a host's it is a mirror, on meta tensors,
+which counts writes; a step is recorded like any op.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple, Self
 
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
@@ -16,7 +18,9 @@ from gradwire.nn import naming
 from gradwire.optim.groups import Group, Optimizer
 from gradwire.session import Session
 from gradwire.tensor import Tensor
+from gradwire.thread import quietly, timed
 from gradwire.trace import innermost
+from gradwire_engine.arrays import backend
 from gradwire_engine.journal import assign
 from gradwire_engine.optim import KINDS
 from gradwire_engine.optim import Optimizer as Engine
@@ -99,16 +103,17 @@ class Hosted(Optimizer):
     def _send(self) -> None:
         """Record the groups as they are now."""
         groups = self._now()
-        with self._session.recording(self._name) as mark:
+        with self._session.recording(self) as mark:
             self._mirror.set([_settings(group) for group in self.param_groups])
             step = {"optimizer": self._name, "kind": self.kind, "groups": groups}
             assign(self, "_sent", groups)
             self._session.record(step, mark=mark)
 
     def _now(self) -> list[Group]:
-        """The groups as they travel."""
+        """The groups as they travel; or as they are known again, where they are here."""
+        called = _itself if self._session.runs_here else _name_of
         return [
-            _settings(group) | {"params": [p._name for p in group["params"]]}
+            _settings(group) | {"params": [*map(called, group["params"])]}
             for group in self.param_groups
         ]
 
@@ -128,8 +133,8 @@ class Hosted(Optimizer):
             with enable_grad():
                 loss = closure()
         self._sync()
-        with self._session.recording(self._name) as mark:
-            self._mirror.step()
+        with self._session.recording(self) as mark:
+            timed("step", "step", quietly, self._mirror.step)
             self._session.record({"step": self._name}, mark=mark)
         return loss
 
@@ -142,6 +147,15 @@ class Hosted(Optimizer):
         return defaultdict(dict, {param: kept for param, kept in found if kept})
 
     def _fetched(self) -> list[dict[str, Any]]:
+        if self._session.runs_here:
+            return [
+                {
+                    name: _tensor(self._session, _copied(value, x.device))
+                    for name, value in state.items()
+                    if not isinstance(value, list)
+                }
+                for x, state in self._mirror.kept()
+            ]
         self._session.flush()
         items = self._session.transport.optimizers(self._session.id)
         kept = next(item["state"] for item in items if item["name"] == self._name)
@@ -158,11 +172,14 @@ class Hosted(Optimizer):
         groups = self._take_settings(state_dict)
         self._sync()
         numbers = [i for group in groups for i in group["params"]]
+        of = _value if self._session.runs_here else _literal
         state = [
-            {name: _literal(value) for name, value in state_dict["state"].get(i, {}).items()}
+            {name: of(value) for name, value in state_dict["state"].get(i, {}).items()}
             for i in numbers
         ]
-        with self._session.recording(self._name) as mark:
+        with self._session.recording(self) as mark:
+            if self._session.runs_here:
+                self._mirror.load(state)
             step = {"optimizer": self._name, "state": state}
             self._session.record(step, mark=mark)
 
@@ -207,14 +224,24 @@ class Hosted(Optimizer):
         return found
 
 
+def _itself(param: Tensor) -> int:
+    """What tells the engine's tensor from others, which the optimizer holds."""
+    return id(param._meta)
+
+
+_name_of: Callable[[Tensor], Any] = attrgetter("_name")
+
+
 def _metas(group: Group) -> list[Any]:
     return [p._meta for p in group["params"]]
 
 
+_KNOWN = frozenset(name for kind in KINDS.values() for name in kind.settings)
+
+
 def _settings(group: Group) -> dict[str, Any]:
     """What the host knows of a group's entries; a scheduler may keep others there."""
-    known = {name for kind in KINDS.values() for name in kind.settings}
-    return {name: _number(value) for name, value in group.items() if name in known}
+    return {name: _number(value) for name, value in group.items() if name in _KNOWN}
 
 
 def _number(value: Any) -> Any:
@@ -230,6 +257,24 @@ def _tensor(session: Session, value: Any) -> Any:
         return made
     with session.here():
         return tensor(float(value))
+
+
+def _copied(value: Any, device: str) -> Any:
+    """What an optimizer keeps of a parameter, as `_tensor` takes it."""
+    return Kept(backend(device).to_numpy(value).copy()) if hasattr(value, "dtype") else value
+
+
+class Kept(NamedTuple):
+    """An array that an optimizer keeps."""
+
+    array: Any
+
+
+def _value(value: Any) -> Any:
+    """The same for an optimizer that is here: an array as the engine's tensor."""
+    if not isinstance(value, Tensor):
+        return value
+    return value._meta if value.ndim else value.item()
 
 
 def _literal(value: Any) -> Any:

@@ -28,8 +28,7 @@ def snapshot(session: Session, keep: Any) -> bytes:
     """The session as a file. keep: what is to be found in it."""
     names = _Names(session)
     said = None if keep is None else json.dumps(written(keep, names), allow_nan=False)
-    session.flush()
-    body = session.transport.snapshot(session.id)
+    body = session.written()
     if said is None:
         return body
     metadata, arrays = safetensors.read(body)
@@ -100,9 +99,9 @@ class _Held:
 
     def __init__(self, transport: Transport, made: dict[str, Any], text: str) -> None:
         held = Held(text)
-        self._metas, self._mirrors = held.metas, held.optimizers
-        names = [*self._metas, *self._mirrors]
+        names = [*held.metas, *held.optimizers]
         self.session = Session.of(transport, made, 1 + max(map(_number, names), default=0))
+        self._metas, self._mirrors = self.session.take(held)
         self._made: dict[str, Any] = {}
 
     def __call__(self, kind: str, fields: Any) -> Any:

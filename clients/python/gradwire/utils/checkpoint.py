@@ -8,9 +8,14 @@ from functools import partial
 from typing import Any
 
 from gradwire import called, current
-from gradwire.trace import innermost, name_of, trace
+from gradwire.session import Session
+from gradwire.tensor import Tensor, held_tensor
+from gradwire.thread import as_user, drawing_from, refuse_others, threads, with_callbacks
+from gradwire.trace import innermost, name_of, restored, taken_apart, trace
 from gradwire.wire import tensors_in
+from gradwire_engine import checkpoint as engine
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
 
 
 def _no_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
@@ -30,18 +35,19 @@ def checkpoint(
 ) -> Any:
     """What the function gives, of which backward will have the inputs only and run it again.
 
-    The function is written down as a program, with the same random state when it runs again,
-    unless preserve_rng_state is False. One that looks at values can't be: embedded it simply runs;
-    over the wire it is refused. determinism_check, debug, early_stop: accepted; what runs again is
-    the same program, so there is nothing to check. context_fn: what it gives first is entered while
-    the function is called, which is once; the second, for running again, is not entered.
+    Where tensors are here the function is called again, in the second context of context_fn. On a
+    host it is written down as a program, which runs again, and the second context is not entered;
+    one that looks at values is refused there. The random state is the same when it runs again,
+    unless preserve_rng_state is False. determinism_check, debug, early_stop: accepted.
     """
     _check(use_reentrant)
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of 'default' or 'none', but got {determinism_check!r}"
         )
-    session = innermost() or _session(args, kwargs)
+    session: Any = innermost() or _session(args, kwargs)
+    if session.runs_here:
+        return _done_here(session, function, args, kwargs, preserve_rng_state, context_fn)
     applied = partial(_called, function, kwargs)
     applied.__name__ = name_of(function)  # type: ignore[attr-defined]  # for what is said of it
     first, _ = context_fn()
@@ -57,6 +63,49 @@ def checkpoint(
         return found.restored(())
     again = {} if preserve_rng_state else {"preserve_rng_state": False}
     return called.call(found, checkpoint=True, **again)
+
+
+def _done_here(
+    session: Session,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    preserve_rng_state: bool,
+    context_fn: Callable[[], Any],
+) -> Any:
+    """The same where tensors are here: the function is called as Python, both times."""
+    first, again = context_fn()
+    contexts = iter([first])
+    tensors: list[Tensor] = []
+    structure = taken_apart((args, kwargs), tensors.append)
+    shape: list[Any] = []
+
+    def called_in(context: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        with context:
+            return function(*args, **named)
+
+    def program(*values: Any) -> tuple[Any, ...]:
+        given = [
+            t if t._meta is v else held_tensor(session, v)
+            for t, v in zip(tensors, values, strict=True)
+        ]
+        own, named = restored(structure, iter(given))
+        outputs: list[Tensor] = []
+        with drawing_from(local.state.generator):
+            found = as_user(called_in, next(contexts, again), own, named)
+        shape[:] = [taken_apart(found, outputs.append)]
+        refuse_others(session, outputs)
+        return tuple([o._meta for o in outputs])
+
+    refuse_others(session, tensors)
+    values = [t._meta for t in tensors]
+    with drawing_from(threads.here.generator or session.generator):
+        made = with_callbacks(engine.checkpoint, program, values, preserve_rng_state)
+    known = {id(t._meta): t for t in tensors}
+    parts = [known[id(v)] if id(v) in known else held_tensor(session, v) for v in made]
+    if local.state.anomaly:
+        session.note_line(parts)
+    return restored(shape.pop(), iter(parts))
 
 
 def _called(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:

@@ -44,9 +44,10 @@ class Written:
             return {loop[0]: loop[1](self, what)}
         write = _WRITE.get(type(what))
         if write is None:
+            name = getattr(what, "id", type(what).__name__)
             raise error(
                 "untraceable",
-                f"snapshot: the graph holds {type(what).__name__}, which is no program",
+                f"snapshot: the graph holds {name}, a function of Python",
                 "hooks and functions have to be programs for a snapshot, not Python of this "
                 "process",
                 raised=NotImplementedError,
