@@ -300,15 +300,31 @@ def _at_leaf(
 
 
 def _free(nodes: list[Node]) -> None:
-    """Let go of what the walked nodes had saved."""
-    logged = local.state.journal is not None
+    """Let go of what the walked nodes had saved; the log has all of it as one entry."""
+    journal = local.state.journal
+    if journal is not None:
+        kept = [(node, node.saved, node.versions) for node in nodes if node.saved]
+        journal.entries.append((_freed, "kept", kept))
     for node in nodes:
         if node.saved:
-            if logged:
-                assign(node, "saved", FREED)
-                assign(node, "versions", None)
-            else:
-                node.saved, node.versions = FREED, None
+            node.saved, node.versions = FREED, None
+
+
+class _Freed:
+    """What walks let go of, as an owner of what the log puts back."""
+
+    @property
+    def kept(self) -> list[tuple[Node, Any, Any]]:
+        """Nothing: each entry of a log has its own."""
+        return []
+
+    @kept.setter
+    def kept(self, nodes: list[tuple[Node, Any, Any]]) -> None:
+        for node, saved, versions in nodes:
+            node.saved, node.versions = saved, versions
+
+
+_freed = _Freed()
 
 
 def _charge(reading: Reading) -> Callable[[int, int, int], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -190,6 +191,7 @@ def serving(module: str, *prefixes: str) -> tuple[Lookup, Names]:
             for prefix in prefixes:
                 found = function(prefix + name)
                 if found is not None:
+                    vars(sys.modules[module])[name] = found  # the next time it is there
                     return found
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
