@@ -145,10 +145,11 @@ class using(ContextDecorator):
         return using(**self._fields)
 
     def __exit__(self, *exc: object) -> None:
-        state, _, fields = self._saved.pop()
-        state.moves += 1
+        state, _, fields = self._saved[-1]
         for name, value in fields.items():
             setattr(state, name, value)
+        del self._saved[-1]  # last: an interrupt before it leaves all of it to `__del__`
+        state.moves += 1
 
     def __del__(self) -> None:
         saved = getattr(self, "_saved", None)
