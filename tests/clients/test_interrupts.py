@@ -237,7 +237,10 @@ def session() -> Iterator[Session]:
 def surroundings() -> tuple[Any, ...]:
     """What an interrupt must leave as it was."""
     state = local.state
-    modes = (state.grad, state.inference, state.journal, state.meter, state.device, state.anomaly)
+    modes = (
+        state.grad, state.inference, state.journal, state.meter, state.device, state.anomaly,
+        state.generator,
+    )  # fmt: skip
     return (gc.isenabled(), modes, np.geterr(), np.getbufsize(), torch.get_default_dtype())
 
 

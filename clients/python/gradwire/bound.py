@@ -36,9 +36,10 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
         state, meta = local.state, x._meta
         if state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
-        before, state.generator = state.generator, NO_DRAWS
+        before = state.generator
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
+            state.generator = NO_DRAWS
             result = context.run(way, meta)
         except (GradwireError, AttributeError, WouldDraw):
             return with_care(op, (x,), {})
@@ -77,9 +78,10 @@ def of_two(op: Op) -> Callable[[Tensor, Any], Any]:
         state, meta = local.state, x._meta
         if state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x, other), {})
-        before, state.generator = state.generator, NO_DRAWS
+        before = state.generator
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
+            state.generator = NO_DRAWS
             result = context.run(way, meta, second)
         except (GradwireError, AttributeError, WouldDraw):
             return with_care(op, (x, other), {})

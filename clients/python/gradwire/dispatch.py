@@ -85,9 +85,10 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         or (kwargs and not kwargs.keys() <= _parameters(op))
     ):
         return with_care(op, args, kwargs)
-    before, state.generator = state.generator, NO_DRAWS
+    before = state.generator
     context = thread.quiet.pop() if thread.quiet else quiet_context()
     try:
+        state.generator = NO_DRAWS
         if kwargs:
             count = len(args)
             named = dict(zip(kwargs, given[count:], strict=True))
