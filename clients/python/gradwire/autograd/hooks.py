@@ -56,10 +56,9 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call a function with this leaf after a backward has added to its `.grad`."""
     _check(self, hook)
-    here = self.session.runs_here  # then a walk hands over the engine's leaf
-    owner = ref(self) if here else lambda: self  # it runs when the name is gone too
-    made = Registered("post_accumulate", hook, owner, self.session)
-    if not here:
+    # it runs when the name is gone too: the graph, which holds the hook, holds the leaf by it
+    made = Registered("post_accumulate", hook, lambda: self, self.session)
+    if not self.session.runs_here:
         made.place = self._name
     handle = engine.register_post_accumulate_grad_hook(self._meta, made)
     return RemovableHandle(handle, made, self.session.hooked)
