@@ -33,6 +33,16 @@ class Journal:
         if self.outermost is not None:
             self.outermost.__exit__(KeyboardInterrupt)
 
+    def next_part(self, *, keep: bool) -> int:
+        """Begin a part that can be undone by itself, by `rollback` to what this gives.
+
+        keep: whether all before it can still be undone; else it stays whatever comes.
+        """
+        if not keep:
+            self.entries.clear()
+        self.block = object()
+        return len(self.entries)
+
     def rollback(self, mark: int = 0) -> None:
         """Put back what was written since `mark`, newest first."""
         while len(self.entries) > mark:

@@ -54,6 +54,12 @@ class Ledger:
             return self
         return None if self.above is None else self.above.over(nbytes)
 
+    @property
+    def room(self) -> int:
+        """Bytes that are left, of this one's limit and of all above it."""
+        left = max(0, self.limit - self.held)
+        return left if self.above is None else min(left, self.above.room)
+
     def refusal(self, nbytes: int) -> GradwireError:
         """The error for bytes that don't fit. What all tenants hold together it doesn't say."""
         full = self.over(nbytes) or self

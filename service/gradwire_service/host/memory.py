@@ -24,6 +24,8 @@ from gradwire_service.host.origins import Origins
 _WORTH = 2**16
 """Bytes asked for since the last count below which a count tells nothing new."""
 _OPS_WORTH = 12
+_PART = 64
+"""Small amounts are entered in the ledger together, up to this part of what room it has."""
 INLINE_SECONDS = 4e-3
 """Seconds of its own that work on the event loop may take, looked at between steps."""
 _INF = float("inf")
@@ -72,6 +74,7 @@ class Meter:
         "_room",
         "_roots",
         "_since",
+        "_together",
         "_unposted",
         "allowance",
         "asked",
@@ -105,7 +108,7 @@ class Meter:
         self.allowance: int | None = None
         self.stopped = False
         self._bound = self._since = self._unposted = self._posted = 0
-        self._nodes = self._ops = self._overhead = 0
+        self._nodes = self._ops = self._overhead = self._together = 0
 
     @property
     def limit(self) -> int:
@@ -138,6 +141,7 @@ class Meter:
         self.until = until
         self.allowance = allowance
         self.asked = 0  # bytes, by this request
+        self._together = min(_WORTH, self._ledger.room // _PART)
         self.inline_until = _INF
         if allowance is not None:
             self.inline_until = time.monotonic() + INLINE_SECONDS
@@ -207,7 +211,7 @@ class Meter:
         if self._bound + nbytes > self._room:
             self._unposted -= nbytes
             self._make_room(nbytes)
-        elif self._unposted >= _WORTH or self._ledger.over(self._unposted) is not None:
+        elif self._unposted >= self._together:
             self._post(nbytes)
         self._bound += nbytes
         self.asked += nbytes

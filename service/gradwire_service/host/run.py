@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from time import perf_counter
 from typing import Any, Protocol, TypeVar, cast
 
@@ -184,15 +183,19 @@ def _one_by_one(
     """Each step all or nothing by itself: those before one that fails are kept."""
     failed: GradwireError | None = None
     ways = ways_of(steps, wanted)
-    with transaction() if again else nullcontext():  # undoes it all, to begin again elsewhere
+    keep = again or local.state.journal is not None  # somebody may have to undo all of it
+    with transaction() as journal:
+        mark = len(journal.entries)
         try:
             for index in range(progress.done, len(wanted)):
-                with transaction() as journal:
-                    do(steps, index, wanted[index], ways)
-                    journal.entries.append((progress, "done", index))
-                    progress.done = index + 1
+                mark = journal.next_part(keep=keep)
+                do(steps, index, wanted[index], ways)
+                journal.entries.append((progress, "done", index))
+                progress.done = index + 1
+            mark = journal.next_part(keep=keep)
             return _values_after(steps, len(wanted), returns)
         except GradwireError as problem:
+            journal.rollback(mark)
             failed = problem
         finally:
             steps.drop_temporaries()
@@ -225,7 +228,12 @@ def _steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[Step
 def do(steps: Steps, index: int, step: StepPart, ways: Ways | None = None) -> None:
     """Do a step; what goes wrong in it says which one it was."""
     try:
-        if ways is not None:
+        way = None if ways is None else ways[index]
+        if way is not None:  # the commonest
+            steps.index = index
+            steps.session.meter.tick()
+            way(steps, step)
+        elif ways is not None:
             go(steps, index, step, ways)
         elif step.grad_mode is None:
             steps.do(index, step)

@@ -33,13 +33,9 @@ def ways_of(steps: Steps, wanted: Sequence[StepPart]) -> Ways | None:
 
 
 def go(steps: Steps, index: int, step: StepPart, ways: Ways) -> None:
-    """Do a step as the one before at its place was; the first time find out how that is."""
+    """Do a step of which no way is known yet, and find out how one like it is done."""
     steps.index = index
     steps.session.meter.tick()
-    way = ways[index]
-    if way is not None:
-        way(steps, step)
-        return
     plain = DO[type(step)]
     if step.grad_mode is not None:
         plain = _in_mode(step.grad_mode, plain)
