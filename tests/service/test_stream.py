@@ -147,7 +147,7 @@ def test_idempotency_keys(server: Running, session: Client) -> None:
     with streaming(server, session) as stream:
         first = stream.raw({"id": 1, **keyed, **request})
     with streaming(server, session) as stream:
-        again = stream.raw({"id": "other", **request, **keyed})
+        again = stream.raw({"id": "other", **keyed, **request})
         assert again == {"id": "other", "replayed": True, "values": first["values"]}
         over_http = session.post("/steps", {"steps": []}, headers={"idempotency-key": "k-1"})
         assert over_http.status_code == 200 and "idempotency-replayed" not in over_http.headers

@@ -25,9 +25,10 @@ HEADERS = ("accept", "gradwire-timeout", "idempotency-key", "x-request-id")
 LONGEST_ID = 128
 _MEMBERS = ("id", "headers", "data")
 _FIRST = re.compile(
-    rb'\{\s*"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,%d}")\s*,(?=\s*")' % LONGEST_ID
+    rb'\{\s*"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,%d}")\s*,'
+    rb'(?:\s*"headers"\s*:\s*(\{[^{}\\]{0,512}\})\s*,)?(?=\s*")' % LONGEST_ID
 )
-"""How most messages begin."""
+"""How most messages begin: an id, and maybe headers."""
 _NAMED = tuple(b'"%s"' % name.encode() for name in _MEMBERS)
 _HEADER_VALUE = 1024
 _ESCAPE = b"\\"
@@ -81,7 +82,7 @@ def _message(text: bytes, depth: int, lend: Callable[[int], None]) -> Message:
 
 
 def _quickly(text: bytes) -> Message | None:
-    """The same without reading the text, where it begins with an id and names nothing else."""
+    """The same without reading all of the text, where it begins with what is the message's."""
     first = _FIRST.match(text)
     if first is None or _ESCAPE in text:
         return None
@@ -90,9 +91,16 @@ def _quickly(text: bytes) -> Message | None:
             return None
     try:
         key: Id = orjson.loads(first[1])
-    except orjson.JSONDecodeError:  # it is no UTF-8
+        headers = _NO_HEADERS if first[2] is None else _strings(first[2])
+    except (orjson.JSONDecodeError, GradwireError):  # it is no UTF-8, or is told why below
         return None
-    return Message(key, _NO_HEADERS, b"", b"{" + text[first.end() :])
+    return None if headers is None else Message(key, headers, b"", b"{" + text[first.end() :])
+
+
+def _strings(text: bytes) -> Mapping[bytes, bytes] | None:
+    """Headers that are strings, each named once; None of others."""
+    given = orjson.loads(text)
+    return _headers(given) if text.count(b'"') == 4 * len(given) else None
 
 
 def _read(text: bytes, depth: int) -> Message:
