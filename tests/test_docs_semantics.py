@@ -78,6 +78,7 @@ CONTRACT = {
     ],
     "Here and there": [
         "errors that only elements reveal",
+        "a walk",
         "a hook",
         "a Function",
         "a checkpoint",

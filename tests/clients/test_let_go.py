@@ -225,13 +225,16 @@ def test_clearing_gradients_is_one_step_and_names_none(session: Session, counted
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x = torch.ones(1, 2)
     model(x).sum().backward()
+    session.flush()
     counted.take()
     optimizer.zero_grad()
     model.zero_grad()
     model(x).sum().backward()
+    session.flush()
     assert [request.count("zero_grad") for request in counted.take()] == [1]
     model.zero_grad(set_to_none=False)
     model(x).sum().backward()
+    session.flush()
     assert [request.count("zero_grad") for request in counted.take()] == [1]
 
 

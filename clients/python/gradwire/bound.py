@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire.defaults import DEFAULT
-from gradwire.dispatch import TRUTHS, call, with_care, wrapped
+from gradwire.dispatch import TRUTHS, call, there, with_care, wrapped
 from gradwire.tensor import Tensor
 from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, threads
 from gradwire_engine.errors import GradwireError
@@ -27,12 +27,10 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
 
     def one(x: Tensor) -> Any:
         thread, session = threads.here, x.session
-        if (
-            not session.takes_calls
-            or thread.entries or thread.blocks or thread.recordings
-            or truth
-        ):  # fmt: skip
+        if thread.entries or thread.blocks or thread.recordings or truth:
             return call(op, (x,), {})
+        if not session.takes_calls:
+            return there(session, op, (x,), {})
         state, meta = local.state, x._meta
         if state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
@@ -69,12 +67,10 @@ def of_two(op: Op) -> Callable[[Tensor, Any], Any]:
             second = other
         else:
             return call(op, (x, other), {})
-        if (
-            not session.takes_calls
-            or thread.entries or thread.blocks or thread.recordings
-            or truth
-        ):  # fmt: skip
+        if thread.entries or thread.blocks or thread.recordings or truth:
             return call(op, (x, other), {})
+        if not session.takes_calls:
+            return there(session, op, (x, other), {})
         state, meta = local.state, x._meta
         if state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x, other), {})

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from gradwire.direct import Direct
+
 
 def connected(url: str, headers: Mapping[str, str], timeout: float) -> httpx.Client:
     """A client of httpx to a server. timeout: seconds to wait for each part of a reply."""
@@ -18,6 +20,21 @@ def connected(url: str, headers: Mapping[str, str], timeout: float) -> httpx.Cli
     for transport in (made._transport, *made._mounts.values()):
         _lock_at_once(transport)
     return made
+
+
+def direct(
+    client: httpx.Client, url: str, headers: Mapping[str, str], timeout: float
+) -> Direct | None:
+    """Connections to the same server for what is hot; None where a proxy may stand before it.
+
+    Nor are there any where the URL has a user's name, which httpx makes a header of, or a header is
+    refused by it.
+    """
+    parsed = httpx.URL(url)
+    plain = all(value.isascii() and value.isprintable() for value in headers.values())
+    if client._mounts or parsed.userinfo or not plain:
+        return None
+    return Direct(parsed, _trusted(url), headers, timeout)
 
 
 def close_copies(client: httpx.Client) -> None:
@@ -52,4 +69,4 @@ def _authorities() -> SSLContext:
     return httpx.create_ssl_context()
 
 
-__all__ = ["close_copies", "connected"]
+__all__ = ["close_copies", "connected", "direct"]

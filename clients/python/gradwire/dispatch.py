@@ -14,6 +14,7 @@ from typing import Any
 
 from gradwire import current
 from gradwire.asked import asked, told, unknown
+from gradwire.at_once import NOT_DONE, note_base, recorded
 from gradwire.defaults import DEFAULT
 from gradwire.in_force import innermost as innermost_in_force
 from gradwire.layouts import laid
@@ -24,7 +25,7 @@ from gradwire.size import Size
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, quietly, threads, timed
 from gradwire.trace import Trace, innermost
-from gradwire.trial import harmless, structure
+from gradwire.trial import harmless, structure, went_well
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
 from gradwire.within import end_stale_modes
 from gradwire_engine.errors import GradwireError, error
@@ -56,9 +57,11 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
             given.append(arg)
         elif kind is Tensor or isinstance(arg, Tensor):
             if arg.session is not session:
-                if session is not None or not arg.session.takes_calls:
+                if session is not None:
                     return with_care(op, args, kwargs)
                 session = arg.session
+                if not session.takes_calls:
+                    return there(session, op, args, kwargs)
             given.append(arg._meta)
         elif kind is tuple or kind is list or kind is Size:
             items = []
@@ -67,9 +70,11 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
                     items.append(item)
                 elif isinstance(item, Tensor):
                     if item.session is not session:
-                        if session is not None or not item.session.takes_calls:
+                        if session is not None:
                             return with_care(op, args, kwargs)
                         session = item.session
+                        if not session.takes_calls:
+                            return there(session, op, args, kwargs)
                     items.append(item._meta)
                 else:
                     return with_care(op, args, kwargs)
@@ -110,6 +115,15 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
     return made
 
 
+def there(session: Session, op: Op, args: Args, kwargs: Kwargs) -> Any:
+    """Record an op for the host of its tensors, by the short way if there is nothing to look at."""
+    if op.name not in TRUTHS and (not kwargs or kwargs.keys() <= _parameters(op)):
+        found = recorded(session, op, args, kwargs)
+        if found is not NOT_DONE:
+            return found
+    return with_care(op, args, kwargs)
+
+
 def with_care(op: Op, args: Args, kwargs: Kwargs) -> Any:
     """Apply an op with all that may have to be looked at, here or where it is recorded."""
     args, kwargs, options = _prepared(op, args, kwargs)
@@ -144,6 +158,8 @@ def _recorded(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Opt
         found = _adopt(session, step, result, args, mark)
         if may_fail() and not harmless(op, args, kwargs):
             session.flush()
+            if session.is_up_to_date:
+                went_well(op, args, kwargs)
     return found
 
 
@@ -183,7 +199,7 @@ def wrapped(session: Session, result: Any, args: Args) -> Any:
                 return operand  # the op gave its operand back, as contiguous() may
         made = held_tensor(session, result)
         if getattr(result, "view", None) is not None:
-            _note_base(made, args)
+            note_base(made, args)
         return made
     if not isinstance(result, list | tuple):
         return result
@@ -317,7 +333,7 @@ def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark
             if operand._meta is result:
                 return operand  # the op gave its operand back, as contiguous() may
         made = Tensor(session, result)
-        _note_base(made, args)
+        note_base(made, args)
         session.record({**step, "out": made._name}, [made], mark=mark)
         return made
     if not isinstance(result, list | tuple):
@@ -325,22 +341,10 @@ def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark
     parts = [None if part is None else Tensor(session, part) for part in result]
     for part in parts:
         if part is not None:
-            _note_base(part, args)
+            note_base(part, args)
     names = [None if part is None else part._name for part in parts]
     session.record({**step, "out": names}, parts, mark=mark)
     return like(result, parts)
-
-
-def _note_base(made: Tensor, args: Args) -> None:
-    """Have a view know the tensor that it is one of: among its operands, or what those know."""
-    view = getattr(made._meta, "view", None)  # in a batched walk it isn't a Meta
-    if view is None or view.base is None:
-        return
-    for operand in tensors_in(args):
-        for found in (operand, getattr(operand, "_seen", None)):
-            if found is not None and found._meta is view.base:
-                made._seen = found
-                return
 
 
 def _with_numbers(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | None:

@@ -78,6 +78,14 @@ class Forgotten:
         self._names.extend(early)
         self._held_back = len(early)
 
+    def freed(self, names: Iterable[str]) -> None:
+        """The host freed these: whatever an interrupt left of them here is settled."""
+        if not self._names:
+            return
+        for name in set(names).intersection(self._names.copy()):
+            while name in self._names:
+                self._names.remove(name)
+
     def _asked(self, name: str, own: Set[str]) -> bool:
         return name not in self._aside or name in own
 

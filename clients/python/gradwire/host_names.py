@@ -79,7 +79,8 @@ class HostNames:
         params: Sequence[HostName] | None = None,
     ) -> HostName:
         """Give a tensor or an optimizer a name, which it has until it is gone."""
-        name = HostName.of(thing, self._note, text, spec, params)
+        name = HostName(thing, self._note)
+        name.text, name.kind, name.spec, name.params = text, "made", spec, params
         self._alive[id(name)] = name
         return name
 
@@ -111,9 +112,10 @@ class HostNames:
 
     def forget_gone(self) -> None:
         """Forget the names of what Python forgot; each is crossed out when that is done."""
-        while self.gone:
-            self.forget(self.gone[0])
-            self.gone.popleft()
+        gone, forget = self.gone, self.forget
+        while gone:
+            forget(gone[0])
+            gone.popleft()
 
     def take_left(self, texts: Set[str]) -> list[str]:
         """Take out the parts of these names that a module before had, and their optimizers.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from json import dumps, loads
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 from weakref import finalize
 
@@ -14,7 +15,8 @@ import httpx
 import numpy as np
 
 from gradwire import forks
-from gradwire.connections import close_copies, connected
+from gradwire.connections import close_copies, connected, direct
+from gradwire.direct import Direct, Reply
 from gradwire.posted import Posted
 from gradwire.retrying import key_for, sent
 from gradwire.transport import UNANSWERED, Arrays, Received, Request, Step, Values
@@ -26,6 +28,7 @@ _BRIEF = 5.0
 """Seconds to wait for what matters little."""
 _TRIES = 3
 """How often a request goes on where a program was gone."""
+AReply = TypeVar("AReply", bound=Reply)
 _NOT_KEPT = "the request was done, and its reply"
 """How a server's answer begins to a retry whose first reply is not there any more."""
 
@@ -70,7 +73,8 @@ class Http:
 
     def _connect(self) -> None:
         self._client = connected(self.url, self._headers, self._timeout)
-        self._ending = finalize(self, _end, self._client, self._forgotten)
+        self._direct = direct(self._client, self.url, self._headers, self._timeout)
+        self._ending = finalize(self, _end, self._client, self._direct, self._forgotten)
         self._ending.atexit = False  # sessions that stay have their last steps sent before
 
     def _connect_anew(self) -> None:
@@ -84,12 +88,14 @@ class Http:
     def end(self) -> None:
         """End the sessions that were forgotten, and close the connections."""
         if self._ending.detach() is not None:  # at a program's end it would do nothing itself
-            _end(self._client, self._forgotten)
+            _end(self._client, self._direct, self._forgotten)
 
     def renew(self) -> None:
         """In a forked child: begin with connections of its own; the parent's stay as they are."""
         self._ending.detach()
         close_copies(self._client)
+        if self._direct is not None:
+            self._direct.close()
         self._begin()
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -274,20 +280,24 @@ class Http:
             request.took.append(found["profile"])
         return _values(found, received)
 
-    def _read(self, session_id: str, part: Part, request: Request) -> httpx.Response:
+    def _read(self, session_id: str, part: Part, request: Request) -> Reply:
         """The tensors that are wanted of a part that was done before."""
         body = {"steps": [], "return": request.returns if part.last else []}
         reading = Part(part.end, part.last, body, {}, part.binary)
         return self._asked(session_id, reading, request.data)
 
-    def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
+    def _asked(self, session_id: str, part: Part, data: bool) -> Reply:
         """The reply to a request for steps. data: whether elements of what is read are wanted."""
         content, kind = encoded(part.body, part.arrays)
         headers = {"Content-Type": kind} | part.key
         if part.binary:
             headers["Accept"] = SAFETENSORS
         url = f"/v1/sessions/{session_id}/steps" + ("" if data else "?data=none")
-        return self._send("POST", url, content=content, headers=headers)
+        if self._direct is None:
+            return self._send("POST", url, content=content, headers=headers)
+        if self._forgotten:
+            self._drop()
+        return checked(sent(partial(self._direct.post, url, content, headers), self.url))
 
     def _send(self, method: str, url: str, **fields: Any) -> httpx.Response:
         if self._forgotten:
@@ -311,19 +321,21 @@ def _drop(client: httpx.Client, sessions: deque[str]) -> None:
             client.delete(f"/v1/sessions/{sessions.popleft()}", timeout=_BRIEF)
 
 
-def _end(client: httpx.Client, sessions: deque[str]) -> None:
+def _end(client: httpx.Client, direct: Direct | None, sessions: deque[str]) -> None:
     _drop(client, sessions)
     client.close()
+    if direct is not None:
+        direct.close()
 
 
-def checked(reply: httpx.Response) -> httpx.Response:
+def checked(reply: AReply) -> AReply:
     """The reply, unless it is a problem: that is raised."""
     if reply.status_code >= 400:
         raise problem_of(reply)
     return reply
 
 
-def problem_of(reply: httpx.Response) -> GradwireError:
+def problem_of(reply: Reply) -> GradwireError:
     """The exception that a problem+json reply stands for."""
     try:
         found = reply.json()
@@ -339,7 +351,7 @@ def problem_of(reply: httpx.Response) -> GradwireError:
     return problem
 
 
-def _of_another(reply: httpx.Response) -> GradwireError:
+def _of_another(reply: Reply) -> GradwireError:
     """The exception for a reply that no gradwire server gave.
 
     From 502 on it is one of a proxy before it, which had no answer: the request may have been done.
@@ -389,7 +401,7 @@ def _pairs(array: np.ndarray) -> np.ndarray:
     return array.reshape(*array.shape, 1).view(np.float64)
 
 
-def _content(reply: httpx.Response) -> tuple[dict[str, Any], Arrays]:
+def _content(reply: Reply) -> tuple[dict[str, Any], Arrays]:
     """A reply as JSON, and the arrays that came with it."""
     if not reply.headers.get("content-type", "").startswith(SAFETENSORS):
         return reply.json(), {}

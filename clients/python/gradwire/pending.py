@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -23,13 +23,31 @@ if TYPE_CHECKING:
     from gradwire.tensor import Tensor
 
 
+class Place(NamedTuple):
+    """A place in the user's program, of which the line is found when somebody asks."""
+
+    code: CodeType
+    lasti: int
+
+    def __str__(self) -> str:
+        """The place as "file.py:12"."""
+        number = self.code.co_firstlineno
+        for begin, end, line in self.code.co_lines():
+            if line is not None and begin <= self.lasti < end:
+                number = line
+        return f"{self.code.co_filename}:{number}"
+
+
 class Recorded(NamedTuple):
-    """One step: its line, the length of the journal before it, what it makes, arrays it brings."""
+    """One step: who recorded it, the journal's length before it, what it makes, arrays it brings.
+
+    place: in the user's program; None of what nobody asked for.
+    """
 
     step: Step
-    line: str
+    place: Place | None
     mark: int
-    made: list[tuple[str, ref[Tensor]]]
+    made: Sequence[tuple[str, ref[Tensor]]]
     arrays: Mapping[str, np.ndarray]
 
 
@@ -37,13 +55,15 @@ class Pending:
     """Steps in the order in which they were recorded.
 
     nbytes: of tensors that they make, of arrays that go up or of others, and let go at the host.
+    freed: names of what Python forgot, which these steps free.
     """
 
-    __slots__ = ("nbytes", "recorded")
+    __slots__ = ("freed", "nbytes", "recorded")
 
     def __init__(self, recorded: Iterable[Recorded] = ()) -> None:
         self.recorded = list(recorded)
         self.nbytes = 0
+        self.freed: list[str] = []
 
     def __len__(self) -> int:
         return len(self.recorded)
@@ -65,7 +85,7 @@ class Pending:
     def add(
         self,
         step: Step,
-        line: str = "",
+        place: Place | None = None,
         mark: int = 0,
         made: Sequence[Tensor | None] = (),
         arrays: Mapping[str, np.ndarray] | None = None,
@@ -78,12 +98,13 @@ class Pending:
                 array = tensor._meta._array  # none of a view, which has its base's memory
                 if array is not None:
                     self.nbytes += array.nbytes
-        self.recorded.append(Recorded(step, line, mark, named, arrays or {}))
+        self.recorded.append(Recorded(step, place, mark, named, arrays or {}))
 
     def extend(self, later: Pending, mark: int) -> None:
         """Add steps that were kept aside; what they changed in mirrors is not undone any more."""
         self.recorded += [one._replace(mark=mark) for one in later.recorded]
         self.nbytes += later.nbytes
+        self.freed += later.freed
 
     def first_not_done(self, problem: GradwireError, *, atomic: bool) -> int:
         """The step that failed, which is named in the error's notes; 0 if none was begun.
@@ -93,8 +114,8 @@ class Pending:
         step = problem.step
         if step is None or not 0 <= step <= len(self):
             return 0
-        if step < len(self) and self.recorded[step].line:
-            problem.add_note(f"recorded at {self.recorded[step].line}")
+        if step < len(self) and self.recorded[step].place:
+            problem.add_note(f"recorded at {self.recorded[step].place}")
         return 0 if atomic or problem.code == "invalid_request" else step
 
     def without_freed(self, problem: GradwireError, *, atomic: bool) -> Pending | None:
@@ -115,14 +136,15 @@ class Pending:
     def lose(self, problem: GradwireError, first: int) -> tuple[list[str], set[str]]:
         """Give up the steps from `first` on.
 
-        The names that still have to be freed, for Python forgot them: such a step has no line. And
+        The names that still have to be freed, for Python forgot them: such a step has no place. And
         names that the host never had, of which Python may speak nevertheless: it forgot them
         already, or holds no tensor by them.
         """
         lost = self.recorded[first:]
-        where = lost[0].line if lost else ""
+        where = str(lost[0].place or "") if lost else ""
         never = {name for one in lost for name in _made_by(one.step)}
-        unfreed = [name for one in lost if not one.line for name in one.step.get("free", ())]
+        unfreed = [name for one in lost if one.place is None for name in one.step.get("free", ())]
+        self.freed = [name for name in self.freed if name not in unfreed]
         gone = never.difference(unfreed)
         for one in lost:
             for name, reference in one.made:
@@ -293,21 +315,32 @@ def may_fail() -> bool:
     return local.state.fallible
 
 
-_INSIDE = ("gradwire.", "gradwire_engine.")
+_inside: dict[str, bool] = {}
+"""Whether modules are of this package, by their names."""
+
+
+def users_place() -> Place | None:
+    """Where the caller outside of this package stands."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        inside = _inside.get(name)
+        if inside is None:
+            inside = name.partition(".")[0] in ("gradwire", "gradwire_engine")
+            _inside[name] = inside
+        if not inside:
+            return Place(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return None
 
 
 def users_line() -> str:
-    """Where the caller outside of this package stands: "file.py:12"."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name != "gradwire" and not name.startswith(_INSIDE):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
+    """The same as text: "file.py:12"."""
+    found = users_place()
+    return "" if found is None else str(found)
 
 
 __all__ = [
     "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "may_fail",
-    "users_line",
+    "users_line", "users_place",
 ]  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
@@ -19,7 +18,14 @@ import numpy as np
 from gradwire import defaults, forks, origins
 from gradwire.host_names import HostName, Kind
 from gradwire.later import Later, at_hand, looks_at_values
-from gradwire.pending import Pending, Recording, end_stale_recordings, users_line
+from gradwire.new_names import NewNames
+from gradwire.pending import (
+    Pending,
+    Recording,
+    end_stale_recordings,
+    users_line,
+    users_place,
+)
 from gradwire.sending import Sending
 from gradwire.transaction import Transaction
 from gradwire.transport import Arrays, Step, Transport, Values
@@ -34,6 +40,10 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 1000
 """Steps recorded before they are sent by themselves."""
+_SMALL = 2**14
+"""Bytes at most of gradients that are read with another one without being asked for."""
+_FEW = 16
+"""Losses at most that are read with a request without being asked for."""
 MAX_BYTES = 64 * 2**20
 """Bytes of arrays and results recorded, and of tensors let go, before all is sent by itself."""
 
@@ -59,6 +69,8 @@ class Recorder(Sending):
         def elements(self, tensor: Tensor) -> np.ndarray: ...
         def note_line(self, made: Sequence[Tensor | None]) -> None: ...
 
+    looks_at_gradients = False
+    """Whether a gradient was looked at since the last message."""
     in_backward = False
     """Whether a custom function's backward is written down, as in a trace."""
     holds: Held | None = None
@@ -67,11 +79,10 @@ class Recorder(Sending):
     def __init__(
         self, transport: Transport, key: str, dtype: DType, first: int = 1, prefix: str = "t"
     ) -> None:
-        super().__init__(transport, key)
+        super().__init__(transport, key, NewNames(prefix, first))
         self.hooked: WeakSet[Any] = WeakSet()
         """Hooks that Python registered."""
         self._dtype = dtype
-        self._numbers, self._prefix = count(first), prefix
         self._transaction: ref[Transaction] | None = None
         forks.sessions.add(self)
 
@@ -109,7 +120,7 @@ class Recorder(Sending):
 
     def new_name(self) -> str:
         """A name that no other tensor of the session has."""
-        name = f"{self._prefix}{next(self._numbers)}"
+        name = self._new_names.new(again=not local.state.anomaly)  # lines are kept by name there
         if self._later is not None:
             self._later.names.add(name)
             self._forgotten.put_aside(name)
@@ -159,6 +170,7 @@ class Recorder(Sending):
             self._record_free()  # names that are free again may be among the new ones
             self.free(self.names.take_left({name for _, name in pairs}))
             step = {"rename": {tensor._name: name for tensor, name in pairs}}
+            self._new_names.taken([name for _, name in pairs])
             for tensor, name in pairs:
                 self.no_longer_holds(tensor._name)
                 self.no_longer_holds(name)
@@ -239,10 +251,10 @@ class Recorder(Sending):
                 self._record_free()
             pending = self._pending
             at = len(self.journal.entries) if mark is None else mark
-            line = users_line()
+            place = users_place()
             if state.anomaly:
-                self._note_line(line, made)
-            pending.add(step, line, at, made, arrays)
+                self._note_line(str(place or ""), made)
+            pending.add(step, place, at, made, arrays)
             if len(pending.recorded) >= MAX_STEPS or pending.nbytes >= MAX_BYTES:
                 self.flush()
 
@@ -280,8 +292,16 @@ class Recorder(Sending):
             if self._wanted is not None:
                 return nothing_yet(returns)
             self.finish()
-            self._put_under_way(returns, data=data)
-            return self.finish()
+            soon = self._take_soon() if data else {}
+            gradients = self._gradients_beside() if data and self.looks_at_gradients else {}
+            more = [name for name in (*soon, *gradients) if name not in returns]
+            self._put_under_way([*returns, *more], data=data)
+            found = self.finish()
+            for name, tensor in soon.items():
+                tensor._keep(found[name])
+            for name, leaf in gradients.items():
+                leaf._keep_gradient(found[name])
+            return found
 
     def transaction(self) -> Transaction:
         """All that is recorded in this block is one request, sent at its end: all or nothing.
@@ -339,6 +359,38 @@ class Recorder(Sending):
             return False
         self._wanted += tensors
         return True
+
+    def read_soon(self, tensors: Iterable[Tensor]) -> None:
+        """Have the next request that is sent read these too: they are mostly looked at next."""
+        if not self.read_later(tensors):
+            self._soon += [ref(tensor) for tensor in tensors]
+            del self._soon[:-_FEW]
+
+    def _take_soon(self) -> dict[str, Tensor]:
+        """What is to be read with the next request, by name, as far as Python still has it."""
+        soon, self._soon = self._soon, []
+        found = [tensor for one in soon if (tensor := one()) is not None and tensor._name]
+        return {tensor._name: tensor for tensor in found if tensor._known() is None}
+
+    def _gradients_beside(self) -> dict[str, Tensor]:
+        """The leaves with small gradients that nobody has looked at, by the gradients' names.
+
+        Whoever looks at one gradient mostly looks at the others next.
+        """
+        self.looks_at_gradients, left = False, _SMALL
+        found: dict[str, Tensor] = {}
+        for name, tensor in self.names.tensors().items():
+            meta = tensor._meta.grad if tensor._meta.is_leaf else None
+            known = tensor._grad is not None and tensor._grad._meta is meta
+            if meta is not None and not known and meta.spec.nbytes <= left:
+                left -= meta.spec.nbytes
+                found[f"{name}.grad"] = tensor
+        return found
+
+    def send_walk(self) -> None:
+        """After an optimizer's step: send what is recorded, where a walk's loss is read with it."""
+        if self._soon and self._later is None:
+            self.flush()
 
     @contextmanager
     def putting_off(self, later: Later) -> Iterator[None]:

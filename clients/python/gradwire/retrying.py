@@ -6,12 +6,15 @@ import sys
 import time
 from collections.abc import Callable
 from random import uniform
+from typing import TypeVar
 from uuid import uuid4
 
 import httpx
 
+from gradwire.direct import Reply
 from gradwire_engine.errors import GradwireError, error
 
+AReply = TypeVar("AReply", bound=Reply)
 ATTEMPTS = 6
 _FIRST, _LONGEST = 0.2, 10.0
 """Seconds to wait at most before the second attempt, which double with each; and at most ever."""
@@ -26,8 +29,8 @@ def key_for(method: str) -> dict[str, str]:
 
 
 def sent(
-    send: Callable[[], httpx.Response], url: str, patience: Callable[[float], None] = time.sleep
-) -> httpx.Response:
+    send: Callable[[], AReply], url: str, patience: Callable[[float], None] = time.sleep
+) -> AReply:
     """The reply of a request, asked for again while the server is busy or the connection breaks.
 
     `send` sends the same request with the same key each time: however often it arrives, it is done
@@ -77,7 +80,7 @@ def _of_a_handler(problem: Exception, handled: BaseException | None) -> BaseExce
 
 _CONNECTIONS = frozenset(
     {
-        "h11", "httpcore", "httpx", "websockets", "socket", "ssl", "threading", "selectors",
+        "h11", "http", "httpcore", "httpx", "websockets", "socket", "ssl", "threading", "selectors",
         "queue", "contextlib", "gradwire",
     }
 )  # fmt: skip
@@ -94,7 +97,7 @@ def _pause(attempt: int, least: float = 0.0) -> float:
     return least + uniform(most / 2, most)  # noqa: S311
 
 
-def _asked(reply: httpx.Response) -> float:
+def _asked(reply: Reply) -> float:
     """The seconds that the server asks for, as far as one waits for that."""
     text = reply.headers.get("retry-after", "")
     return min(_LONGEST, float(text)) if text.isascii() and text.isdigit() else 0.0

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from gradwire import origins
 from gradwire.faults import meant
 from gradwire.host_names import HostNames
+from gradwire.new_names import NewNames
 from gradwire.pending import Pending
 from gradwire.transport import UNANSWERED, Request, Took, Transport, Values
 from gradwire_engine.errors import GradwireError, error
@@ -41,8 +42,9 @@ class _UnderWay(NamedTuple):
 class Sending:
     """What waits to be sent to a session's host, and what is under way."""
 
-    def __init__(self, transport: Transport, key: str) -> None:
+    def __init__(self, transport: Transport, key: str, new_names: NewNames) -> None:
         self.transport, self.id = transport, key
+        self._new_names = new_names
         self.journal = Journal()
         self.names = HostNames()
         """What Python has of the session, by its names at the host."""
@@ -53,6 +55,7 @@ class Sending:
         self._unusable: GradwireError | None = None
         self._later: Later | None = None
         self._wanted: list[Tensor] | None = None  # what the transaction under way reads at its end
+        self._soon: list[ref[Tensor]] = []  # what the next request reads, asked for or not
         self._walks = 0  # under way: what they changed in the mirrors can still be undone
         self._anomaly = False  # what the host knows of anomaly mode
         # what nodes recorded in anomaly mode made, and at which line
@@ -72,8 +75,9 @@ class Sending:
         if not count:
             return
         if names:
-            self._pending.add({"free": names}, "", len(self.journal.entries))
+            self._pending.add({"free": names}, None, len(self.journal.entries))
             self._pending.nbytes += nbytes
+            self._pending.freed += names
         self._forgotten.settle(count, own)
 
     def _put_under_way(
@@ -95,12 +99,11 @@ class Sending:
 
         Interrupted, it stays under way. So it does where the host can't be reached or is too busy.
         """
-        under_way = self._under_way
-        if under_way is None:
+        if self._under_way is None:
             return {}
         try:
             self._tell_anomaly()
-            found = self._sent(under_way)
+            found = self._sent(self._under_way)
         except GradwireError as problem:
             users = meant(problem)
             if problem.code not in UNANSWERED:
@@ -111,7 +114,11 @@ class Sending:
                 raise users from None
             finally:
                 del users  # which leads to this frame
+        freed = self._under_way.pending.freed
         self._under_way = None  # no call may come between: an interrupt would undo what is done
+        if freed:  # not given again before nothing here would free them once more
+            self._forgotten.freed(freed)
+            self._new_names.freed(freed)
         if not self._walks and not self._pending.recorded:
             self.journal.entries.clear()
         return found
@@ -119,9 +126,14 @@ class Sending:
     def settle(self) -> None:
         """Let go of how mirrors were, where nothing is recorded or under way that could fail."""
         with self._lock:
-            waits = self._walks or self._under_way is not None or self._pending.recorded
-            if not waits and self._wanted is None and self._later is None:
+            if not self._walks and self.is_up_to_date:
                 self.journal.entries.clear()
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the host has done all that is recorded."""
+        waits = self._under_way is not None or self._pending.recorded
+        return not waits and self._wanted is None and self._later is None
 
     def _sent(self, under_way: _UnderWay) -> Values:
         """Have the steps done; what somebody else freed need not be freed once more."""

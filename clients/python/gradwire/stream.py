@@ -4,60 +4,39 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from json import loads
-from logging import NullHandler, getLogger
-from socket import SHUT_RDWR
 from typing import Any
 from weakref import finalize
 
 import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-from websockets.sync.client import ClientConnection, connect
 
+from gradwire.direct import Answer, Reply
 from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
+from gradwire.messages import Messages, Proxied
 from gradwire.retrying import sent
 from gradwire_engine.errors import error
 from gradwire_engine.locks import lock
 
-_CLOSING = 1.0
-"""Seconds to wait for a server that is told goodbye."""
 _TOO_BIG = 1009
-_log = getLogger("gradwire.stream")
-_log.addHandler(NullHandler())  # what is interrupted as it sends is an error to websockets
-
-
-class _Connection(ClientConnection):
-    """A connection that ends where its handshake is interrupted: its thread would hold it open."""
-
-    def handshake(self, *args: Any, **kwargs: Any) -> None:
-        """Open it. Raises what the server or the connection is at fault for, or an interrupt."""
-        try:
-            super().handshake(*args, **kwargs)
-        except BaseException:
-            _shut(self)
-            raise
-
-
-def _shut(connection: ClientConnection) -> None:
-    """End a connection whose locks an interrupt may hold; its own thread closes it then."""
-    with suppress(OSError):
-        connection.socket.shutdown(SHUT_RDWR)
 
 
 class Line:
     """The WebSocket of one session: opened with the first message, and again where it broke."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
+    def __init__(
+        self, url: str, headers: Mapping[str, str], timeout: float, *, proxied: bool
+    ) -> None:
         self._url, self._headers, self._timeout = url, headers, timeout
+        self._kind = Proxied if proxied else Messages
         self._numbers = count(1)
-        self._open = ExitStack()
-        self._socket: Any = None
+        self._socket: Messages | Proxied | None = None
         self._lock = lock()
 
-    def exchange(self, part: Part, data: bool) -> httpx.Response:
+    def exchange(self, part: Part, data: bool) -> Reply:
         """Send a message, and its reply as one of HTTP; errors of the connection as httpx's.
 
         data: whether elements of what is read are wanted.
@@ -79,13 +58,15 @@ class Line:
                 finally:
                     del raised  # which leads to this frame
 
-    def _answer(self, message: str | bytes, number: int) -> httpx.Response:
+    def _answer(self, message: str | bytes, number: int) -> Reply:
+        if self._socket is not None and not self._socket.is_open:
+            self._drop()
         if self._socket is None:
-            self._socket = self._opened()
+            self._socket = self._kind(self._url, self._headers, self._timeout)
         self._socket.send(message)
-        received = self._socket.recv(self._timeout)
+        received = self._socket.receive()
         if isinstance(received, bytes):
-            return httpx.Response(200, headers={"content-type": SAFETENSORS}, content=received)
+            return Answer(200, {"content-type": SAFETENSORS}, received)
         found = loads(received)
         if found["id"] is None:  # the server reads nothing more here
             self._drop()
@@ -93,39 +74,24 @@ class Line:
             raise EOFError(f"the reply to message {found['id']} came to message {number}")
         return _reply(received, found)
 
-    def _opened(self) -> Any:
-        connecting = connect(
-            self._url,
-            additional_headers=self._headers,
-            compression=None,
-            max_size=None,
-            open_timeout=self._timeout,
-            close_timeout=_CLOSING,
-            create_connection=_Connection,
-            logger=_log,
-            ping_interval=None,  # the server asks whether anybody is there
-        )
-        return self._open.enter_context(connecting)
-
     def _drop(self) -> None:
         """Close the connection; what it says to that doesn't matter."""
-        self._socket = None
-        with suppress(Exception):
-            self._open.close()
+        left, self._socket = self._socket, None
+        if left is not None:
+            with suppress(Exception):
+                left.close()
 
     def _break_off(self) -> None:
-        """Leave the connection without a goodbye, for which its locks would be needed."""
+        """Leave the connection without a goodbye."""
         left, self._socket = self._socket, None
-        self._open.pop_all()
         if left is not None:
-            _shut(left)
+            left.break_off()
 
     def close_copy(self) -> None:
         """In a forked child: close its copy of the parent's socket, on which nothing is said."""
         left, self._socket = self._socket, None
-        self._open.pop_all()
         if left is not None:
-            left.socket.close()
+            left.close_copy()
 
     def close(self) -> None:
         """Nothing more is sent."""
@@ -164,7 +130,7 @@ class Stream(Http):
             line.close_copy()
         super().renew()
 
-    def _asked(self, session_id: str, part: Part, data: bool) -> httpx.Response:
+    def _asked(self, session_id: str, part: Part, data: bool) -> Reply:
         """The reply to a request for steps, over the session's stream."""
         if self._forgotten or self._idle:
             self._drop()
@@ -175,7 +141,8 @@ class Stream(Http):
         found = self._lines.get(session_id)
         if found is None:
             url = f"ws{self.url.removeprefix('http')}/v1/sessions/{session_id}/stream"
-            found = self._lines.setdefault(session_id, Line(url, self._headers, self._timeout))
+            made = Line(url, self._headers, self._timeout, proxied=self._direct is None)
+            found = self._lines.setdefault(session_id, made)
         return found
 
     def _drop(self) -> None:
@@ -201,12 +168,12 @@ def _close(lines: dict[str, Line]) -> None:
         line.close()
 
 
-def _reply(text: str, found: dict[str, Any]) -> httpx.Response:
+def _reply(text: str, found: dict[str, Any]) -> Reply:
     """A message as the reply over HTTP that it stands for."""
     headers = {"content-type": "application/json"}
     if "retry_after" in found:
         headers["retry-after"] = str(found["retry_after"])
-    return httpx.Response(found.get("status", 200), headers=headers, content=text.encode())
+    return Answer(found.get("status", 200), headers, text.encode())
 
 
 def _refusal(refused: InvalidStatus) -> httpx.Response:

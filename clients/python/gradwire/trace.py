@@ -77,7 +77,7 @@ class Trace:
     holds = None
     left = False
     """As a session may be, in a forked child."""
-    runs_here = takes_calls = False
+    runs_here = takes_calls = is_up_to_date = False
     runs_on = "meta"
     generator = None
     """As a session on a host."""

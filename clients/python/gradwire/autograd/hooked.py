@@ -43,6 +43,11 @@ class Walk:
         self._after: list[Callable[[], None]] = []
         self._far_readers: list[Registered] = []
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no function of the user has to do with it."""
+        return not (self._runs or self._later or self._after or self._far_readers)
+
     def arrived(self, hook: Registered, values: Sequence[Any]) -> tuple[Any, ...]:
         """Call a hook, or note that it is to be called after the walk."""
         if hook.kind == "post_accumulate":

@@ -12,6 +12,7 @@ from gradwire.autograd.graph import GradientEdge
 from gradwire.autograd.hook_run import Inside
 from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
+from gradwire.later import at_hand
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import timed, with_callbacks
@@ -40,8 +41,8 @@ def backward(
 ) -> None:
     """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only.
 
-    Sent at once, where there is a host: the value of a single element that is walked from comes
-    back with the reply.
+    Where there is a server, it is sent with the optimizer's step, or as soon as a value is looked
+    at; that of a single element that is walked from comes back with the reply.
     grad_variables: what grad_tensors was called once; it is warned about.
     """
     grad_tensors = _renamed(grad_tensors, grad_variables)
@@ -73,17 +74,14 @@ def backward(
         create_graph=create_graph,
         inputs=None if wanted is None else _names(wanted),
     )
-    step = {"backward": fields}
-    with _walking(session, create_graph, step) as walk, session.recording() as mark:
-        with walk.here():
-            with walk.in_order():
-                engine.backward(
-                    mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
-                )
-            walk.register(mark)
-            session.record(step, mark=mark)
-            walk.unregister(mark)
-        _send(session, roots)
+
+    def walk() -> None:
+        engine.backward(
+            mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
+        )
+
+    _walked_there(session, roots, create_graph, {"backward": fields}, walk)
+    return None
 
 
 def grad(
@@ -129,26 +127,65 @@ def grad(
         materialize_grads=materialize_grads,
         is_grads_batched=is_grads_batched or None,
     )
-    step = {"grad": fields}
-    with _walking(session, create_graph, step) as walk, session.recording() as mark:
-        with walk.here():
-            with walk.in_order():
-                metas = engine.grad(
-                    mirrored(roots),
-                    _places(asked, mirrored(wanted)),
-                    mirrored(given),
-                    retain_graph,
-                    create_graph,
-                    allow_unused,
-                    materialize_grads,
-                    is_grads_batched=is_grads_batched,
-                )
-            found = tuple(None if meta is None else Tensor(session, meta) for meta in metas)
-            walk.register(mark)
-            session.record({**step, "out": _names(found)}, found, mark=mark)
-            walk.unregister(mark)
-        _send(session, roots)
+
+    def walk() -> list[Any]:
+        return engine.grad(
+            mirrored(roots), _places(asked, mirrored(wanted)), mirrored(given), retain_graph,
+            create_graph, allow_unused, materialize_grads, is_grads_batched=is_grads_batched,
+        )  # fmt: skip
+
+    found = _walked_there(session, roots, create_graph, {"grad": fields}, walk)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+def _walked_there(
+    session: Session,
+    roots: list[Tensor],
+    create_graph: bool,
+    step: Step,
+    walk: Callable[[], list[Any] | None],
+) -> tuple[Tensor | None, ...]:
+    """What a walk over mirrors gives, which is recorded for the host."""
+    found = None
+    if innermost() is None and not session.hooked:
+        found = _without_hooks(session, step, walk)
+    if found is not None:
+        _send(session, roots, at_once=False)
+        return found
+    with _walking(session, create_graph, step) as hooked, session.recording() as mark:
+        with hooked.here():
+            with hooked.in_order():
+                metas = walk()
+            hooked.register(mark)
+            found = _record(session, step, metas, mark)
+            hooked.unregister(mark)
+        _send(session, roots, at_once=not hooked.is_plain)
+    return found
+
+
+def _without_hooks(
+    session: Session, step: Step, walk: Callable[[], list[Any] | None]
+) -> tuple[Tensor | None, ...] | None:
+    """The same where no hook can be met; None where it fails: the long way says why."""
+    with session.recording() as mark:
+        try:
+            metas = walk()
+        except GradwireError:
+            session.journal.rollback(mark)
+            return None
+        return _record(session, step, metas, mark)
+
+
+def _record(
+    session: Session, step: Step, metas: list[Any] | None, mark: int
+) -> tuple[Tensor | None, ...]:
+    """Record a walk; gradients that it gives get names."""
+    if metas is None:
+        session.record(step, mark=mark)
+        return ()
+    found = tuple([None if meta is None else Tensor(session, meta) for meta in metas])
+    session.record({**step, "out": _names(found)}, found, mark=mark)
+    return found
 
 
 def _walked_here(session: Any, walk: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -236,14 +273,16 @@ def _walking(session: Session, create_graph: bool, step: Step) -> Iterator[Walk]
     walk.finish()
 
 
-def _send(session: Session, roots: list[Tensor]) -> None:
-    """Send what is recorded, and keep the value of a loss, which is mostly looked at next."""
-    scalars = [] if innermost() or session.puts_off else [t for t in roots if t.numel() == 1]
-    if innermost() is None and session.read_later(scalars):
-        return
-    found = session.flush([t._name for t in scalars])
-    for t in scalars:
-        t._keep(found[t._name])
+def _send(session: Session, roots: list[Tensor], *, at_once: bool) -> None:
+    """Have the value of a loss, which is mostly looked at next, come with what is sent next.
+
+    at_once: whether a function of the user waits for it. So does a walk that looks for NaN.
+    """
+    if innermost() is None and not session.puts_off:
+        session.read_soon([t for t in roots if t.numel() == 1])
+        if not (at_once or at_hand(session) or local.state.anomaly):
+            return
+    session.flush()
 
 
 def _listed(value: Any, *, optional: bool = False) -> list[Any]:

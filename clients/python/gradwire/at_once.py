@@ -1,0 +1,154 @@
+"""An op recorded for a host in one go: what is called most, by the shortest way.
+
+It does what `dispatch` does for any call, where nothing is special about this one. An op on mirrors
+changes nothing, so there is nothing to undo if it raises: then the long way says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from gradwire import recorder
+from gradwire.defaults import DEFAULT
+from gradwire.pending import Recorded, users_place
+from gradwire.session import Session
+from gradwire.size import Size
+from gradwire.tensor import Tensor
+from gradwire.wire import tensors_in, wire_index
+from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
+from gradwire_engine.op import Op
+from gradwire_engine.spec import DType
+from gradwire_engine.tensor import Tensor as Value
+
+NOT_DONE: Any = object()
+"""What is given where the call is for the long way."""
+_FEW = 16
+"""Tensors that Python may have forgotten before anybody looks at which they are."""
+_PLAIN = frozenset({int, bool, str, type(None)})
+_NO_ARRAYS: Mapping[str, np.ndarray] = {}
+_new = object.__new__
+_fallible: set[str] = set()
+"""Ops that were seen to fail on elements: whether they do is asked at once."""
+
+
+def recorded(  # noqa: C901 (one hot frame)
+    session: Any, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """One new tensor that an op gives, recorded; or NOT_DONE, and nothing has happened."""
+    state = local.state
+    if (
+        type(session) is not Session
+        or session._unusable is not None
+        or session._later is not None
+        or session._dtype is not DEFAULT[0]
+        or state.anomaly
+        or state.inference
+        or state.default_dtype is not DEFAULT[0]
+        or op.name in _fallible
+    ):
+        return NOT_DONE
+    given: list[Any] = []
+    sent: list[Any] = []
+    if op.name == "__getitem__":
+        if [*tensors_in(args[1:])]:
+            return NOT_DONE
+        given, sent = [args[0]._meta, args[1]], [args[0]._name, wire_index(args[1])]
+    else:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
+            if type(arg) is Tensor and arg.session is session:  # the commonest
+                given.append(arg._meta)
+                sent.append(arg._own_name.text)  # type: ignore[union-attr]
+            elif not _take(session, arg, given, sent):
+                return NOT_DONE
+    with session._lock:
+        before = state.device, state.generator, state.fallible
+        try:
+            state.device, state.generator, state.fallible = "meta", None, False
+            if kwargs:
+                count = len(args)
+                result = op.way(*given[:count], **dict(zip(kwargs, given[count:], strict=True)))
+            else:
+                result = op.way(*given)
+            if state.fallible:
+                _fallible.add(op.name)
+                return NOT_DONE
+        except (GradwireError, AttributeError, TypeError):
+            return NOT_DONE
+        finally:
+            state.device, state.generator, state.fallible = before
+        if type(result) is not Value:
+            return NOT_DONE
+        for meta in given:
+            if meta is result:
+                return NOT_DONE
+        names, pending = session.names, session._pending
+        if len(names.gone) >= _FEW:
+            names.forget_gone()
+        if session._forgotten.many:
+            session._record_free()
+        made = _new(Tensor)
+        made.session, made._meta, made._grad, made._elements = session, result, None, None
+        text = session._new_names.new()
+        made._own_name = name = names.give(made, text, result.spec)
+        if result.view is not None:
+            note_base(made, args)
+        step: dict[str, Any] = {"op": op.name, "args": sent, "out": text}
+        if kwargs:
+            step["args"], named = sent[: len(args)], sent[len(args) :]
+            step["kwargs"] = dict(zip(kwargs, named, strict=True))
+        if not state.grad:
+            step["grad_mode"] = "no_grad"
+        mark = len(session.journal.entries)
+        pending.recorded.append(Recorded(step, users_place(), mark, ((text, name),), _NO_ARRAYS))
+        if result._array is not None:  # a view has its base's memory
+            pending.nbytes += result.spec.nbytes
+        if len(pending.recorded) >= recorder.MAX_STEPS or pending.nbytes >= recorder.MAX_BYTES:
+            session.flush()
+    return made
+
+
+def note_base(made: Tensor, args: Any) -> None:
+    """Have a view know the tensor that it is one of: among its operands, or what those know."""
+    view = getattr(made._meta, "view", None)  # in a batched walk it isn't a Meta
+    if view is None or view.base is None:
+        return
+    for operand in tensors_in(args):
+        for found in (operand, getattr(operand, "_seen", None)):
+            if found is not None and found._meta is view.base:
+                made._seen = found
+                return
+
+
+def _take(session: Session, arg: Any, given: list[Any], sent: list[Any]) -> bool:
+    """Take an argument as rules see it and as it travels; whether that is simple."""
+    kind = type(arg)
+    if kind is Tensor or isinstance(arg, Tensor):
+        if arg.session is not session:
+            return False
+        given.append(arg._meta)
+        sent.append(arg._name)
+    elif kind in _PLAIN or (kind is float and isfinite(arg)):
+        given.append(arg)
+        sent.append(arg)
+    elif kind is DType:
+        given.append(arg)
+        sent.append(arg.name)
+    elif kind is tuple or kind is list or kind is Size:
+        items: list[Any] = []
+        texts: list[Any] = []
+        for item in arg:
+            if not _take(session, item, items, texts):
+                return False
+        given.append(items if kind is list else tuple(items))
+        sent.append(texts)
+    else:
+        return False
+    return True
+
+
+__all__ = ["NOT_DONE", "note_base", "recorded"]

@@ -1,0 +1,172 @@
+"""Connections for what is asked in every round of a loop, by http.client: httpx does more.
+
+They are to the server itself, so they serve only where no proxy stands before it. What goes wrong
+with one is raised as httpx would raise it, and who asks again does so by the same rules.
+"""
+
+from __future__ import annotations
+
+import select
+from collections import deque
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from json import loads
+from os import close
+from socket import SHUT_RDWR, socket
+from ssl import SSLContext
+from typing import Any, Protocol, cast
+
+import httpx
+
+_JOINED = 2**16
+"""Bytes of a body that is copied behind its head."""
+_KEPT = 8
+"""Connections that wait for their next use: as many as threads ask at a time."""
+
+
+class Reply(Protocol):
+    """What is looked at of a reply: httpx's, or one from here."""
+
+    @property
+    def status_code(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def content(self) -> bytes: ...
+    @property
+    def text(self) -> str: ...
+    def json(self) -> Any: ...
+
+
+class Answer:
+    """A reply that came over such a connection, or by a stream."""
+
+    __slots__ = ("content", "headers", "status_code")
+
+    def __init__(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+        self.status_code, self.headers, self.content = status, headers, content
+
+    @property
+    def text(self) -> str:
+        """The body as text; what is none is shown as far as it goes."""
+        return self.content.decode(errors="replace")
+
+    def json(self) -> Any:
+        """The body as JSON; ValueError where it is none."""
+        return loads(self.content)
+
+
+class Direct:
+    """Connections to one server, each for one request at a time.
+
+    context: whom to believe, where the URL is of https. headers: those of each request, of
+    printable characters. timeout: seconds to wait for each part of a reply.
+    """
+
+    def __init__(
+        self, url: httpx.URL, context: SSLContext, headers: Mapping[str, str], timeout: float
+    ) -> None:
+        self._host, self._port = url.raw_host.decode(), url.port
+        self._secure, self._context = url.scheme == "https", context
+        self._path, self._timeout = url.raw_path.decode().rstrip("/"), timeout
+        fixed = {"Host": url.netloc.decode(), "Accept-Encoding": "identity"} | dict(headers)
+        self._head = _lines(fixed | {"User-Agent": "gradwire"})
+        self._idle: deque[HTTPConnection] = deque()
+
+    def post(self, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
+        """The reply to a body. Raises httpx.TransportError, or what a signal's handler raises."""
+        first = f"POST {self._path}{path} HTTP/1.1\r\nContent-Length: {len(content)}\r\n"
+        head = f"{first}{self._head}{_lines(headers)}\r\n".encode("latin-1")
+        connection = self._connection()
+        try:
+            if connection.sock is None:
+                self._open(connection)
+            reply, last = _exchange(connection.sock, head, content)
+        except BaseException:  # its reply may still come: to nobody
+            _break_off(connection)
+            raise
+        if last or len(self._idle) >= _KEPT:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return reply
+
+    def _connection(self) -> HTTPConnection:
+        """One that waits and that the server has not closed, else a new one, not open yet."""
+        while self._idle:
+            try:
+                found = self._idle.pop()
+            except IndexError:  # another thread was faster
+                break
+            if not _is_readable(found.sock):
+                return found
+            found.close()
+        if not self._secure:
+            return HTTPConnection(self._host, self._port, timeout=self._timeout)
+        return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
+
+    def _open(self, connection: HTTPConnection) -> None:
+        try:
+            connection.connect()
+        except TimeoutError as problem:
+            raise httpx.ConnectTimeout(str(problem)) from problem
+        except OSError as problem:
+            raise httpx.ConnectError(str(problem)) from problem
+
+    def close(self) -> None:
+        """Close what waits. Those of a forked child are copies, on which nothing is said."""
+        while self._idle:
+            with suppress(OSError, IndexError):
+                self._idle.pop().close()
+
+
+def _is_readable(connection: socket) -> bool:
+    """Whether the server said something that nobody asked for: mostly that it closes."""
+    if not hasattr(select, "poll"):  # Windows
+        return bool(select.select([connection], (), (), 0)[0])
+    poll = select.poll()  # of any number, where select stops at 1024
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _break_off(connection: HTTPConnection) -> None:
+    """Close it, also where somebody reads there: an exception may lead to who does."""
+    opened: socket | None = connection.sock
+    if opened is not None:
+        with suppress(OSError):
+            opened.shutdown(SHUT_RDWR)
+        with suppress(OSError):
+            close(opened.detach())
+    connection.close()
+
+
+def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Reply, bool]:
+    """Send a request and read its reply; whether it is the last one on the connection."""
+    try:
+        if len(content) <= _JOINED:  # one packet wakes the server once
+            connection.sendall(head + content)
+        else:
+            connection.sendall(head)
+            connection.sendall(content)
+        with closing(HTTPResponse(connection, method="POST")) as found:
+            found.begin()
+            body = found.read()
+    except TimeoutError as problem:
+        raise httpx.ReadTimeout(str(problem)) from problem
+    except HTTPException as problem:
+        raise httpx.RemoteProtocolError(_said(problem)) from problem
+    except OSError as problem:
+        raise httpx.ReadError(_said(problem)) from problem
+    return Answer(found.status, cast(Any, found.headers), body), found.will_close
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    return "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+
+
+def _said(problem: Exception) -> str:
+    return str(problem) or type(problem).__name__
+
+
+__all__ = ["Answer", "Direct", "Reply"]

@@ -1,0 +1,49 @@
+"""New names for tensors: numbered, those that the host has freed before any other.
+
+The lowest number comes first. So the steps of a loop have the same names in every round, and the
+host finds what it prepared for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop
+from itertools import count
+
+
+class NewNames:
+    """Names that begin with a prefix. first: the first number that was never given."""
+
+    __slots__ = ("_free", "_given", "_numbers", "_prefix")
+
+    def __init__(self, prefix: str, first: int) -> None:
+        self._prefix, self._numbers = prefix, count(first)
+        self._free: list[tuple[int, str]] = []  # a heap, by number: the shorter name is lower
+        self._given: set[str] = set()
+
+    def new(self, *, again: bool = True) -> str:
+        """A name that stands for nothing. again: whether it may have stood for something before."""
+        if again and self._free:
+            try:
+                return heappop(self._free)[1]
+            except IndexError:  # another thread was faster
+                pass
+        name = f"{self._prefix}{next(self._numbers)}"
+        self._given.add(name)
+        return name
+
+    def freed(self, names: Iterable[str]) -> None:
+        """The host has nothing under these names any more: those from here may be given again."""
+        self._free += [(len(name), name) for name in names if name in self._given]
+        heapify(self._free)
+
+    def taken(self, names: Iterable[str]) -> None:
+        """The program gave these names itself: none of them is given here from now on."""
+        own = self._given.intersection(names)
+        if own:
+            self._given -= own
+            self._free = [entry for entry in self._free if entry[1] not in own]
+            heapify(self._free)
+
+
+__all__ = ["NewNames"]
