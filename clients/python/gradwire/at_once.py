@@ -6,7 +6,7 @@ changes nothing, so there is nothing to undo if it raises: then the long way say
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -37,9 +37,12 @@ _fallible: set[str] = set()
 
 
 def recorded(  # noqa: C901 (one hot frame)
-    session: Any, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
+    session: Any, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], adopt: Callable[..., Any]
 ) -> Any:
-    """One new tensor that an op gives, recorded; or NOT_DONE, and nothing has happened."""
+    """What an op gives, recorded; or NOT_DONE, and nothing has happened.
+
+    adopt: records what is more than one new tensor, as the long way does.
+    """
     state = local.state
     if (
         type(session) is not Session
@@ -81,11 +84,16 @@ def recorded(  # noqa: C901 (one hot frame)
             return NOT_DONE
         finally:
             state.device, state.generator, state.fallible = before
-        if type(result) is not Value:
-            return NOT_DONE
+        step: dict[str, Any] = {"op": op.name, "args": sent}
+        if kwargs:
+            step["args"], named = sent[: len(args)], sent[len(args) :]
+            step["kwargs"] = dict(zip(kwargs, named, strict=True))
+        mark = len(session.journal.entries)
+        other = type(result) is not Value
         for meta in given:
-            if meta is result:
-                return NOT_DONE
+            other = other or meta is result
+        if other:
+            return adopt(session, step, result, args, mark)
         names, pending = session.names, session._pending
         if len(names.gone) >= _FEW:
             names.forget_gone()
@@ -97,13 +105,9 @@ def recorded(  # noqa: C901 (one hot frame)
         made._own_name = name = names.give(made, text, result.spec)
         if result.view is not None:
             note_base(made, args)
-        step: dict[str, Any] = {"op": op.name, "args": sent, "out": text}
-        if kwargs:
-            step["args"], named = sent[: len(args)], sent[len(args) :]
-            step["kwargs"] = dict(zip(kwargs, named, strict=True))
+        step["out"] = text
         if not state.grad:
             step["grad_mode"] = "no_grad"
-        mark = len(session.journal.entries)
         pending.recorded.append(Recorded(step, users_place(), mark, ((text, name),), _NO_ARRAYS))
         if result._array is not None:  # a view has its base's memory
             pending.nbytes += result.spec.nbytes

@@ -17,6 +17,7 @@ import numpy as np
 
 from gradwire import defaults, forks, origins
 from gradwire.host_names import HostName, Kind
+from gradwire.known_walks import KnownWalks
 from gradwire.later import Later, at_hand, looks_at_values
 from gradwire.new_names import NewNames
 from gradwire.pending import (
@@ -82,6 +83,7 @@ class Recorder(Sending):
         super().__init__(transport, key, NewNames(prefix, first))
         self.hooked: WeakSet[Any] = WeakSet()
         """Hooks that Python registered."""
+        self.known_walks = KnownWalks()
         self._dtype = dtype
         self._transaction: ref[Transaction] | None = None
         forks.sessions.add(self)
@@ -255,6 +257,8 @@ class Recorder(Sending):
             if state.anomaly:
                 self._note_line(str(place or ""), made)
             pending.add(step, place, at, made, arrays)
+            if step.get("op", "_")[-1] == "_":  # all but ops that write nothing
+                self.known_walks.note_step()
             if len(pending.recorded) >= MAX_STEPS or pending.nbytes >= MAX_BYTES:
                 self.flush()
 
@@ -299,8 +303,8 @@ class Recorder(Sending):
             found = self.finish()
             for name, tensor in soon.items():
                 tensor._keep(found[name])
-            for name, leaf in gradients.items():
-                leaf._keep_gradient(found[name])
+            for name, tensor in gradients.items():
+                tensor._keep_gradient(found[name])
             return found
 
     def transaction(self) -> Transaction:
@@ -373,14 +377,14 @@ class Recorder(Sending):
         return {tensor._name: tensor for tensor in found if tensor._known() is None}
 
     def _gradients_beside(self) -> dict[str, Tensor]:
-        """The leaves with small gradients that nobody has looked at, by the gradients' names.
+        """The tensors with small gradients that nobody has looked at, by the gradients' names.
 
         Whoever looks at one gradient mostly looks at the others next.
         """
         self.looks_at_gradients, left = False, _SMALL
         found: dict[str, Tensor] = {}
         for name, tensor in self.names.tensors().items():
-            meta = tensor._meta.grad if tensor._meta.is_leaf else None
+            meta = tensor._meta.grad
             known = tensor._grad is not None and tensor._grad._meta is meta
             if meta is not None and not known and meta.spec.nbytes <= left:
                 left -= meta.spec.nbytes

@@ -79,7 +79,7 @@ class Trace:
     """As a session may be, in a forked child."""
     runs_here = takes_calls = is_up_to_date = False
     runs_on = "meta"
-    generator = None
+    generator = known_walks = None
     """As a session on a host."""
 
     def recording(self, about: Any = None) -> Recording:

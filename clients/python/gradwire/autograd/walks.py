@@ -12,6 +12,7 @@ from gradwire.autograd.graph import GradientEdge
 from gradwire.autograd.hook_run import Inside
 from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
+from gradwire.known_walks import Kind, KnownWalks
 from gradwire.later import at_hand
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
@@ -80,7 +81,8 @@ def backward(
             mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
         )
 
-    _walked_there(session, roots, create_graph, {"backward": fields}, walk)
+    asked = (roots, given, wanted, (retain_graph, create_graph))
+    _walked_there(session, asked, create_graph, {"backward": fields}, walk)
     return None
 
 
@@ -134,33 +136,62 @@ def grad(
             create_graph, allow_unused, materialize_grads, is_grads_batched=is_grads_batched,
         )  # fmt: skip
 
-    found = _walked_there(session, roots, create_graph, {"grad": fields}, walk)
+    options = (retain_graph, create_graph, allow_unused, materialize_grads, is_grads_batched)
+    all_of_it = (roots, given, wanted, options)
+    found = _walked_there(session, all_of_it, create_graph, {"grad": fields}, walk)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+Asked = tuple[list[Tensor], list[Tensor | None] | None, list[Tensor] | None, tuple[Any, ...]]
+"""What a walk is asked: roots, cotangents, inputs, options."""
 
 
 def _walked_there(
     session: Session,
-    roots: list[Tensor],
+    asked: Asked,
     create_graph: bool,
     step: Step,
     walk: Callable[[], list[Any] | None],
 ) -> tuple[Tensor | None, ...]:
     """What a walk over mirrors gives, which is recorded for the host."""
-    found = None
-    if innermost() is None and not session.hooked:
-        found = _without_hooks(session, step, walk)
+    traced = innermost() is not None
+    walks: KnownWalks | None = None if traced else session.known_walks  # of a trace there are none
+    kind = None if walks is None else _kind(walks, *asked)
+    known = walks is not None and walks.has(kind)
+    found = None if traced or session.hooked else _without_hooks(session, step, walk)
+    plain = found is not None
     if found is not None:
-        _send(session, roots, at_once=False)
-        return found
-    with _walking(session, create_graph, step) as hooked, session.recording() as mark:
-        with hooked.here():
-            with hooked.in_order():
-                metas = walk()
-            hooked.register(mark)
-            found = _record(session, step, metas, mark)
-            hooked.unregister(mark)
-        _send(session, roots, at_once=not hooked.is_plain)
+        _send(session, asked[0], at_once=not known)
+    else:
+        with _walking(session, create_graph, step) as hooked, session.recording() as mark:
+            with hooked.here():
+                with hooked.in_order():
+                    metas = walk()
+                hooked.register(mark)
+                found = _record(session, step, metas, mark)
+                hooked.unregister(mark)
+            plain = hooked.is_plain
+            _send(session, asked[0], at_once=not (known and plain))
+    if plain and walks is not None and session.is_up_to_date:
+        walks.add(kind)
     return found
+
+
+def _kind(
+    walks: KnownWalks,
+    roots: list[Tensor],
+    given: list[Tensor | None] | None,
+    wanted: list[Tensor] | None,
+    options: tuple[Any, ...],
+) -> Kind | None:
+    """What tells a walk from those that may go otherwise; None where a tensor was lost."""
+    try:
+        directions = [None if g is None else (g._meta.spec, g.requires_grad) for g in given or ()]
+        about = (options, wanted is None, *directions)
+        places = [w._meta for w in wanted or ()]
+        return walks.kind_of([r._meta for r in roots], places, about)
+    except GradwireError:  # the walk says what is wrong
+        return None
 
 
 def _without_hooks(
@@ -170,7 +201,7 @@ def _without_hooks(
     with session.recording() as mark:
         try:
             metas = walk()
-        except GradwireError:
+        except Exception:  # a Function's backward may raise anything
             session.journal.rollback(mark)
             return None
         return _record(session, step, metas, mark)
@@ -276,7 +307,8 @@ def _walking(session: Session, create_graph: bool, step: Step) -> Iterator[Walk]
 def _send(session: Session, roots: list[Tensor], *, at_once: bool) -> None:
     """Have the value of a loss, which is mostly looked at next, come with what is sent next.
 
-    at_once: whether a function of the user waits for it. So does a walk that looks for NaN.
+    at_once: whether it may fail at the host, or a function of the user waits for it. So does a walk
+    that looks for NaN.
     """
     if innermost() is None and not session.puts_off:
         session.read_soon([t for t in roots if t.numel() == 1])
