@@ -12,6 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from gradwire_engine.function_rule import Application
 from gradwire_engine.tape import Node, Output, next_seq
 
 _LONGEST, _MOST = 4096, 64
@@ -49,7 +50,7 @@ class KnownWalks:
         """What tells a walk from others: its graph, and how many steps may have written meanwhile.
 
         roots, wanted: tensors that it begins at, and that gradients are asked of. about: all else
-        that it is given. None where there is too much to tell.
+        that it is given. None where there is too much to tell, or a Function of the user's in it.
         """
         found = _graph_of(roots, wanted)
         if found is None:
@@ -77,6 +78,8 @@ def _graph_of(roots: Sequence[Any], wanted: Sequence[Any]) -> tuple[int, list[Ha
         elif len(numbers) >= _LONGEST:
             return None
         elif type(node) is Node:
+            if type(node.recipe.call) is Application:  # of a Function: each is one of its own
+                return None
             numbers[node] = len(numbers)
             found.append(node.recipe)
             stack += node.edges

@@ -20,6 +20,8 @@ from gradwire_engine.tape import place
 from gradwire_engine.tensor import Tensor as Meta
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gradwire.session import Session
     from gradwire.transport import Received
 
@@ -34,7 +36,12 @@ class Tensor(Elements):
     Every attribute but the elements is answered by the mirror, without a request.
     """
 
-    __slots__ = ("_grad", "_seen")
+    __slots__ = ("_grad", "_known_gradient", "_seen", "_went_well")
+
+    _known_gradient: tuple[ref[Meta], int, np.ndarray]
+    """A gradient that came unasked with a reply, its version, and its elements."""
+    _went_well: tuple[int, set[Any]]
+    """Of indices the version in which calls went well with them at the host, and these calls."""
 
     _seen: Tensor
     """Of a view the tensor that it is one of, which lives as long."""
@@ -215,7 +222,7 @@ class Tensor(Elements):
             step = {"op": "positive", "args": [f"{self._name}.grad"], "out": made._name}
             assign(self, "_grad", made)  # a hook that is called again finds none of its first call
             session.record(step, [made], mark=mark)  # it gives its operand itself
-        known = getattr(self, "_known_gradient", None)
+        known: Any = getattr(self, "_known_gradient", None)
         if known is not None and known[0]() is meta and known[1] == meta.version:
             made._elements = known[1:]
         session.looks_at_gradients = True

@@ -21,7 +21,6 @@ from gradwire_engine.tensor import Tensor as Meta
 
 _SMALL = 2**16
 """Elements up to which a trial is cheaper than a request."""
-_WENT_WELL = "_went_well"
 _KEPT = 64
 """Calls at most that are known of one tensor of indices."""
 
@@ -62,7 +61,7 @@ def went_well(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     if len(indices) == 1:
         version, calls = indices[0]._meta.version, _calls(indices[0])
         calls.add(_call(op, args, kwargs))
-        vars(indices[0])[_WENT_WELL] = version, calls
+        indices[0]._went_well = version, calls
 
 
 def _passed(
@@ -74,7 +73,7 @@ def _passed(
 
 def _calls(index: Tensor) -> set[Any]:
     """The calls that went well with a tensor's elements as they are."""
-    version, calls = vars(index).get(_WENT_WELL, (-1, set()))
+    version, calls = getattr(index, "_went_well", (-1, set()))
     return calls if version == index._meta.version and len(calls) < _KEPT else set()
 
 
