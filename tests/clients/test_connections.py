@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+import threading
 import time
 from collections.abc import Iterator
 from socket import SHUT_RDWR
 from typing import Any
 
+import httpx
+import numpy as np
 import pytest
 from tests.service.conftest import Running, running
+from websockets.sync.server import ServerConnection, serve
 
 import gradwire as torch
 from gradwire.direct import Direct
 from gradwire.http import Http
+from gradwire.messages import Messages
+from gradwire_engine.errors import GradwireError
 from gradwire_service.host.limits import Limits
 
 
@@ -70,6 +78,64 @@ def test_a_key_that_is_no_header_is_refused(server: Running) -> None:
     with pytest.raises(Exception, match=r"header|ascii|codec") as refused:
         torch.connect(server.url, key="two\r\nlines").session()
     assert not isinstance(refused.value, AssertionError)
+
+
+def test_a_body_that_is_refused_before_it_is_read_leaves_the_session() -> None:
+    with running(Limits(body_bytes=200_000)) as strict, torch.connect(strict.url).session():
+        for size in (100_000, 4_000_000):
+            with pytest.raises(GradwireError) as refused:
+                torch.tensor(np.zeros(size, np.float32)).sum().item()
+            assert refused.value.code == "payload_too_large", size
+            assert torch.tensor([1.0]).sum().item() == 1.0
+
+
+def test_uploads_that_get_on_may_take_longer_than_the_timeout() -> None:
+    """A server that reads a megabyte in a tenth of a second."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+                left = 8_000_000
+                while left > 0 and (part := connection.recv(2**20)):
+                    left -= len(part)
+                    time.sleep(len(part) / 2**20 / 10)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        url = httpx.URL(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        direct = Direct(url, ssl.create_default_context(), {}, 0.5)
+        assert direct.post("/", b"x" * 8_000_000, {}).json() == {}
+        thread.join()
+        direct.close()
+
+
+def test_a_stream_waits_no_longer_than_its_timeout_whatever_else_comes() -> None:
+    def chatty(connection: ServerConnection) -> None:
+        for _ in range(30):
+            connection.ping()
+            time.sleep(0.1)
+
+    with serve(chatty, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        opened = Messages(f"ws://127.0.0.1:{server.socket.getsockname()[1]}", {}, 0.5)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            opened.receive()
+        assert time.monotonic() - began < 2
+        opened.break_off()
+        server.shutdown()
+        thread.join()
+
+
+def test_a_url_without_a_port_has_its_schemes() -> None:
+    for url, port in (("http://[::1]", 80), ("https://localhost/x", 443), ("http://a:81", 81)):
+        made = Direct(httpx.URL(url), ssl.create_default_context(), {}, 1.0)
+        assert made._connection().port == port
+        assert made._connection().host == httpx.URL(url).host
 
 
 def test_a_stream_that_was_quiet_goes_on(server: Running) -> None:

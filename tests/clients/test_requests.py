@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from tests.clients.conftest import Counted
 
 import gradwire as torch
 from gradwire import recorder as recording
+from gradwire.new_names import NewNames
 from gradwire.session import Session
+from gradwire.transport import Request
 
 
 def test_nothing_is_sent_before_something_is_looked_at(counted: Counted) -> None:
@@ -191,6 +194,70 @@ def test_a_walk_that_looks_for_nan_is_sent_at_once(counted: Counted) -> None:
     ):
         (x.sqrt() * 0).sum().backward()
     assert x.grad is None
+
+
+def test_a_walk_that_elements_may_refuse_raises_at_its_line(counted: Counted) -> None:
+    for factor in (0.0, 0.0, 1.0):
+        a = torch.tensor([[1.0 + 1j, 2.0], [3.0, 4.0 - 2j]], requires_grad=True)
+        loss = torch.linalg.svd(a)[0].real.sum() * factor
+        if factor:
+            with pytest.raises(RuntimeError, match="phi"):
+                loss.backward()
+        else:
+            loss.backward()
+
+
+def test_a_handlers_exception_comes_through_a_walk(session: Session) -> None:
+    x = y = torch.ones(2, requires_grad=True)
+    for _ in range(30):
+        y = y.sin()
+    total = y.sum()
+    loud = [True]
+
+    def raises(*event: Any) -> Any:
+        if loud and event[0].f_globals.get("__name__") == "gradwire_engine.walk":
+            loud.clear()
+            raise TimeoutError("mine")
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(raises)
+    try:
+        with pytest.raises(TimeoutError, match="mine"):
+            total.backward()
+    finally:
+        sys.settrace(before)
+    total.backward()
+    assert x.grad.shape == (2,)
+
+
+def test_what_another_client_freed_is_not_read_along(counted: Counted, door: str | None) -> None:
+    if door is None:
+        return
+    a, b = (torch.tensor([3.0, 4.0], requires_grad=True) for _ in range(2))
+    (a * b).sum().backward()
+    counted._inner.steps(a.session.id, Request([{"free": [b._name]}]))
+    assert a.grad.tolist() == [3.0, 4.0]
+
+
+def test_an_optimizer_whose_first_group_is_empty(session: Session) -> None:
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([{"params": []}, {"params": [w]}], lr=1.0)
+    w.sum().backward()
+    optimizer.step()
+    assert w.tolist() == [0.0, 0.0]
+
+
+def test_names_are_kept_up_to_a_bound() -> None:
+    names = NewNames("t", 1)
+    given = [names.new() for _ in range(40_000)]
+    names.freed(given)
+    assert names.new() == "t1"
+    assert len(names._free) == len(names._given) - 1 < 20_000
+    names.freed(["t1"], again=False)
+    assert names.new() != "t1"
+    names.taken(["t3"])
+    assert names.new() not in ("t1", "t3")
 
 
 def test_small_gradients_come_with_the_first_that_is_looked_at(counted: Counted) -> None:

@@ -1,7 +1,7 @@
 """An op recorded for a host in one go: what is called most, by the shortest way.
 
 It does what `dispatch` does for any call, where nothing is special about this one. An op on mirrors
-changes nothing, so there is nothing to undo if it raises: then the long way says why.
+changes none, so there is nothing to undo if it raises: then the long way says why.
 """
 
 from __future__ import annotations

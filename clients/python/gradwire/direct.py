@@ -21,6 +21,8 @@ import httpx
 
 _JOINED = 2**16
 """Bytes of a body that is copied behind its head."""
+_PART = 2**18
+"""Bytes that are sent within one timeout."""
 _KEPT = 8
 """Connections that wait for their next use: as many as threads ask at a time."""
 
@@ -67,8 +69,9 @@ class Direct:
     def __init__(
         self, url: httpx.URL, context: SSLContext, headers: Mapping[str, str], timeout: float
     ) -> None:
-        self._host, self._port = url.raw_host.decode(), url.port
         self._secure, self._context = url.scheme == "https", context
+        self._host = url.raw_host.decode()
+        self._port = url.port or (443 if self._secure else 80)
         self._path, self._timeout = url.raw_path.decode().rstrip("/"), timeout
         fixed = {"Host": url.netloc.decode(), "Accept-Encoding": "identity"} | dict(headers)
         self._head = _lines(fixed | {"User-Agent": "gradwire"})
@@ -143,12 +146,14 @@ def _break_off(connection: HTTPConnection) -> None:
 
 def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Reply, bool]:
     """Send a request and read its reply; whether it is the last one on the connection."""
+    broken = False
     try:
-        if len(content) <= _JOINED:  # one packet wakes the server once
-            connection.sendall(head + content)
-        else:
-            connection.sendall(head)
-            connection.sendall(content)
+        try:
+            send_all(connection, head + content if len(content) <= _JOINED else head)
+            if len(content) > _JOINED:
+                send_all(connection, content)
+        except (BrokenPipeError, ConnectionResetError):
+            broken = True  # a server that refuses the head answers before it has read the body
         with closing(HTTPResponse(connection, method="POST")) as found:
             found.begin()
             body = found.read()
@@ -158,7 +163,14 @@ def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Reply, b
         raise httpx.RemoteProtocolError(_said(problem)) from problem
     except OSError as problem:
         raise httpx.ReadError(_said(problem)) from problem
-    return Answer(found.status, cast(Any, found.headers), body), found.will_close
+    return Answer(found.status, cast(Any, found.headers), body), broken or found.will_close
+
+
+def send_all(connection: socket, data: bytes) -> None:
+    """Send it all; the connection's timeout is for each part, so that what gets on may go on."""
+    view = memoryview(data)
+    for start in range(0, len(view), _PART):
+        connection.sendall(view[start : start + _PART])
 
 
 def _lines(headers: Mapping[str, str]) -> str:
@@ -169,4 +181,4 @@ def _said(problem: Exception) -> str:
     return str(problem) or type(problem).__name__
 
 
-__all__ = ["Answer", "Direct", "Reply"]
+__all__ = ["Answer", "Direct", "Reply", "send_all"]

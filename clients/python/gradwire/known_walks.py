@@ -3,6 +3,8 @@
 Mirrors know of most walks that they fail, and not of all: some rules refuse what they are given. A
 walk over the same ops, attributes, shapes and leaves, with the same arguments, comes to the same
 rules; so the first of its kind is sent at once, to raise at its line, and those after it needn't.
+Where elements decide, as the phase of complex vectors does, and where a Function of the user's is
+in the graph, each is sent at once.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from gradwire_engine.call import Call
 from gradwire_engine.function_rule import Application
+from gradwire_engine.spec import INTEGER, Spec
 from gradwire_engine.tape import Node, Output, next_seq
 
 _LONGEST, _MOST = 4096, 64
@@ -78,7 +82,8 @@ def _graph_of(roots: Sequence[Any], wanted: Sequence[Any]) -> tuple[int, list[Ha
         elif len(numbers) >= _LONGEST:
             return None
         elif type(node) is Node:
-            if type(node.recipe.call) is Application:  # of a Function: each is one of its own
+            call = node.recipe.call
+            if type(call) is Application or (_may_fail(call) and not _indexed(call)):
                 return None
             numbers[node] = len(numbers)
             found.append(node.recipe)
@@ -92,6 +97,17 @@ def _graph_of(roots: Sequence[Any], wanted: Sequence[Any]) -> tuple[int, list[Ha
         inner = type(edge) is Output
         found.append((numbers.get(edge.node if inner else edge), edge.index if inner else 0))
     return min([node.seq for node in numbers if node.seq], default=0), found
+
+
+def _may_fail(call: Call) -> bool:
+    """Whether an op may fail on elements; then so may what its rules call."""
+    found = getattr(call.op, "fallible", False)
+    return bool(found(call.inputs)) if callable(found) else bool(found)
+
+
+def _indexed(call: Call) -> bool:
+    """Whether an op may fail on indices alone, at which its walk doesn't look."""
+    return any(isinstance(s, Spec) and s.dtype.category == INTEGER for s in call.inputs)
 
 
 __all__ = ["Kind", "KnownWalks"]

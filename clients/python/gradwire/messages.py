@@ -22,6 +22,8 @@ from websockets.protocol import State
 from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
+from gradwire.direct import send_all
+
 _CLOSING = 1.0
 """Seconds to wait for a server that is told goodbye."""
 _READ = 2**16
@@ -30,7 +32,7 @@ _log.addHandler(NullHandler())  # what is interrupted as it sends is an error to
 
 
 class Messages:
-    """A connection to a server. timeout: seconds to wait for each part of what it says.
+    """A connection to a server. timeout: seconds to wait for a message, and for each part sent.
 
     Raises what a socket raises, or exceptions of websockets: InvalidStatus where the handshake is
     refused.
@@ -89,9 +91,15 @@ class Messages:
         self._write()
 
     def receive(self) -> str | bytes:
-        """The next message."""
+        """The next message. Raises TimeoutError where it takes longer, whatever else comes."""
+        end = monotonic() + self._timeout
         while self._whole is None:
+            left = end - monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
+            self._socket.settimeout(left)
             self._read()
+        self._socket.settimeout(self._timeout)
         found, self._whole = self._whole, None
         return found
 
@@ -100,7 +108,7 @@ class Messages:
         if parts:
             data = b"".join(parts)
             if data:
-                self._socket.sendall(data)
+                send_all(self._socket, data)
 
     def _read(self) -> None:
         """Read what comes next. Raises ConnectionClosed where nothing more does."""

@@ -7,8 +7,11 @@ host finds what it prepared for them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from heapq import heapify, heappop
+from heapq import heapify, heappop, heappush
 from itertools import count
+
+_MOST = 2**14
+"""Names that wait to be given again."""
 
 
 class NewNames:
@@ -32,10 +35,18 @@ class NewNames:
         self._given.add(name)
         return name
 
-    def freed(self, names: Iterable[str]) -> None:
-        """The host has nothing under these names any more: those from here may be given again."""
-        self._free += [(len(name), name) for name in names if name in self._given]
-        heapify(self._free)
+    def freed(self, names: Iterable[str], *, again: bool = True) -> None:
+        """The host has nothing under these names any more: those from here may be given again.
+
+        Where they may not be, or where as many wait as are ever needed, they are forgotten.
+        """
+        for name in names:
+            if name not in self._given:
+                continue
+            if again and len(self._free) < _MOST:
+                heappush(self._free, (len(name), name))
+            else:
+                self._given.discard(name)
 
     def taken(self, names: Iterable[str]) -> None:
         """The program gave these names itself: none of them is given here from now on."""

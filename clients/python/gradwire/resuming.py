@@ -90,6 +90,7 @@ def _take(session: Session, held: Held, name: str, part: Tensor) -> None:
     part._move(session, name)
     part._host_name.kind = "kept"
     part._elements = part._grad = None
+    part._went_well = (-1, set())
     if part.requires_grad:
         note_leaf(part)
 

@@ -118,7 +118,7 @@ class Sending:
         self._under_way = None  # no call may come between: an interrupt would undo what is done
         if freed:  # not given again before nothing here would free them once more
             self._forgotten.freed(freed)
-            self._new_names.freed(freed)
+            self._new_names.freed(freed, again=not local.state.anomaly)
         if not self._walks and not self._pending.recorded:
             self.journal.entries.clear()
         return found

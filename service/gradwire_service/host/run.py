@@ -184,21 +184,22 @@ def _one_by_one(
     failed: GradwireError | None = None
     ways = ways_of(steps, wanted)
     keep = again or local.state.journal is not None  # somebody may have to undo all of it
-    with transaction() as journal:
-        mark = len(journal.entries)
-        try:
-            for index in range(progress.done, len(wanted)):
+    try:
+        with transaction() as journal:
+            mark = len(journal.entries)
+            try:
+                for index in range(progress.done, len(wanted)):
+                    mark = journal.next_part(keep=keep)
+                    do(steps, index, wanted[index], ways)
+                    journal.entries.append((progress, "done", index))
+                    progress.done = index + 1
                 mark = journal.next_part(keep=keep)
-                do(steps, index, wanted[index], ways)
-                journal.entries.append((progress, "done", index))
-                progress.done = index + 1
-            mark = journal.next_part(keep=keep)
-            return _values_after(steps, len(wanted), returns)
-        except GradwireError as problem:
-            journal.rollback(mark)
-            failed = problem
-        finally:
-            steps.drop_temporaries()
+                return _values_after(steps, len(wanted), returns)
+            except GradwireError as problem:
+                journal.rollback(mark)
+                failed = problem
+    finally:
+        steps.drop_temporaries()  # of steps that are kept too, whatever ends it
     try:
         raise failed
     finally:

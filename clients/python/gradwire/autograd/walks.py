@@ -42,8 +42,9 @@ def backward(
 ) -> None:
     """Add the gradients of tensors · grad_tensors into `.grad` of the leaves, or of inputs only.
 
-    Where there is a server, it is sent with the optimizer's step, or as soon as a value is looked
-    at; that of a single element that is walked from comes back with the reply.
+    Where there is a server, the first walk of a kind is sent at once; those after it go with the
+    optimizer's step, or as soon as a value is looked at. The value of a single element that is
+    walked from comes back with the reply.
     grad_variables: what grad_tensors was called once; it is warned about.
     """
     grad_tensors = _renamed(grad_tensors, grad_variables)
@@ -154,11 +155,11 @@ def _walked_there(
     walk: Callable[[], list[Any] | None],
 ) -> tuple[Tensor | None, ...]:
     """What a walk over mirrors gives, which is recorded for the host."""
-    traced = innermost() is not None
-    walks: KnownWalks | None = None if traced else session.known_walks  # of a trace there are none
+    walks: KnownWalks | None = None if innermost() is not None else session.known_walks
     kind = None if walks is None else _kind(walks, *asked)
     known = walks is not None and walks.has(kind)
-    found = None if traced or session.hooked else _without_hooks(session, step, walk)
+    simple = kind is not None and not session.hooked
+    found = _without_hooks(session, step, walk) if simple else None
     plain = found is not None
     if found is not None:
         _send(session, asked[0], at_once=not known)
@@ -198,13 +199,16 @@ def _without_hooks(
     session: Session, step: Step, walk: Callable[[], list[Any] | None]
 ) -> tuple[Tensor | None, ...] | None:
     """The same where no hook can be met; None where it fails: the long way says why."""
-    with session.recording() as mark:
-        try:
+    walked = False
+    try:
+        with session.recording() as mark:
             metas = walk()
-        except Exception:  # a Function's backward may raise anything
-            session.journal.rollback(mark)
-            return None
-        return _record(session, step, metas, mark)
+            walked = True
+            return _record(session, step, metas, mark)
+    except GradwireError:
+        if walked:
+            raise
+    return None
 
 
 def _record(

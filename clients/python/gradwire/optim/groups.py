@@ -152,11 +152,12 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             found = hook.call(self, *given) if hook.when == "before" else None
             given = given if found is None else _of_two(found)
         result = step(*given[0], **given[1])
-        self.param_groups[0]["params"][0].session.send_walk()
         self.stepped = True
         for hook in hooks:
             if hook.when == "after":
                 hook.call(self, *given)
+        for param in self._tensors[:1]:
+            param.session.send_walk()
         return result
 
     return wrapped
