@@ -19,6 +19,7 @@ CASES = (
     "calls",
     "engine",
     "sdk",
+    "fifteen",
     "graphs",
     "eager",
     "op_kinds",

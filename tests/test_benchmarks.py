@@ -17,8 +17,10 @@ import pytest
 from benchmarks import chart, machine, report
 from benchmarks.__main__ import CASES, QUICK, main, measure
 from benchmarks.cases import memory
+from benchmarks.cases.fifteen import compiled, op_by_op
 from benchmarks.cases.planned import planned
 from benchmarks.exchange import STREAMED, client_side, served
+from benchmarks.fifteen import FIFTEEN
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
 from benchmarks.libraries import LIBRARIES
@@ -33,8 +35,8 @@ from benchmarks.workloads import WORKLOADS
 from rich.console import Console
 
 NEEDS_TORCH = {
-    "eager", "engine", "hessian", "loops", "memory", "op_kinds", "planned", "rows", "sdk",
-    "training",
+    "eager", "engine", "fifteen", "hessian", "loops", "memory", "op_kinds", "planned", "rows",
+    "sdk", "training",
 }  # fmt: skip
 NEEDS_RIVALS = {"million", "planned", "small_gradient"}
 
@@ -80,6 +82,16 @@ def test_a_planned_workload_gives_the_same(workload: str) -> None:
     wanted = [lib.numpy(t) for t in (loss, *gradients)]
     for ours, theirs in zip(planned(WORKLOADS[workload])(), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("program", FIFTEEN)
+def test_a_program_of_the_fifteen_is_the_same_compiled(program: str) -> None:
+    loss, gradients = op_by_op(program, "gradwire")()
+    for _ in range(3):  # by a plan from the second call on
+        found, again = compiled(program)()
+        np.testing.assert_allclose(again.item(), loss.item(), rtol=1e-4)
+        for mine, other in zip(found, gradients, strict=True):
+            np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=1e-2, atol=1e-4)
 
 
 def given_by_the_engine(workload: str) -> list[Any]:

@@ -121,6 +121,9 @@ def note_base(made: Tensor, args: Any) -> None:
     view = getattr(made._meta, "view", None)  # in a batched walk it isn't a Meta
     if view is None or view.base is None:
         return
+    if args and isinstance(args[0], Tensor) and args[0]._meta is view.base:  # mostly
+        made._seen = args[0]
+        return
     for operand in tensors_in(args):
         for found in (operand, getattr(operand, "_seen", None)):
             if found is not None and found._meta is view.base:

@@ -16,9 +16,27 @@ from gradwire_engine.errors import error
 
 def prepared(session: Session, index: Any) -> Any:
     """An index without lists, arrays and NumPy's numbers."""
+    if _is_plain(index):
+        return index
     if isinstance(index, tuple) or _counts_as_tuple(index):
         return tuple(_axis(session, item) for item in index)
     return _axis(session, index)
+
+
+_PLAIN = frozenset({int, type(None), type(Ellipsis)})
+
+
+def _is_plain(index: Any) -> bool:
+    """Whether it is what an op takes already: ints, None, Ellipsis, and slices by ints."""
+    for item in index if type(index) is tuple else (index,):
+        kind = type(item)
+        if kind is slice:
+            for bound in (item.start, item.stop, item.step):
+                if bound is not None and type(bound) is not int:
+                    return False
+        elif kind not in _PLAIN:
+            return False
+    return True
 
 
 def _counts_as_tuple(index: Any) -> bool:
