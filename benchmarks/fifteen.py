@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Loss(NamedTuple):
-    """What is learnt: a function of parameters that gives one number, and the parameters."""
+    """A function of parameters that gives one number, and the parameters that it is learnt by."""
 
     function: Callable[..., Any]
     parameters: Sequence[Any]

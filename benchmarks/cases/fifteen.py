@@ -13,9 +13,9 @@ from benchmarks.harness import Harness, Spread
 from benchmarks.side import Side, all_cores
 
 MEAN, LARGEST = 1.2, 2.0
-"""What programs op by op are to come to beside torch: in the geometric mean, and each."""
+"""Ratios to torch that programs op by op are to reach: the geometric mean, and the largest."""
 MEDIAN, ABOVE, WITHOUT = 0.7, 2.0, 0.7
-"""What compiled ones are: the median, how many above 1, the mean without loop and chain."""
+"""The same for compiled programs: the median, the number above 1, the mean of the larger."""
 _OF_SMALL_OPS = ("scalar loop", "GELU chain")
 
 
@@ -34,7 +34,7 @@ def op_by_op(name: str, library: str) -> Callable[[], Any]:
 
 
 def compiled(name: str) -> Callable[[], Any]:
-    """The same by one compiled function."""
+    """The loss and its gradients by one compiled function."""
     torch = import_module("gradwire")
     torch.manual_seed(0)
     function, parameters = FIFTEEN[name](torch)

@@ -26,7 +26,7 @@ from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor as Value
 
 NOT_DONE: Any = object()
-"""What is given where the call is for the long way."""
+"""The result of `recorded` where the call has to go the long way."""
 _FEW = 16
 """Tensors that Python may have forgotten before anybody looks at which they are."""
 _PLAIN = frozenset({int, bool, str, type(None)})
@@ -39,7 +39,7 @@ _fallible: set[str] = set()
 def recorded(  # noqa: C901 (one hot frame)
     session: Any, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], adopt: Callable[..., Any]
 ) -> Any:
-    """What an op gives, recorded; or NOT_DONE, and nothing has happened.
+    """Record an op and give its result; or give NOT_DONE, and nothing has happened.
 
     adopt: records what is more than one new tensor, as the long way does.
     """

@@ -51,7 +51,7 @@ class KnownWalks:
         self._steps.append(next_seq())
 
     def kind_of(self, roots: Sequence[Any], wanted: Sequence[Any], about: Kind) -> Kind | None:
-        """What tells a walk from others: its graph, and how many steps may have written meanwhile.
+        """The kind of a walk: its graph, and how many steps may have written since it began.
 
         roots, wanted: tensors that it begins at, and that gradients are asked of. about: all else
         that it is given. None where there is too much to tell, or a Function of the user's in it.

@@ -73,7 +73,7 @@ class Messages:
         return self._protocol.state is State.OPEN
 
     def _waiting(self) -> bytes | None:
-        """What came already, empty at its end; None where nothing did."""
+        """Read bytes that came already, none at the end of the stream; None where nothing came."""
         self._socket.settimeout(0)
         try:
             return self._socket.recv(_READ)
@@ -182,7 +182,7 @@ def _shut(connection: ClientConnection) -> None:
 
 
 class Proxied:
-    """The same through a proxy, by the client of websockets, which has a thread for each."""
+    """A connection like Messages through a proxy, by the client of websockets, with its thread."""
 
     is_open = True
 

@@ -144,7 +144,7 @@ def grad(
 
 
 Asked = tuple[list[Tensor], list[Tensor | None] | None, list[Tensor] | None, tuple[Any, ...]]
-"""What a walk is asked: roots, cotangents, inputs, options."""
+"""The arguments of a walk: roots, cotangents, inputs, options."""
 
 
 def _walked_there(
@@ -154,7 +154,7 @@ def _walked_there(
     step: Step,
     walk: Callable[[], list[Any] | None],
 ) -> tuple[Tensor | None, ...]:
-    """What a walk over mirrors gives, which is recorded for the host."""
+    """Walk over mirrors, record the walk for the host, and give the gradients."""
     walks: KnownWalks | None = None if innermost() is not None else session.known_walks
     kind = None if walks is None else _kind(walks, *asked)
     known = walks is not None and walks.has(kind)
@@ -185,7 +185,7 @@ def _kind(
     wanted: list[Tensor] | None,
     options: tuple[Any, ...],
 ) -> Kind | None:
-    """What tells a walk from those that may go otherwise; None where a tensor was lost."""
+    """The kind of a walk, as KnownWalks compares them; None where a tensor was lost."""
     try:
         directions = [None if g is None else (g._meta.spec, g.requires_grad) for g in given or ()]
         about = (options, wanted is None, *directions)
@@ -198,7 +198,7 @@ def _kind(
 def _without_hooks(
     session: Session, step: Step, walk: Callable[[], list[Any] | None]
 ) -> tuple[Tensor | None, ...] | None:
-    """The same where no hook can be met; None where it fails: the long way says why."""
+    """Record a walk that meets no hook; None where it fails: the long way says why."""
     walked = False
     try:
         with session.recording() as mark:
