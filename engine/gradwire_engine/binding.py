@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gradwire_engine.arrays import backend, copied, halfway, phantom_of
 from gradwire_engine.errors import error
 from gradwire_engine.kernels.direct import direct
 from gradwire_engine.kernels.shared import LARGE, shared
+from gradwire_engine.kernels.short_rows import with_long_rows
 from gradwire_engine.laid import lay, relaid
 from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
@@ -84,6 +86,9 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
         found = direct(op.kernel, xp, handed, call.attributes)
         if type(found) is np.ufunc and call.outputs[0].size >= LARGE:
             found = shared(found)
+        elif type(found) is np.ufunc:
+            shapes = [spec.shape for spec in call.inputs if isinstance(spec, Spec)]
+            found = with_long_rows(found, shapes, call.outputs[0].shape)
         base = found or base
     casts = [
         _cast(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
@@ -197,11 +202,24 @@ class Finisher:
             finished = tuple(map(self._finish, result, self.dtypes))
         if self.anyway:
             return relaid(call, arrays, finished)
-        if finished is result and call.outputs[0].shape:
-            faster = self._checked if self.rows else self.base
-            call.run = faster if call.run is call.in_rows else call.run
-            call.in_rows = faster
+        if call.single and finished is result and call.outputs[0].shape:
+            self._replace(self._checked if self.rows else self.base)
+        elif not call.single and self.rows and all(map(is_, finished, result)):
+            self._replace(self._checked_each)
         return finished
+
+    def _replace(self, faster: Callable[..., Any]) -> None:
+        call = self.call
+        call.run = faster if call.run is call.in_rows else call.run
+        call.in_rows = faster
+
+    def _checked_each(self, *arrays: Any) -> Any:
+        """The same as `_checked` of several results."""
+        results = self.base(*arrays)
+        for result in results:
+            if not result.flags.c_contiguous:
+                return tuple(map(self._finish, results, self.dtypes))
+        return results
 
     def _checked(self, *arrays: Any) -> Any:
         """The same once a result was well: only its order in memory may still differ."""

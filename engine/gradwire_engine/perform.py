@@ -14,7 +14,7 @@ from gradwire_engine.call import Call
 from gradwire_engine.mode import State
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.tape import Node, Output, next_seq
-from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, TURNED, Storage, Tensor, View
+from gradwire_engine.tensor import INFERENCE, LONG_CHAIN, TURNED, VIEW, Storage, Tensor, View
 from gradwire_engine.unrecorded import unrecorded
 
 
@@ -94,26 +94,35 @@ def viewing(
     """A call of a view op with one result, as a function of the state and of what is seen."""
     records = records and call.op.differentiable and call.differentiable
     recipe = call.recipe((True,)) if records else None
+    spec, path = call.outputs[0], ((call, 0),)
+    several_axes = len(spec.shape) > 1
 
     def see(state: State, source: Tensor) -> Tensor:
         old = source.view
-        storage, edge = source.storage, source.edge
+        storage = source._storage or source.storage
+        edge = source._edge if old is None else source.edge
         node: Node | None = None
-        if state.grad and edge is not None and recipe is not None:
+        if edge is not None and state.grad and recipe is not None:
             node = Node(recipe, (edge,), (), (), next_seq())
             if label is not None:
                 node.annotate().label = label
-        array = call.run(source.array)
-        chain = () if old is None else old.chain
-        rooted = old is not None and old.base is not None
-        base, depth = (old.base, old.depth) if rooted else (source, None)  # type: ignore[union-attr]
-        mode = creation(call, old, state)
-        if len(chain) >= LONG_CHAIN and state.meter is not None:
-            state.meter.charge(8 * len(chain))
-        seen = View((*chain, (call, 0)), base, mode, storage.version, depth)
+        if old is None:
+            array = call.run(storage.array)
+            seen = View(path, source, "alone", storage.version, 0)
+            if state.inference or not state.grad:
+                seen.creation = creation(call, None, state)
+        else:
+            array = call.run(source.array)
+            chain, base, depth = old.chain, old.base, old.depth
+            if base is None:
+                base, depth = source, None  # type: ignore[assignment]
+            if len(chain) >= LONG_CHAIN and state.meter is not None:
+                state.meter.charge(8 * len(chain))
+            seen = View((*chain, *path), base, creation(call, old, state), storage.version, depth)
         seen.array, seen.source = array, storage.array
-        made = Tensor.sharing(storage, call.outputs[0], node, seen)
-        if len(made.spec.shape) > 1 and not array.flags.c_contiguous:
+        made = Tensor(None, spec, node)
+        made._storage, made.view, made.flags = storage, seen, VIEW
+        if several_axes and not array.flags.c_contiguous:
             made.flags |= TURNED
         return made
 

@@ -206,6 +206,10 @@ def _same(one: Call, other: Call) -> bool:
 def _program(steps: list[Any], constants: list[Any], outputs: list[int], made: Any) -> Run:
     """The list as a function that goes through it, and lets go of what no later call needs."""
     only = outputs[0] if type(made) is Tensor else None
+    if only is not None and len(steps) == 1 and not steps[0][2]:
+        alone, places, _ = steps[0]
+        if places == [0] and only == 1 and not constants:
+            return alone  # type: ignore[no-any-return]
     make: Any = type(made)
     make = getattr(make, "_make", make)
 

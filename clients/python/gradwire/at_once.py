@@ -121,9 +121,14 @@ def note_base(made: Tensor, args: Any) -> None:
     view = getattr(made._meta, "view", None)  # in a batched walk it isn't a Meta
     if view is None or view.base is None:
         return
-    if args and isinstance(args[0], Tensor) and args[0]._meta is view.base:  # mostly
-        made._seen = args[0]
-        return
+    if args and isinstance(args[0], Tensor):  # mostly
+        first = args[0]._meta
+        if first is view.base:
+            made._seen = args[0]
+            return
+        if first.view is not None and first.view.base is view.base and hasattr(args[0], "_seen"):
+            made._seen = args[0]._seen
+            return
     for operand in tensors_in(args):
         for found in (operand, getattr(operand, "_seen", None)):
             if found is not None and found._meta is view.base:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 BLOCK = 1 << 17
 """Elements in a block: with a temporary it fits the second-level cache."""
 
+SMALL = 1 << 16
+"""Elements up to which one block is worked on as it is: smaller buffers cost more than they save."""
+
 SHARED = 1 << 19
 """From this many elements on the blocks are shared out among threads."""
 
@@ -68,7 +71,7 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     if not width:  # how many rows without elements there are shows in other matrices only
         work(*[m[:0] for m in matrices])
         return
-    if type(matrices[0]) is not np.ndarray:
+    if type(matrices[0]) is not np.ndarray or (height <= step and height * width < SMALL):
         work(*matrices)
     elif height * width < SHARED or alone():
         _run(work, matrices, 0, height, step)
@@ -128,9 +131,6 @@ def _run(
 ) -> None:
     height, width = matrices[0].shape
     stop = min(stop, height)
-    if stop - start == height <= step and height * width < 1 << 13:
-        work(*matrices)
-        return
     if width < BUFFER or (stop - start) * width < 1 << 13:
         _each(work, matrices, start, stop, step)
         return
@@ -150,4 +150,6 @@ def _each(
 
 def as_rows(array: Array, width: int) -> Array:
     """An array as a matrix with rows of this width; a view where it is row-major."""
+    if array.ndim == 2 and array.shape[1] == width:
+        return array
     return array.reshape(prod(array.shape) // max(1, width), width)

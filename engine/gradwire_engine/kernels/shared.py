@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.kernels.row_blocks import LONG, alone, share_out, threads
+from gradwire_engine.kernels.short_rows import beside
 
 LARGE = 2 * LONG
 """Elements from which on a single call is shared out: more than a block of work that already is."""
@@ -51,6 +52,8 @@ def product(a: Any, b: Any) -> Any:
     """a * b, for rules: on large arrays by all threads."""
     if type(a) is np.ndarray and a.size >= LARGE:
         return spread_out(np.multiply, a, b) if type(b) in _KNOWN else a * b
+    if type(a) is type(b) is np.ndarray and b.ndim and b.shape != a.shape:
+        b = beside(a, b)
     return a * b
 
 

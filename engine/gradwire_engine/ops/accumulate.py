@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
@@ -52,8 +56,27 @@ def _product(xp: Any, sparse: Any, places: Array, rows: Array, size: int) -> Arr
     """The product with the matrix that has a 1 at (place, i) for each row i and is sparse."""
     in_range("rows", places, size, dim=0, negative=False)  # sparse products don't look themselves
     count = places.size
-    ones, columns = xp.ones(count, rows.dtype), xp.arange(count + 1)
-    return sparse.csc_matrix((ones, places, columns), shape=(size, count)) @ rows
+    ones, columns = xp.ones(count, rows.dtype), xp.arange(count + 1, dtype=places.dtype)
+    add = _add_columns() if type(rows) is np.ndarray else None
+    if add is None:
+        return sparse.csc_matrix((ones, places, columns), shape=(size, count)) @ rows
+    out = np.zeros((size, rows.shape[1]), rows.dtype)
+    where = np.ascontiguousarray(places)
+    add(size, count, rows.shape[1], columns, where, ones, rows.ravel(), out.reshape(-1))
+    return out
+
+
+@cache
+def _add_columns() -> Callable[..., None] | None:
+    """SciPy's function behind that product: to make the matrix takes ten times as long as to use it.
+
+    It has no public name, so where a version of SciPy lacks it the matrix is made.
+    """
+    try:
+        from scipy.sparse import _sparsetools
+    except ImportError:
+        return None
+    return getattr(_sparsetools, "csc_matvecs", None)
 
 
 def in_range(
@@ -66,7 +89,7 @@ def in_range(
     raised: type[Exception] = IndexError,
 ) -> None:
     """Refuse places beyond an axis: some array libraries would let them go round."""
-    if not index.size or (not negative and _all_below(index, size)):
+    if not index.size or (not negative and below(index, size)):
         return
     low, high = int(index.min()), int(index.max())
     if high >= size or low < (-size if negative else 0):
@@ -79,7 +102,7 @@ def in_range(
         )
 
 
-def _all_below(index: Array, size: int) -> bool:
+def below(index: Array, size: int) -> bool:
     """Whether all places are in an axis, in one pass: unsigned, what is negative is large."""
     whole = index.view(f"u{index.itemsize}") if index.dtype.kind == "i" else index
     return int(whole.max()) < size

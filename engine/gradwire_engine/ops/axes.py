@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -19,7 +20,7 @@ from gradwire_engine.signature import Dim, Ints, axes, axis
 @view(vjp("g transposed back", input=lambda g, dim0, dim1: transpose(g, dim0, dim1)))
 def transpose(xp: Any, input: Array, dim0: Dim, dim1: Dim) -> Array:
     """Swap two axes."""
-    return xp.swapaxes(input, dim0, dim1) if input.ndim else input[...]
+    return input.swapaxes(dim0, dim1) if input.ndim else input[...]
 
 
 @composite(aliases=("swapdims",))
@@ -28,6 +29,7 @@ def swapaxes(input: Array, axis0: Dim, axis1: Dim) -> Array:
     return transpose(input, axis0, axis1)
 
 
+@lru_cache(maxsize=1024)
 def _order(dims: Ints, ndim: int) -> Ints:
     """All axes in the order asked for."""
     if len(dims) != ndim:
@@ -47,7 +49,7 @@ def _inverse(dims: Ints) -> Ints:
 @view(vjp("g permuted back", input=lambda g, dims: permute(g, _inverse(dims))))
 def permute(xp: Any, input: Array, dims: Ints) -> Array:
     """Put the axes in another order."""
-    return xp.transpose(input, _order(dims, input.ndim))
+    return input.transpose(_order(dims, input.ndim))
 
 
 @view(vjp("g transposed", input=lambda g: t(g)))
@@ -157,7 +159,8 @@ def _squeeze_dims(xp: Any, input: Array, dim: Ints | None = None) -> Array:
 @view(vjp("g without the axis", input=lambda g, input_spec: reshape(g, input_spec.shape)))
 def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
     """Insert an axis of size 1."""
-    return xp.expand_dims(input, axis("unsqueeze", dim, input.ndim + 1))
+    at = axis("unsqueeze", dim, input.ndim + 1)
+    return input.reshape((*input.shape[:at], 1, *input.shape[at:]))
 
 
 @composite()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -13,6 +14,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, reduction
 from gradwire_engine.families import view as view_family
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.kernels.sums import summed
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints, axes
 from gradwire_engine.spec import INTEGER, DType, Shape, int64
@@ -96,7 +98,7 @@ def sum(
     dtype: DType | None = None,
 ) -> Array:
     """Sum over some axes, or over all."""
-    return input.sum(axis=dim or None, keepdims=keepdim)
+    return summed(input, dim, keepdim)
 
 
 def viewable(shape: Shape, strides: tuple[int, ...], size: Shape, itemsize: int) -> bool:
@@ -118,6 +120,7 @@ def viewable(shape: Shape, strides: tuple[int, ...], size: Shape, itemsize: int)
     return True
 
 
+@lru_cache(maxsize=4096)
 def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
     """A requested size with its -1 worked out; it must hold just as many elements."""
     total, known = prod(shape), prod(n for n in size if n != -1)
@@ -144,8 +147,8 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
 )
 def view(xp: Any, input: Array, size: Ints) -> Array:
     """See a tensor in another shape, sharing memory; an error where that takes a copy."""
-    size = resolved_size("view", input.shape, size)
-    if not viewable(input.shape, input.strides, size, input.itemsize):
+    size = resolved_size("view", tuple(input.shape), size)
+    if not input.flags.c_contiguous and not viewable(input.shape, input.strides, size, input.itemsize):
         raise error(
             "shape_mismatch",
             f"view: size {list(size)} is not compatible with shape {list(input.shape)} "
@@ -204,6 +207,8 @@ def contiguous(input: Array) -> Array:
 @composite()
 def reshape(input: Array, shape: Ints) -> Array:
     """Give a tensor another shape: a view where that is possible, else a copy."""
+    if type(input) is np.ndarray:  # in a rule, on the walk back
+        return input.reshape(shape)
     size = resolved_size("reshape", input.shape, shape)
     if not viewable(input.shape, input.strides, size, input.dtype.itemsize):
         return unsafe_view(contiguous_copy(input), size)
@@ -221,20 +226,28 @@ def called(label: str, result: Any) -> Any:
 
 def sum_to_shape(g: Any, shape: Shape) -> Any:
     """Sum a gradient over the axes that broadcasting added or stretched."""
-    have = g.shape
+    gone = _stretched(tuple(g.shape), shape)
+    if gone is None:
+        return expand(g, shape)  # a rule gave a scalar for all elements
+    if not gone:
+        return reshape(g, shape)
+    if type(g) is np.ndarray and g.dtype in _SUMMED_AS_THEY_ARE:  # as the op does, on its way there
+        return summed(g, gone, True).reshape(shape)
+    if len(g.shape) == len(shape):
+        return sum(g, gone, True)
+    return reshape(sum(g, gone), shape) if shape else sum(g)
+
+
+@lru_cache(maxsize=4096)
+def _stretched(have: Shape, shape: Shape) -> tuple[int, ...] | None:
+    """The axes that broadcasting a shape to another added or stretched; None: it gives no such."""
     lead = len(have) - len(shape)
     if lead < 0:
-        return expand(g, shape)  # a rule gave a scalar for all elements
+        return None
     gone = tuple(range(lead))
     for i, n in enumerate(shape, lead):
         if have[i] != n:
             if n != 1:
-                return expand(g, shape)
+                return None
             gone += (i,)
-    if not gone:
-        return reshape(g, shape)
-    if type(g) is np.ndarray and g.dtype in _SUMMED_AS_THEY_ARE:  # as the op does, on its way there
-        return np.add.reduce(g, gone, keepdims=True).reshape(shape)
-    if not lead:
-        return sum(g, gone, True)
-    return reshape(sum(g, gone), shape) if shape else sum(g)
+    return gone

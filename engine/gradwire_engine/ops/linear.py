@@ -12,7 +12,6 @@ from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels.one_pass import one_pass
-from gradwire_engine.kernels.ones import ones_of
 from gradwire_engine.ops.arithmetic import add, conj, mul
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.expand import reshape, sum_to_shape
@@ -84,20 +83,6 @@ def _weight_gradient(xp: Any, g: Array, input: Array, shape: Shape) -> Array:
     return product(xp, g.reshape(flat.shape[0], shape[0]).T, flat)
 
 
-def _bias_formula(g: Any, shape: Shape) -> Any:
-    return sum_to_shape(g, shape)
-
-
-@one_pass(_bias_formula)
-def _bias_gradient(xp: Any, g: Array, shape: Shape) -> Array:
-    if shape != g.shape[-1:]:
-        return sum_to_shape(g, shape)
-    flat = g.reshape(prod(g.shape[:-1]), shape[0])
-    if g.dtype.kind in "fc" and type(g) is np.ndarray:
-        return xp.matmul(ones_of(flat.shape[0], g.dtype), flat)  # BLAS adds rows up fastest
-    return flat.sum(0)
-
-
 def _layer_in_parts(input: Any, weight: Any, bias: Any) -> Any:
     found = matmul(input, weight if weight.ndim == 1 else mT(weight))
     return found if bias is None else add(found, bias)
@@ -114,7 +99,7 @@ def _layer_for_each(b: Any) -> Any:
         "input: g conj(weight); weight: gᵀ conj(input); bias: g summed over the batch",
         input=lambda g, weight: _input_gradient(g, weight),
         weight=lambda g, input, weight_spec: _weight_gradient(g, input, weight_spec.shape),
-        bias=lambda g, bias_spec: _bias_gradient(g, bias_spec.shape),
+        bias=lambda g, bias_spec: sum_to_shape(g, bias_spec.shape),
     ),
     spec=_linear_spec,
     space="nn.functional.",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from gradwire_engine.accepted import BOOLS, COMPLEX, INTEGERS, WHOLE, group, refuse
 from gradwire_engine.arrays import Array
+from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite
-from gradwire_engine.ops.arithmetic import mul, sub
+from gradwire_engine.families import composite, primitive
+from gradwire_engine.kernels.sums import LONGEST
+from gradwire_engine.ops.arithmetic import mul, neg, shared_out, sub
 from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
@@ -17,6 +22,7 @@ from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.promote import broadcast_shapes
+from gradwire_engine.rule import vjp
 
 F = "nn.functional."
 
@@ -81,6 +87,41 @@ def _weighted(losses: Any, weight: Any, reduction: str, input: Any) -> Any:
     return sum(found) / sum(weight) if reduction == "mean" else reduced(found, reduction)
 
 
+def _distances(g: Any, input: Any, target: Any, count: int) -> Any:
+    return mul(sub(input, target), g * (2 / count))
+
+
+def _mean_in_parts(input: Any, target: Any, count: int) -> Any:
+    return shared_out(sum(square(sub(input, target))), count)
+
+
+@primitive(
+    vjp(
+        "input: 2 g (input - target) / count; target: its negation",
+        input=lambda g, input, target, count: _distances(g, input, target, count),
+        target=lambda g, input, target, count: neg(_distances(g, input, target, count)),
+    ),
+    spec=lambda input, target: input.with_(shape=()),
+    public=False,
+    grad_name="MseLossBackward0",
+    batch=parts(_mean_in_parts),
+)
+def mean_squared(xp: Any, input: Array, target: Array, count: int) -> Array:
+    """The sum of squared distances of operands of one shape and dtype, divided by a number."""
+    away = xp.subtract(input, target)
+    if type(away) is np.ndarray and 0 < away.size <= LONGEST:
+        away = away.reshape(-1)
+        return xp.divide(away.dot(away), away.dtype.type(count))
+    return xp.divide(xp.multiply(away, away).sum(), count)
+
+
+def _squares_alone(input: Any, target: Any, weight: Any, reduction: str) -> bool:
+    """Whether a loss is a sum or mean of squared distances, and nothing else."""
+    alike = input.dtype == target.dtype and tuple(input.shape) == tuple(target.shape)
+    real = input.dtype.kind == "f" and input.dtype.itemsize > 2
+    return alike and real and weight is None and reduction != "none" and 0 not in input.shape
+
+
 @composite(space=F, grad_name="MseLossBackward0")
 def mse_loss(
     input: Array,
@@ -92,6 +133,8 @@ def mse_loss(
 ) -> Array:
     """Squared distances of input and target."""
     how = reduction_of(size_average, reduce, reduction)
+    if _squares_alone(input, target, weight, how):
+        return mean_squared(input, target, prod(input.shape) if how == "mean" else 1)
     losses = square(_smooth_distance("mse_loss", input, target))
     return beside(_weighted(losses, weight, how, input), input, target)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import primitive
 from gradwire_engine.op import Inferred
+from gradwire_engine.ops.accumulate import below
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.cast import to_dtype
@@ -68,6 +70,8 @@ def _picks(
     xp: Any, target: Array, weight: Array | None, ignore_index: int, shape: Shape, dtype: Any
 ) -> Picks:
     samples, classes, places = _in_three_axes(shape)
+    if places == 1 and weight is None and _plain(target, ignore_index, classes):
+        return Picks(_starts(samples, classes) + target.reshape(samples), None, None, samples)
     chosen = target.reshape(samples, places)
     low, high = extent(xp, chosen) if chosen.size else (0, -1)
     factor = kept = None
@@ -83,6 +87,26 @@ def _picks(
     rows = xp.arange(0, samples * classes, classes)[:, None] + chosen
     where = rows if places == 1 else rows * places + xp.arange(places)
     return Picks(where, kept, factor, chosen.size if factor is None else factor.sum())
+
+
+def _plain(target: Array, ignore_index: int, classes: int) -> bool:
+    """Whether each of some targets is a class, and none of the classes is to be ignored."""
+    ignoring = 0 <= ignore_index < classes
+    return type(target) is np.ndarray and 0 < target.size and not ignoring and below(target, classes)
+
+
+def _starts(samples: int, classes: int) -> Array:
+    """Where each sample's scores begin; to be read only."""
+    return _few_starts(samples, classes) if samples <= _FEW else _all_starts(samples, classes)
+
+
+def _all_starts(samples: int, classes: int) -> Array:
+    return np.arange(0, samples * classes, classes)
+
+
+_few_starts = lru_cache(maxsize=64)(_all_starts)
+_FEW = 4096
+"""Samples up to which it is kept where their scores begin."""
 
 
 def extent(xp: Any, array: Array) -> tuple[int, int]:
@@ -205,12 +229,15 @@ def nll(
 ) -> Array:
     """The negated scores of the target classes, weighted and reduced."""
     where, kept, factor, total = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
+    if factor is None and reduction != "none" and type(input) is np.ndarray:
+        loss = -np.add.reduce(input.reshape(-1).take(where), axis=None)
+        return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
     losses = -input.reshape(-1).take(where)
     if factor is not None:
         losses = _of_kept(xp, kept, losses * factor)
     if reduction == "none":
         return losses.reshape(target.shape)
-    loss = xp.add.reduce(losses, axis=None) if type(losses) is np.ndarray else losses.sum()
+    loss = losses.sum()
     return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
 
 

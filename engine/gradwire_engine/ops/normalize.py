@@ -12,6 +12,7 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
+from gradwire_engine.kernels.sums import row_products, row_sums, summed
 from gradwire_engine.ops.arithmetic import add, mul, sub
 from gradwire_engine.ops.beside import beside
 from gradwire_engine.ops.exponential import rsqrt
@@ -113,12 +114,15 @@ def layer_norm_gradients(
         if needs[1]:
             to_weight.append(xp.einsum("ij,ij->j", g, even))
         if needs[2]:
-            to_bias.append(g.sum(0))
+            to_bias.append(summed(g, (0,)))
         through = g if row is None else g * row
-        along = xp.einsum("ij,ij->i", through, even)[:, None] / -width
-        even *= along
+        along = row_products(xp, through, even)
+        along /= -width
+        even *= along[:, None]
         even += through
-        even -= xp.einsum("ij->i", through)[:, None] / width
+        middle = row_sums(xp, through)
+        middle /= width
+        even -= middle[:, None]
         xp.multiply(even, scale, out=out)
 
     rows = (as_rows(a, width) for a in (g, input))
@@ -189,9 +193,9 @@ def native_layer_norm(
     offset = None if bias is None else bias.reshape(1, width)
 
     def work(x: Array, out: Array, center: Array, scale: Array) -> None:
-        center[...] = xp.einsum("ij->i", x)[:, None] / width
+        xp.divide(row_sums(xp, x)[:, None], width, out=center)
         xp.subtract(x, center, out=out)
-        scale[...] = xp.einsum("ij,ij->i", out, out)[:, None] / width
+        xp.divide(row_products(xp, out, out)[:, None], width, out=scale)
         scale += eps
         xp.sqrt(scale, out=scale)
         xp.divide(1, scale, out=scale)

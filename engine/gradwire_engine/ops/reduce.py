@@ -14,6 +14,7 @@ from gradwire_engine.families import (
     reduction,
 )
 from gradwire_engine.kernels.select import chosen
+from gradwire_engine.kernels.sums import summed
 from gradwire_engine.ops.arithmetic import div, mul, shared_out
 from gradwire_engine.ops.compare import isnan
 from gradwire_engine.ops.expand import expand, sum, with_kept_dims
@@ -35,7 +36,7 @@ def folded_count(spec: Spec, out_spec: Spec) -> int:
 
 def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
     """The kernel of means: NaN where there are no elements."""
-    total = input.sum(axis=dim or None, keepdims=keepdim)
+    total = summed(input, dim, keepdim)
     count = input.size // max(1, total.size)
     return total / count if count else total * float("nan")
 

@@ -11,7 +11,8 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, floating, primitive, reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.ones import ones_of
-from gradwire_engine.kernels.row_blocks import BLOCK, as_rows, each_block
+from gradwire_engine.kernels.row_blocks import BLOCK, SMALL, as_rows, each_block
+from gradwire_engine.kernels.sums import summed
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import sum
@@ -50,7 +51,9 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
     out = xp.empty(first.shape, first.dtype)
     if not out.size:
         return out
-    if first.ndim == 0:
+    if out.size < SMALL and first.ndim and dim == first.ndim - 1:
+        work(xp, *arrays, out)
+    elif first.ndim == 0:
         work(xp, *(a.reshape(1, 1) for a in (*arrays, out)))
     elif dim == first.ndim - 1:
         width = first.shape[-1]
@@ -62,19 +65,33 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
 
 def _total(xp: Any, *factors: Array) -> Array:
     """The sum along the last axis of the factors' product, kept as an axis."""
-    if len(factors) == 1 and factors[0].size < SMALL:
-        return factors[0].sum(axis=-1, keepdims=True)
+    last = factors[0].ndim - 1
+    if len(factors) == 1 and type(factors[0]) is np.ndarray and factors[0].size <= BLOCK:
+        return summed(factors[0], (last,), True)
     shared = ",".join(["...j"] * len(factors))
     return xp.einsum(f"{shared}->...", *factors)[..., None]
 
 
-SMALL = 4096
-"""Elements below which a plain sum has the lower cost."""
+def _moderate(x: Array) -> bool:
+    """Whether exp needs no largest element taken off first: their sums neither overflow nor vanish.
+
+    A logarithm that is taken off again does need it: what is left of that may be near to 0.
+    """
+    if type(x) is not np.ndarray or x.size < FEW:
+        return False
+    return bool(-FAR < x.min() and x.max() < FAR)
+
+
+FEW = 1 << 11
+"""Elements up to which it takes no longer to take the largest off than to look whether it has to be
+done."""
+FAR = 40.0
 
 
 def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
-    xp.subtract(x, x.max(axis=-1, keepdims=True), out=out)
-    xp.exp(out, out=out)
+    if not _moderate(x):
+        x = xp.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    xp.exp(x, out=out)
     out /= _total(xp, out)
 
 

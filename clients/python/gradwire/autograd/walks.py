@@ -108,6 +108,14 @@ def grad(
         said = "only_inputs is deprecated and ignored; backward adds into the leaves of a graph"
         warnings.warn(said, FutureWarning, stacklevel=2)
     engine.refuse_needless(allow_unused, materialize_grads)
+    here = _all_here(outputs, inputs, grad_outputs)
+    if here is not None:  # the commonest
+        session, roots, wanted, given = here
+        metas = _walked_here(
+            session, engine.grad, roots, wanted, given, retain_graph, create_graph, allow_unused,
+            materialize_grads, is_grads_batched=is_grads_batched,
+        )  # fmt: skip
+        return tuple([_held(session, meta, (grad_outputs,)) for meta in metas])
     asked = _values(inputs)
     roots, wanted = _listed(outputs), _listed(asked)
     given = _cotangents(grad_outputs, roots)
@@ -141,6 +149,25 @@ def grad(
     all_of_it = (roots, given, wanted, options)
     found = _walked_there(session, all_of_it, create_graph, {"grad": fields}, walk)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+def _all_here(
+    output: Any, inputs: Any, direction: Any
+) -> tuple[Session, list[Meta], list[Meta], list[Meta] | None] | None:
+    """The mirrors of one output, its inputs and its cotangent, where all are here; else None."""
+    if type(output) is not Tensor or innermost() is not None:
+        return None
+    session = output.session
+    if not session.runs_here or (type(inputs) is not list and type(inputs) is not tuple):
+        return None
+    if direction is not None and not (type(direction) is Tensor and direction.session is session):
+        return None
+    wanted = []
+    for x in inputs:
+        if not isinstance(x, Tensor) or x.session is not session:
+            return None
+        wanted.append(x._meta)
+    return session, [output._meta], wanted, None if direction is None else [direction._meta]
 
 
 Asked = tuple[list[Tensor], list[Tensor | None] | None, list[Tensor] | None, tuple[Any, ...]]
