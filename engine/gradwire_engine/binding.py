@@ -178,6 +178,16 @@ def _phantoms(call: Call) -> Callable[..., Any]:
     return give
 
 
+def _as_array(function: Any) -> Callable[..., Any] | None:
+    """A function of NumPy's that gives an array where there are no axes, too; None if it can't."""
+    if type(function) is not np.ufunc or not _TAKES_ELLIPSIS:
+        return None
+    return partial(function, out=...)
+
+
+_TAKES_ELLIPSIS = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
+
+
 class Finisher:
     """Runs a kernel and brings its results to the specs inferred: arrays, dtype, order.
 
@@ -202,7 +212,10 @@ class Finisher:
             finished = tuple(map(self._finish, result, self.dtypes))
         if self.anyway:
             return relaid(call, arrays, finished)
-        if call.single and finished is result and call.outputs[0].shape:
+        if call.single and not call.outputs[0].shape:
+            if getattr(result, "dtype", None) == self.dtypes[0]:
+                self._replace(_as_array(self.base) or self._of_no_axes)
+        elif call.single and finished is result:
             self._replace(self._checked if self.rows else self.base)
         elif not call.single and self.rows and all(map(is_, finished, result)):
             self._replace(self._checked_each)
@@ -212,6 +225,10 @@ class Finisher:
         call = self.call
         call.run = faster if call.run is call.in_rows else call.run
         call.in_rows = faster
+
+    def _of_no_axes(self, *arrays: Any) -> Any:
+        """The same of a result without axes, which the array library may give as a number."""
+        return self.xp.asarray(self.base(*arrays))
 
     def _checked_each(self, *arrays: Any) -> Any:
         """The same as `_checked` of several results."""

@@ -416,6 +416,16 @@ def _is_normal(operand: Any) -> bool:
     return type(operand) is Tensor and not operand.flags & INFERENCE
 
 
+def swap(name: str, target: Tensor, array: Any) -> None:
+    """Write a fresh array to a tensor that may be written, in no_grad: what optimizers do."""
+    storage = target.storage
+    if target.view is not None or array.strides != storage.array.strides or local.state.inference:
+        write(name, target, Tensor(array, target.spec, None))
+        return
+    assign(storage, "array", array)
+    target.count_write()
+
+
 def _swap(target: Tensor, value: Tensor, counted: bool = False) -> None:
     """Put the value's elements into the storage: a fresh array, or a part of a fresh one.
 

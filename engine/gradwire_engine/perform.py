@@ -19,17 +19,25 @@ from gradwire_engine.unrecorded import unrecorded
 
 
 def performing(  # noqa: C901 (one hot frame)
-    call: Call, *, label: str | None = None, records: bool = True, any_order: bool = False
+    call: Call,
+    *,
+    label: str | None = None,
+    records: bool = True,
+    any_order: bool = False,
+    needs: tuple[bool, ...] | None = None,
 ) -> Callable[[State, list[Any]], Any]:
     """A call of no view, as a function of this thread's state and of its operands one by one.
 
     label: what its node is called, if not as the op says. records: whether a node is made where an
     operand requires grad. any_order: whether operands may lie in another order than row by row.
+    needs: which operands require a gradient, where that is known beforehand.
     """
     op, single, ruled = call.op, call.single, call.ruled
     specs, first = call.outputs, call.outputs[0] if call.outputs else None
     records = records and op.differentiable and call.differentiable
     turned = any_order or (op.lies is not None and op.lies.anyway)
+    if needs is not None and single and not turned and not call.unrecorded:
+        return _known(call, needs if records else (), label)
 
     def perform(state: State, flat: list[Any]) -> Any:  # noqa: C901
         if state.meter is not None:
@@ -64,6 +72,35 @@ def performing(  # noqa: C901 (one hot frame)
                 one.marked()
                 one.flags |= INFERENCE * state.inference
         return every[0] if single else op.result(every)
+
+    return perform
+
+
+def _known(
+    call: Call, needs: tuple[bool, ...], label: str | None
+) -> Callable[[State, list[Any]], Any]:
+    """The same of a call with one result, of which it is known whether a node is made."""
+    spec, recipe = call.outputs[0], call.recipe(needs) if any(needs) else None
+
+    def perform(state: State, flat: list[Any]) -> Any:
+        if state.meter is not None:
+            state.meter.charge(call.nbytes, call.flops, 1)
+        made = Tensor(
+            call.in_rows(
+                *[
+                    (t._array if t._storage is None else t.array) if type(t) is Tensor else t
+                    for t in flat
+                ]
+            ),
+            spec,
+            None,
+        )
+        if recipe is not None:
+            edges = tuple([t._edge if n else None for t, n in zip(flat, needs)])  # noqa: B905
+            made._edge = _node(recipe, [made], flat, edges)
+            if label is not None:
+                made._edge.annotate().label = label
+        return made
 
     return perform
 

@@ -163,7 +163,10 @@ class _Fitting:
             see = viewing(known, label=label, records=node is not None)
             return (lambda state, given: see(state, given[0])), places, several
         others = self._lie_otherwise(entry)
-        run = performing(known, label=label, records=node is not None, any_order=others)
+        needs = tuple([edge is not None for edge in node.edges]) if node is not None else ()
+        run = performing(
+            known, label=label, records=node is not None, any_order=others, needs=needs
+        )
         return run, places, several
 
     def _lie_otherwise(self, entry: Entry) -> bool:

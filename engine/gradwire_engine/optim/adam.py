@@ -34,11 +34,11 @@ def _moments(
     if amsgrad:
         largest = state.get("max_exp_avg_sq", square)  # none, where amsgrad was set later
         square = state["max_exp_avg_sq"] = xp.maximum(largest, square)
+    unbiased = sqrt(1 - second**step)
     root = xp.sqrt(square)
-    root /= sqrt(1 - second**step)
-    root += eps
+    root += eps * unbiased
     moved = xp.divide(mean, root, out=root)
-    moved *= -lr / (1 - first**step)
+    moved *= -lr * unbiased / (1 - first**step)
     return xp.add(x, moved, out=moved)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from gradwire_engine.arrays import backend
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.inplace import check_writable, write
+from gradwire_engine.inplace import check_writable, swap, write
 from gradwire_engine.journal import assign
-from gradwire_engine.mode import charge, no_grad
+from gradwire_engine.mode import charge, local, no_grad
 from gradwire_engine.optim.lbfgs import lbfgs
 from gradwire_engine.optim.rows import flat, gradient, is_like, nbytes, put_back, shaped
 from gradwire_engine.optim.settings import checked, kind_of
@@ -117,35 +117,38 @@ class Optimizer:
         if self.kind.update is None:
             return self._minimise(closure)
         loss = None if closure is None else closure()
-        with no_grad():
-            numbered = iter(range(len(self.states)))
+        with no_grad(), np.errstate(all="ignore"):
             states = list(self.states)
+            place = 0
             for group in self.groups:
-                for x, place in zip(group.params, numbered, strict=False):
+                settings = dict(group.settings)
+                up = settings.pop("maximize")
+                for x in group.params:
                     if x.grad is not None:
-                        states[place] = self._update(x, x.grad, self.states[place], group.settings)
+                        states[place] = self._update(x, x.grad, states[place], settings, up)
+                    place += 1
             assign(self, "states", tuple(states))
         return loss
 
-    def _update(self, x: Tensor, grad: Tensor, state: State, settings: Mapping[str, Any]) -> State:
+    def _update(
+        self, x: Tensor, grad: Tensor, state: State, settings: Mapping[str, Any], up: bool
+    ) -> State:
         """Write one parameter; its new state."""
         assert self.kind.update is not None
         check_writable(f"{self.kind.name}: step", x)
-        charge(2 * x.spec.nbytes + nbytes(list(state.values())))
+        if local.state.meter is not None:
+            charge(2 * x.spec.nbytes + nbytes(list(state.values())))
         if x.device == "meta":
             write("step", x, x.detach())
             return state
         xp = backend(x.device).xp
-        kept, given = dict(state), dict(settings)
+        kept = dict(state)
         g = flat(xp, grad)
-        if given.pop("maximize"):
-            g = -g
         try:
-            with np.errstate(all="ignore"):
-                found = self.kind.update(xp, flat(xp, x), g, kept, **given)
+            found = self.kind.update(xp, flat(xp, x), -g if up else g, kept, **settings)
         except KeyError as missing:
             raise self._incomplete(missing) from missing
-        write("step", x, Tensor(shaped(xp, found, x), x.spec, None))
+        swap("step", x, shaped(xp, found, x))
         return kept
 
     def _minimise(self, closure: Closure | None) -> Tensor:

@@ -13,17 +13,20 @@ from gradwire_engine.tensor import Tensor
 
 def flat(xp: Any, x: Tensor) -> Any:
     """The elements as one row of real numbers: complex ones as pairs, halves widened."""
-    array = xp.ascontiguousarray(x.array).reshape(-1)
-    if x.dtype.is_complex:
-        return array.view(array.real.dtype)
-    return array.astype(float32.numpy) if x.dtype.half else array
+    array = x.array
+    row = (array if array.flags.c_contiguous else xp.ascontiguousarray(array)).reshape(-1)
+    dtype = x.spec.dtype
+    if dtype.is_complex:
+        return row.view(row.real.dtype)
+    return row.astype(float32.numpy) if dtype.half else row
 
 
 def shaped(xp: Any, row: Any, like: Tensor) -> Any:
     """The opposite of `flat`, for a tensor like this one."""
-    if like.dtype.is_complex:
-        row = xp.ascontiguousarray(row).view(like.dtype.numpy)
-    return row.reshape(like.shape).astype(like.dtype.numpy, copy=False)
+    wanted = like.spec.dtype.numpy
+    if like.spec.dtype.is_complex:
+        row = xp.ascontiguousarray(row).view(wanted)
+    return row.reshape(like.spec.shape).astype(wanted, copy=False)
 
 
 def put_back(xp: Any, params: Sequence[Tensor], row: Any) -> None:
