@@ -13,6 +13,10 @@ from gradwire_engine.perform import viewing
 from gradwire_engine.tensor import INFERENCE, TURNED, Tensor
 
 
+_RECORDED = ("alone", "several")
+"""How views are made that have a history, if what they show has one."""
+
+
 def whole(tensor: Tensor) -> bool:
     """Whether a tensor with flags is as good as one without: its array and edge are at hand."""
     if tensor.flags & INFERENCE:
@@ -46,7 +50,7 @@ def short_view(op: Primitive) -> Callable[..., Any]:
             return kernel(NAMESPACE_OF[HOST], source, *rest)
         state, old = local.state, source.view if type(source) is Tensor else None
         plain = type(source) is Tensor and not (state.inference or source.flags & INFERENCE)
-        if not plain or (old and old.creation != "alone"):
+        if not plain or (old and old.creation not in _RECORDED):
             return op.dispatch((source, *rest), {})
         key = (source.spec, rest)
         see = get(key)

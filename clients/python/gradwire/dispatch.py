@@ -87,6 +87,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         or state.anomaly
         or state.default_dtype is not DEFAULT[0]
         or op.name in TRUTHS
+        or op in _drawing
         or (kwargs and not kwargs.keys() <= _parameters(op))
     ):
         return with_care(op, args, kwargs)
@@ -100,7 +101,10 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
             result = context.run(op.way, *given[:count], **named)
         else:
             result = context.run(op.way, *given)
-    except (GradwireError, AttributeError, WouldDraw):
+    except WouldDraw:  # perhaps at its end: it isn't begun in vain again
+        _drawing.add(op)
+        return with_care(op, args, kwargs)
+    except (GradwireError, AttributeError):
         return with_care(op, args, kwargs)
     finally:
         state.generator = before
@@ -170,6 +174,9 @@ _NUMBERS_AND_SUCH = frozenset(
 )
 """Types of arguments that an op takes as they are."""
 
+
+_drawing: set[Op] = set()
+"""Ops that were seen to draw random numbers."""
 
 _new = object.__new__
 

@@ -9,7 +9,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul
-from gradwire_engine.ops.axes import mT, transpose, unsqueeze
+from gradwire_engine.ops.axes import mT, permute, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.dropout import dropout
 from gradwire_engine.ops.expand import expand, reshape
@@ -20,6 +20,7 @@ from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.pad import pad
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.softmax import softmax
+from gradwire_engine.ops.split import unbind
 from gradwire_engine.ops.views import narrow
 
 
@@ -31,10 +32,22 @@ def _projected(operands: Any, weights: Any, biases: Any) -> list[Any]:
     return [linear(x, w, b) for x, w, b in zip(operands, weights, biases, strict=True)]
 
 
+def _projected_together(x: Any, weight: Any, bias: Any) -> Any:
+    """The three projections of one sequence, by one product."""
+    found = linear(x, weight, bias)
+    return unbind(reshape(found, (*x.shape[:-1], 3, x.shape[-1])), x.ndim - 1)
+
+
+def _is_whole(weight: Any, bias: Any, width: int) -> bool:
+    """Whether these are the weight and bias of all three projections, in shapes that fit."""
+    fits = weight is not None and tuple(weight.shape) == (3 * width, width)
+    return fits and (bias is None or tuple(bias.shape) == (3 * width,))
+
+
 def _heads(x: Any, heads: int) -> Any:
     """(length, batch, width) as (batch, heads, length, width of a head)."""
     length, batch, width = x.shape
-    return transpose(transpose(reshape(x, (length, batch, heads, width // heads)), 0, 1), 1, 2)
+    return permute(reshape(x, (length, batch, heads, width // heads)), (1, 2, 0, 3))
 
 
 def _additive(mask: Any, like: Any) -> Any:
@@ -165,14 +178,20 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads)
     batched = query.ndim == 3
     if not batched:
-        query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
+        alike = query is key is value
+        query = unsqueeze(query, 1)
+        key, value = (query, query) if alike else (unsqueeze(key, 1), unsqueeze(value, 1))
         key_padding_mask = None if key_padding_mask is None else unsqueeze(key_padding_mask, 0)
     length, batch, width = query.shape
     separate = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else None
     _check_given(separate or [in_proj_weight], bias_k, bias_v, is_causal, attn_mask)
-    weights = separate or [_third(in_proj_weight, i, width) for i in range(3)]
-    biases = [_third(in_proj_bias, i, width) for i in range(3)]
-    q, k, v = _projected((query, key, value), weights, biases)
+    alone = query is key is value and separate is None
+    if alone and _is_whole(in_proj_weight, in_proj_bias, width):
+        q, k, v = _projected_together(query, in_proj_weight, in_proj_bias)
+    else:
+        weights = separate or [_third(in_proj_weight, i, width) for i in range(3)]
+        biases = [_third(in_proj_bias, i, width) for i in range(3)]
+        q, k, v = _projected((query, key, value), weights, biases)
     if bias_k is not None:
         k, v = _extended(k, bias_k), _extended(v, bias_v)
     q, k, v = (_heads(x, num_heads) for x in (q, k, v))
@@ -187,10 +206,11 @@ def multi_head_attention_forward(
     shares = softmax(scores if mask is None else scores + mask, 3)
     if training and dropout_p:
         shares = dropout(shares, dropout_p, True)
-    rows = transpose(transpose(matmul(shares, v), 1, 2), 0, 1)
+    rows = permute(matmul(shares, v), (2, 0, 1, 3))
     out = linear(reshape(rows, (length, batch, width)), out_proj_weight, out_proj_bias)
+    out = out if batched else reshape(out, (length, width))
+    if not need_weights:
+        return out, None
     if average_attn_weights:
         shares = mean(shares, (1,))
-    if not batched:
-        out, shares = reshape(out, (length, width)), reshape(shares, shares.shape[1:])
-    return out, shares if need_weights else None
+    return out, shares if batched else reshape(shares, shares.shape[1:])

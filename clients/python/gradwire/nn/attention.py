@@ -81,7 +81,9 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         swapped = self.batch_first and query.ndim == 3
-        if swapped:
+        if swapped and query is key is value:  # so that one product is enough for them
+            query = key = value = query.transpose(0, 1)
+        elif swapped:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         output, weights = catalogued("nn.functional.multi_head_attention_forward")(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
