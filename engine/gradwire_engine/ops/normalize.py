@@ -109,21 +109,20 @@ def layer_norm_gradients(
     row = None if weight is None else weight.reshape(1, width)
 
     def work(g: Array, x: Array, center: Array, scale: Array, out: Array) -> None:
-        even = x - center
-        even *= scale
+        away = x - center  # even = away scale
         if needs[1]:
-            to_weight.append(xp.einsum("ij,ij->j", g, even))
+            to_weight.append(xp.matmul(scale.reshape(-1), g * away))
         if needs[2]:
             to_bias.append(summed(g, (0,)))
         through = g if row is None else g * row
-        along = row_products(xp, through, even)
+        along = row_products(xp, through, away)[:, None]
+        along *= scale
+        along *= scale
         along /= -width
-        even *= along[:, None]
-        even += through
-        middle = row_sums(xp, through)
-        middle /= width
-        even -= middle[:, None]
-        xp.multiply(even, scale, out=out)
+        away *= along
+        away += through
+        away -= row_sums(xp, through)[:, None] / width
+        xp.multiply(away, scale, out=out)
 
     rows = (as_rows(a, width) for a in (g, input))
     columns = (as_rows(a, 1) for a in (center, scale))
