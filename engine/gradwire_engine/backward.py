@@ -11,7 +11,7 @@ from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
 from gradwire_engine.journal import transaction
 from gradwire_engine.layout import lying_like
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.reading import Reading, in_form, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
@@ -107,6 +107,7 @@ def grad(
         return results
     finally:
         state.level, state.grad = before
+        state.moves += 1  # what an interrupt left to be put back later is of no account any more
 
 
 def _cast(outputs: Sequence[Place], cotangents: Cotangents) -> Cotangents:
@@ -240,7 +241,10 @@ def backward(
         )
     reading = _reading(tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    with using(grad=create_graph):
+    state = local.state
+    before = state.grad
+    state.grad = create_graph and not state.inference
+    try:
         called = [numbered("output", i, output_names) for i in range(len(tensors))]
         roots = _roots("backward", tensors, grad_tensors, reading, called)
         if inputs is None:
@@ -252,6 +256,9 @@ def backward(
                 if type(x) is Tensor and type(edge) is not AccumulateGrad:
                     x.retain_grad()
             walk(roots, reading, keep, wanted=wanted, into_grad=True)
+    finally:
+        state.grad = before
+        state.moves += 1  # as in grad
 
 
 def _reading(

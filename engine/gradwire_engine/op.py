@@ -487,6 +487,10 @@ class Op:
         self.inplace = False
         self.way: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
         """How it is called: see prepared.py."""
+        self.of_one: Callable[[Any], Any] | None = None
+        """The same for a tensor alone, where that is all there is to know."""
+        self.of_two: Callable[[Any, Any], Any] | None = None
+        """The same for two tensors, or a tensor and a float."""
 
     @property
     def doc(self) -> str:

@@ -50,8 +50,11 @@ def _fewest(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
         return general
     count, run = short
     if count == 1:
+        op.of_one = run
         return _one(op, first, run, general)
-    return _two(op, first, run, general, first.signature.parameters[1].numbers)
+    numbers = first.signature.parameters[1].numbers
+    op.of_two = run if numbers else None
+    return _two(op, first, run, general, numbers)
 
 
 def _one(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire.defaults import DEFAULT
-from gradwire.dispatch import TRUTHS, call, there, with_care, wrapped
+from gradwire.dispatch import TRUTHS, call, there, wrapped
 from gradwire.tensor import Tensor
 from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, threads
 from gradwire_engine.errors import GradwireError
@@ -19,20 +19,21 @@ from gradwire_engine.tensor import Tensor as Value
 
 _new = object.__new__
 _NUMBERS = frozenset({bool, float, int})
+_FAILED: Any = object()
 
 
 def of_one(op: Op) -> Callable[[Tensor], Any]:
     """An op of a tensor alone."""
-    way, truth = op.way, op.name in TRUTHS
+    way, truth = op.of_one or op.way, op.name in TRUTHS
 
     def one(x: Tensor) -> Any:
-        thread, session = threads.here, x.session
+        thread, session, meta = threads.here, x.session, x._meta
         if thread.entries or thread.blocks or thread.recordings or truth:
             return call(op, (x,), {})
         if not session.takes_calls:
             return there(session, op, (x,), {})
-        state, meta = local.state, x._meta
-        if state.anomaly or state.default_dtype is not DEFAULT[0]:
+        state = local.state
+        if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
         before = state.generator
         context = thread.quiet.pop() if thread.quiet else quiet_context()
@@ -40,12 +41,12 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
             state.generator = NO_DRAWS
             result = context.run(way, meta)
         except (GradwireError, AttributeError, WouldDraw):
-            return with_care(op, (x,), {})
+            result = _FAILED
         finally:
             state.generator = before
             thread.quiet.append(context)
         if type(result) is not Value or result.view is not None or result is meta:
-            return wrapped(session, result, (x,))
+            return call(op, (x,), {}) if result is _FAILED else wrapped(session, result, (x,))
         made = _new(Tensor)
         made.session, made._meta, made._grad = session, result, None
         return made
@@ -53,34 +54,42 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
     return one
 
 
-def of_two(op: Op) -> Callable[[Tensor, Any], Any]:
-    """An op of a tensor and another, or a number."""
-    way, truth = op.way, op.name in TRUTHS
+def of_two(
+    op: Op, otherwise: Callable[[Tensor, Any], Any] | None = None
+) -> Callable[[Tensor, Any], Any]:
+    """An op of a tensor and another, or a number.
+
+    otherwise: what is done where the call isn't that simple, or fails; else it is as any call.
+    """
+    way, near, truth = op.way, op.of_two, op.name in TRUTHS
+    apart = otherwise or (lambda x, other: call(op, (x, other), {}))
 
     def two(x: Tensor, other: Any) -> Any:
-        thread, session = threads.here, x.session
+        thread, session, meta = threads.here, x.session, x._meta
+        kind = type(other)
         if isinstance(other, Tensor):
             if other.session is not session:
-                return call(op, (x, other), {})
+                return apart(x, other)
             second = other._meta
-        elif type(other) in _NUMBERS:
-            second = other
+            run = near if near is not None and type(second) is Value else way
+        elif kind in _NUMBERS:
+            second, run = other, near if near is not None and kind is float else way
         else:
-            return call(op, (x, other), {})
+            return apart(x, other)
         if thread.entries or thread.blocks or thread.recordings or truth:
-            return call(op, (x, other), {})
+            return apart(x, other)
         if not session.takes_calls:
-            return there(session, op, (x, other), {})
-        state, meta = local.state, x._meta
-        if state.anomaly or state.default_dtype is not DEFAULT[0]:
-            return call(op, (x, other), {})
+            return apart(x, other) if otherwise else there(session, op, (x, other), {})
+        state = local.state
+        if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
+            return apart(x, other)
         before = state.generator
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
             state.generator = NO_DRAWS
-            result = context.run(way, meta, second)
+            result = context.run(run, meta, second)
         except (GradwireError, AttributeError, WouldDraw):
-            return with_care(op, (x, other), {})
+            result = _FAILED
         finally:
             state.generator = before
             thread.quiet.append(context)
@@ -90,7 +99,7 @@ def of_two(op: Op) -> Callable[[Tensor, Any], Any]:
             or result is meta
             or result is second
         ):
-            return wrapped(session, result, (x, other))
+            return apart(x, other) if result is _FAILED else wrapped(session, result, (x, other))
         made = _new(Tensor)
         made.session, made._meta, made._grad = session, result, None
         return made

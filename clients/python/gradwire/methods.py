@@ -89,14 +89,10 @@ def _inplace_method(name: str, op: Op) -> Function:
 
 
 def _operator(op: Op) -> Function:
-    one, two = of_one(op), of_two(op)
-
-    def alone(self: Tensor) -> Any:
-        return one(self)
 
     def operator(self: Tensor, other: Any) -> Any:
         try:
-            return two(self, other)
+            return call(op, (self, other), {})
         except GradwireError as problem:
             if not isinstance(problem, TypeError):
                 raise
@@ -104,7 +100,8 @@ def _operator(op: Op) -> Function:
                 return call(op, (self, as_tensor(other)), {})
             return NotImplemented
 
-    return alone if all(len(s.operand_places) == 1 for s in op.signatures) else operator
+    alone = all(len(s.operand_places) == 1 for s in op.signatures)
+    return of_one(op) if alone else of_two(op, operator)
 
 
 def _divide(self: Tensor, other: Any) -> Any:
