@@ -12,7 +12,6 @@ from gradwire_engine.op import HOST, Primitive
 from gradwire_engine.perform import viewing
 from gradwire_engine.tensor import INFERENCE, TURNED, Tensor
 
-
 _RECORDED = ("alone", "several")
 """How views are made that have a history, if what they show has one."""
 

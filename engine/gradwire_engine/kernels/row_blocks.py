@@ -24,7 +24,7 @@ BLOCK = 1 << 17
 """Elements in a block: with a temporary it fits the second-level cache."""
 
 SMALL = 1 << 16
-"""Elements up to which one block is worked on as it is: smaller buffers cost more than they save."""
+"""Elements up to which a block is worked on as it is: smaller buffers cost more than they save."""
 
 SHARED = 1 << 19
 """From this many elements on the blocks are shared out among threads."""

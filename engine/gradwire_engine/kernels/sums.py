@@ -25,7 +25,7 @@ class _Fold(NamedTuple):
     """One run of neighbouring axes: elements before, in and after it."""
 
     before: int
-    count: int
+    size: int
     after: int
 
 
@@ -39,14 +39,14 @@ def summed(input: Any, axes: tuple[int, ...] | None, keepdims: bool = False) -> 
 
 
 def _by_blas(array: np.ndarray, folds: tuple[_Fold, ...], shape: tuple[int, ...]) -> np.ndarray:
-    for before, count, after in folds:
-        ones = ones_of(count, array.dtype)
+    for before, size, after in folds:
+        ones = ones_of(size, array.dtype)
         if after == 1:
-            array = array.reshape(before, count).dot(ones)
+            array = array.reshape(before, size).dot(ones)
         elif before == 1:
-            array = ones.dot(array.reshape(count, after))
+            array = ones.dot(array.reshape(size, after))
         else:
-            array = np.matmul(ones, array.reshape(before, count, after))
+            array = np.matmul(ones, array.reshape(before, size, after))
     return array.reshape(shape)
 
 
@@ -65,7 +65,7 @@ def _folds(
             start -= 1
         if start < stop:
             fold = _Fold(prod(left[:start]), prod(left[start:stop]), prod(left[stop:]))
-            if fold.after == 1 and fold.count > LONGEST:
+            if fold.after == 1 and fold.size > LONGEST:
                 return None
             folds.append(fold)
             left[start:stop] = []

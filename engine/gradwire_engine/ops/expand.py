@@ -148,7 +148,9 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
 def view(xp: Any, input: Array, size: Ints) -> Array:
     """See a tensor in another shape, sharing memory; an error where that takes a copy."""
     size = resolved_size("view", tuple(input.shape), size)
-    if not input.flags.c_contiguous and not viewable(input.shape, input.strides, size, input.itemsize):
+    if not input.flags.c_contiguous and not viewable(
+        input.shape, input.strides, size, input.itemsize
+    ):
         raise error(
             "shape_mismatch",
             f"view: size {list(size)} is not compatible with shape {list(input.shape)} "

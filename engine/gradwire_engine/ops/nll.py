@@ -92,7 +92,9 @@ def _picks(
 def _plain(target: Array, ignore_index: int, classes: int) -> bool:
     """Whether each of some targets is a class, and none of the classes is to be ignored."""
     ignoring = 0 <= ignore_index < classes
-    return type(target) is np.ndarray and 0 < target.size and not ignoring and below(target, classes)
+    return (
+        type(target) is np.ndarray and target.size > 0 and not ignoring and below(target, classes)
+    )
 
 
 def _starts(samples: int, classes: int) -> Array:

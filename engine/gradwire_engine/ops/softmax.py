@@ -79,7 +79,7 @@ def _moderate(x: Array) -> bool:
     """
     if type(x) is not np.ndarray or x.size < FEW:
         return False
-    return bool(-FAR < x.min() and x.max() < FAR)
+    return bool(x.min() > -FAR and x.max() < FAR)
 
 
 FEW = 1 << 11

@@ -110,12 +110,12 @@ def grad(
     engine.refuse_needless(allow_unused, materialize_grads)
     here = _all_here(outputs, inputs, grad_outputs)
     if here is not None:  # the commonest
-        session, roots, wanted, given = here
         metas = _walked_here(
-            session, engine.grad, roots, wanted, given, retain_graph, create_graph, allow_unused,
-            materialize_grads, is_grads_batched=is_grads_batched,
+            *here, retain_graph, create_graph, allow_unused, materialize_grads,
+            is_grads_batched=is_grads_batched,
         )  # fmt: skip
-        return tuple([_held(session, meta, (grad_outputs,)) for meta in metas])
+        direction: Any = grad_outputs
+        return tuple([_held(here[0], meta, (direction,)) for meta in metas])
     asked = _values(inputs)
     roots, wanted = _listed(outputs), _listed(asked)
     given = _cotangents(grad_outputs, roots)
@@ -153,8 +153,10 @@ def grad(
 
 def _all_here(
     output: Any, inputs: Any, direction: Any
-) -> tuple[Session, list[Meta], list[Meta], list[Meta] | None] | None:
-    """The mirrors of one output, its inputs and its cotangent, where all are here; else None."""
+) -> tuple[Session, Callable[..., Any], list[Meta], list[Meta], list[Meta] | None] | None:
+    """The engine's grad with the session and tensors of one output, its inputs and its cotangent,
+    where all are here; else None.
+    """
     if type(output) is not Tensor or innermost() is not None:
         return None
     session = output.session
@@ -167,7 +169,8 @@ def _all_here(
         if not isinstance(x, Tensor) or x.session is not session:
             return None
         wanted.append(x._meta)
-    return session, [output._meta], wanted, None if direction is None else [direction._meta]
+    given = None if direction is None else [direction._meta]
+    return session, engine.grad, [output._meta], wanted, given
 
 
 Asked = tuple[list[Tensor], list[Tensor | None] | None, list[Tensor] | None, tuple[Any, ...]]
