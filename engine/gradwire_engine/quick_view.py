@@ -10,10 +10,12 @@ from gradwire_engine.call import CACHE_SIZE
 from gradwire_engine.mode import local
 from gradwire_engine.op import HOST, Primitive
 from gradwire_engine.perform import viewing
-from gradwire_engine.tensor import INFERENCE, TURNED, Tensor
+from gradwire_engine.tensor import INFERENCE, TURNED, Tensor, View
 
-_RECORDED = ("alone", "several")
-"""How views are made that have a history, if what they show has one."""
+
+def _one_of_several(source: Tensor, view: View) -> bool:
+    """Whether it is a view beside others that one op made, and nobody wrote to them since."""
+    return view.creation == "several" and view.version == source.version
 
 
 def whole(tensor: Tensor) -> bool:
@@ -49,7 +51,7 @@ def short_view(op: Primitive) -> Callable[..., Any]:
             return kernel(NAMESPACE_OF[HOST], source, *rest)
         state, old = local.state, source.view if type(source) is Tensor else None
         plain = type(source) is Tensor and not (state.inference or source.flags & INFERENCE)
-        if not plain or (old and old.creation not in _RECORDED):
+        if not plain or (old and old.creation != "alone" and not _one_of_several(source, old)):
             return op.dispatch((source, *rest), {})
         key = (source.spec, rest)
         see = get(key)

@@ -71,7 +71,9 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     if not width:  # how many rows without elements there are shows in other matrices only
         work(*[m[:0] for m in matrices])
         return
-    if type(matrices[0]) is not np.ndarray or (height <= step and height * width < SMALL):
+    if type(matrices[0]) is not np.ndarray or (
+        height <= step and height * width < min(SMALL, SHARED)
+    ):
         work(*matrices)
     elif height * width < SHARED or alone():
         _run(work, matrices, 0, height, step)

@@ -6,6 +6,7 @@ NumPy goes through an array in rows of its last axes, with some ten nanoseconds 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -72,6 +73,24 @@ def _folds(
         stop = start - 1 if start else 0
     kept = [1 if i in gone else n for i, n in enumerate(shape)] if keepdims else left
     return tuple(folds), tuple(kept)
+
+
+def product_with_ones(
+    array: Any, axes: tuple[int, ...], out: np.ndarray
+) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+    """The call that writes such a sum over an array's last axes to another one, where BLAS does it.
+
+    Both stay where they are; of `out` the axes that are folded may be kept, with one place each.
+    """
+    alike = type(array) is np.ndarray and array.dtype == out.dtype and array.dtype in _OF_BLAS
+    if not alike or not (array.flags.c_contiguous and out.flags.c_contiguous):
+        return None
+    found = _folds(array.shape, axes, False)
+    if found is None or len(found[0]) > 1 or found[0][0].after > 1:
+        return None
+    before, size, _ = found[0][0]
+    ones = ones_of(size, array.dtype)
+    return np.dot, (array.reshape(before, size), ones, out.reshape(before))
 
 
 def row_sums(xp: Any, rows: Any) -> Any:

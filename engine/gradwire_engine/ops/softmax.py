@@ -63,11 +63,18 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
     return out
 
 
+FEW = 1 << 12
+"""Elements below which a plain sum has the lower cost, and to take a row's largest off costs no
+more than to look whether that has to be done."""
+
+
 def _total(xp: Any, *factors: Array) -> Array:
     """The sum along the last axis of the factors' product, kept as an axis."""
-    last = factors[0].ndim - 1
-    if len(factors) == 1 and type(factors[0]) is np.ndarray and factors[0].size <= BLOCK:
-        return summed(factors[0], (last,), True)
+    first, *others = factors
+    if not others and type(first) is np.ndarray and first.size <= BLOCK:
+        return summed(first, (first.ndim - 1,), True)
+    if not others and first.size < FEW:
+        return first.sum(axis=-1, keepdims=True)
     shared = ",".join(["...j"] * len(factors))
     return xp.einsum(f"{shared}->...", *factors)[..., None]
 
@@ -82,9 +89,6 @@ def _moderate(x: Array) -> bool:
     return bool(x.min() > -FAR and x.max() < FAR)
 
 
-FEW = 1 << 11
-"""Elements up to which it takes no longer to take the largest off than to look whether it has to be
-done."""
 FAR = 40.0
 
 

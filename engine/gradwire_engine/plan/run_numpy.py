@@ -12,6 +12,7 @@ import numpy as np
 
 from gradwire_engine import long_calls
 from gradwire_engine.arrays import Array
+from gradwire_engine.kernels.sums import summed
 from gradwire_engine.ops.matmul import product
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
@@ -254,7 +255,10 @@ def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
     """What does a step by itself."""
     phantoms = [code.phantoms[n] for n in unit.results]
     if unit.kind == FOLD:
-        return partial(unit.run.reduce, **dict(unit.options))
+        options = dict(unit.options)
+        if unit.run is np.add:  # to the bit as it is done op by op
+            return partial(summed, axes=options["axis"], keepdims=options["keepdims"])
+        return partial(unit.run.reduce, **options)
     if unit.kind in (CONTRACT, JOIN):
         return partial(unit.run, **dict(unit.options))
     if unit.kind == CALL:
