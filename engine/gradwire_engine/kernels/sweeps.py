@@ -33,6 +33,9 @@ def swept(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(kernel)
     def run(xp: Any, *args: Any, **attributes: Any) -> Any:
+        first = args[0]
+        if count == 1 and type(first) is np.ndarray and first.ndim and first.size < LARGE:
+            return kernel(xp, *args, **attributes)
         ndim = size = 0
         for x in args[:count]:
             if type(x) not in NUMBERS and x.ndim >= ndim:
