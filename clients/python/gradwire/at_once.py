@@ -108,7 +108,7 @@ def recorded(  # noqa: C901 (one hot frame)
         step["out"] = text
         if not state.grad:
             step["grad_mode"] = "no_grad"
-        pending.recorded.append(Recorded(step, users_place(), mark, ((text, name),), _NO_ARRAYS))
+        pending.recorded.append(Recorded(step, users_place(2), mark, ((text, name),), _NO_ARRAYS))
         if result._array is not None:  # a view has its base's memory
             pending.nbytes += result.spec.nbytes
         if len(pending.recorded) >= recorder.MAX_STEPS or pending.nbytes >= recorder.MAX_BYTES:
@@ -126,7 +126,8 @@ def note_base(made: Tensor, args: Any) -> None:
         if first is view.base:
             made._seen = args[0]
             return
-        if first.view is not None and first.view.base is view.base and hasattr(args[0], "_seen"):
+        outer = getattr(first, "view", None)
+        if outer is not None and outer.base is view.base and hasattr(args[0], "_seen"):
             made._seen = args[0]._seen
             return
     for operand in tensors_in(args):

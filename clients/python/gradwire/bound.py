@@ -54,7 +54,7 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
     return one
 
 
-def of_two(
+def of_two(  # noqa: C901 (one hot frame)
     op: Op, otherwise: Callable[[Tensor, Any], Any] | None = None
 ) -> Callable[[Tensor, Any], Any]:
     """An op of a tensor and another, or a number.
@@ -64,7 +64,7 @@ def of_two(
     way, near, truth = op.way, op.of_two, op.name in TRUTHS
     apart = otherwise or (lambda x, other: call(op, (x, other), {}))
 
-    def two(x: Tensor, other: Any) -> Any:
+    def two(x: Tensor, other: Any) -> Any:  # noqa: C901
         thread, session, meta = threads.here, x.session, x._meta
         kind = type(other)
         if isinstance(other, Tensor):
@@ -79,7 +79,12 @@ def of_two(
         if thread.entries or thread.blocks or thread.recordings or truth:
             return apart(x, other)
         if not session.takes_calls:
-            return apart(x, other) if otherwise else there(session, op, (x, other), {})
+            try:
+                return there(session, op, (x, other), {})
+            except GradwireError as problem:
+                if otherwise is None or not isinstance(problem, TypeError):
+                    raise
+                return otherwise(x, other)
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return apart(x, other)

@@ -319,9 +319,9 @@ _inside: dict[str, bool] = {}
 """Whether modules are of this package, by their names."""
 
 
-def users_place() -> Place | None:
-    """Where the caller outside of this package stands."""
-    frame: FrameType | None = sys._getframe(1)
+def users_place(above: int = 1) -> Place | None:
+    """Where the caller outside of this package stands. above: frames that are known to be in it."""
+    frame: FrameType | None = sys._getframe(above)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         inside = _inside.get(name)

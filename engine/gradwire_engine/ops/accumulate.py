@@ -11,6 +11,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
+from gradwire_engine.kernels.ones import ones_of
 
 
 def _half(values: Array) -> bool:
@@ -56,13 +57,14 @@ def _product(xp: Any, sparse: Any, places: Array, rows: Array, size: int) -> Arr
     """The product with the matrix that has a 1 at (place, i) for each row i and is sparse."""
     in_range("rows", places, size, dim=0, negative=False)  # sparse products don't look themselves
     count = places.size
-    ones, columns = xp.ones(count, rows.dtype), xp.arange(count + 1, dtype=places.dtype)
     add = _add_columns() if type(rows) is np.ndarray else None
     if add is None:
+        ones, columns = xp.ones(count, rows.dtype), xp.arange(count + 1)
         return sparse.csc_matrix((ones, places, columns), shape=(size, count)) @ rows
-    out = np.zeros((size, rows.shape[1]), rows.dtype)
-    where = np.ascontiguousarray(places)
-    add(size, count, rows.shape[1], columns, where, ones, rows.ravel(), out.reshape(-1))
+    width, out = rows.shape[1], np.zeros((size, rows.shape[1]), rows.dtype)
+    ones, columns = ones_of(count, rows.dtype), np.arange(count + 1, dtype=np.int64)
+    where = np.ascontiguousarray(places, np.int64)
+    add(size, count, width, columns, where, ones, rows.ravel(), out.reshape(-1))
     return out
 
 

@@ -1,0 +1,125 @@
+"""Sums by BLAS, rows repeated before they are met, and what else goes another way than NumPy's."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradwire_engine.backward import grad
+from gradwire_engine.catalogue import resolve
+from gradwire_engine.kernels import short_rows, sums
+from gradwire_engine.ops import accumulate, softmax
+from gradwire_engine.tensor import Tensor
+
+SHAPES = [(8,), (3, 1), (5, 7), (2, 3, 4), (4, 1, 3, 2), (6, 0, 2), (3, sums.LONGEST + 1)]
+KINDS = ["f4", "f8", "c8", "c16", "i8", "f2"]
+
+
+def numbers(shape: tuple[int, ...], kind: str) -> np.ndarray:
+    made = np.random.default_rng(0).standard_normal(shape) * 10
+    return made.astype(kind) if kind[0] != "c" else (made + 1j * made[::-1]).astype(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_over_any_axes_are_what_numpy_gives(shape: tuple[int, ...], kind: str) -> None:
+    x = numbers(shape, kind)
+    for count in range(len(shape) + 1):
+        for axes in combinations(range(len(shape)), count):
+            for keepdims in (False, True):
+                for lying in (x, np.asfortranarray(x), x[::-1]):
+                    found = sums.summed(lying, axes, keepdims)
+                    wanted = lying.sum(axis=axes or None, keepdims=keepdims)
+                    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+                    near = 1e-2 if kind == "f2" else 1e-5 if kind in ("f4", "c8") else 1e-12
+                    np.testing.assert_allclose(found, wanted, rtol=near, atol=100 * near)
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+def test_what_is_no_number_stays_in_its_own_sum(odd: float) -> None:
+    x = np.ones((3, 4, 5), np.float32)
+    x[1, 2, 3] = odd
+    for axes in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2)):
+        np.testing.assert_array_equal(sums.summed(x, axes), x.sum(axis=axes))
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.data())
+def test_rows_are_repeated_as_broadcasting_has_it(wanted: list[int], data: st.DataObject) -> None:
+    shape = tuple(n if data.draw(st.booleans()) else 1 for n in wanted)
+    shape = shape[data.draw(st.integers(0, len(shape) - 1)) :]
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    way = short_rows.repeated.__wrapped__(shape, tuple(wanted))
+    if way is not None:
+        np.testing.assert_array_equal(way(x), np.broadcast_to(x, wanted))
+
+
+@pytest.mark.parametrize("op", ["sub", "mul", "div", "maximum", "atan2", "lt"])
+@pytest.mark.parametrize(
+    "shapes", [((500, 1, 2), (8, 2)), ((8, 2), (500, 1, 2)), ((300, 1, 3), (300, 4, 3))]
+)
+def test_short_rows_beside_others_are_what_numpy_gives(op: str, shapes: Any) -> None:
+    rng = np.random.default_rng(1)
+    x, y = (rng.uniform(0.5, 1.5, shape) for shape in shapes)
+    function = {"sub": np.subtract, "mul": np.multiply, "div": np.divide, "lt": np.less}.get(op)
+    function = function or {"maximum": np.maximum, "atan2": np.arctan2}[op]
+    for _ in range(2):  # worked out, and found again
+        found = resolve(op)(Tensor.of(x), Tensor.of(y)).numpy()
+        np.testing.assert_array_equal(found, function(x, y))
+    a, b = Tensor.of(x, True), Tensor.of(y, True)
+    if op != "lt":
+        total = resolve("sum")(resolve(op)(a, b))
+        one, other = (g.numpy() for g in grad([total], [a, b]) if g is not None)
+        wide, far = (np.broadcast_to(v, np.broadcast_shapes(*shapes)).copy() for v in (x, y))
+        c, d = Tensor.of(wide, True), Tensor.of(far, True)
+        whole = grad([resolve("sum")(resolve(op)(c, d))], [c, d])
+        for narrow, full in zip((one, other), whole, strict=True):
+            assert full is not None
+            axes = tuple(
+                i - full.ndim
+                for i in range(full.ndim)
+                if i < full.ndim - narrow.ndim or narrow.shape[i - full.ndim] != full.shape[i]
+            )
+            summed = full.numpy().sum(axis=axes, keepdims=True).reshape(narrow.shape)
+            np.testing.assert_allclose(narrow, summed, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("public", [True, False], ids=["matrix", "its function"])
+def test_rows_are_added_at_places_that_repeat(
+    kind: type, dtype: type, public: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if public:
+        monkeypatch.setattr(accumulate, "_add_columns", lambda: None)
+    else:
+        assert accumulate._add_columns() is not None
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((40, 3)).astype(dtype)
+    places = rng.integers(0, 7, 40).astype(kind)
+    found = accumulate.summed_rows(np_with_sparse(), places, rows[:, ::-1], 9)
+    wanted = np.zeros((9, 3), dtype)
+    np.add.at(wanted, places, rows[:, ::-1])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def np_with_sparse() -> Any:
+    from gradwire_engine.arrays import backend
+
+    return backend("cpu").xp
+
+
+@pytest.mark.parametrize("largest", [1.0, softmax.FAR - 1, softmax.FAR + 1, 300.0, np.inf, np.nan])
+def test_softmax_of_many_rows_is_that_of_each(largest: float) -> None:
+    x = np.random.default_rng(3).standard_normal((40, 200)).astype(np.float32)
+    x[7, 3] = largest
+    x[9, 4] = -largest
+    with np.errstate(all="ignore"):
+        for name in ("softmax", "log_softmax"):
+            whole = resolve(name)(Tensor.of(x), 1).numpy()
+            each = [resolve(name)(Tensor.of(row), 0).numpy() for row in x]
+            np.testing.assert_allclose(whole, np.stack(each), rtol=2e-6, atol=1e-6)
