@@ -258,7 +258,7 @@ def backward(
             walk(roots, reading, keep, wanted=wanted, into_grad=True)
     finally:
         state.grad = before
-        state.moves += 1  # as in grad
+        state.moves += 1  # what an interrupt left to be put back later is of no account any more
 
 
 def _reading(

@@ -227,11 +227,11 @@ class Finisher:
         call.in_rows = faster
 
     def _of_no_axes(self, *arrays: Any) -> Any:
-        """The same of a result without axes, which the array library may give as a number."""
+        """What runs once a result without axes was well: the array library may give a number."""
         return self.xp.asarray(self.base(*arrays))
 
     def _checked_each(self, *arrays: Any) -> Any:
-        """The same as `_checked` of several results."""
+        """What runs once several results were well: only their order in memory may differ."""
         results = self.base(*arrays)
         for result in results:
             if not result.flags.c_contiguous:

@@ -416,7 +416,7 @@ def _is_normal(operand: Any) -> bool:
     return type(operand) is Tensor and not operand.flags & INFERENCE
 
 
-def swap(name: str, target: Tensor, array: Any) -> None:
+def replace_elements(name: str, target: Tensor, array: Any) -> None:
     """Write a fresh array to a tensor that may be written, in no_grad: what optimizers do."""
     storage = target.storage
     if target.view is not None or array.strides != storage.array.strides or local.state.inference:

@@ -488,9 +488,9 @@ class Op:
         self.way: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
         """How it is called: see prepared.py."""
         self.of_one: Callable[[Any], Any] | None = None
-        """The same for a tensor alone, where that is all there is to know."""
+        """How it is called with one tensor and nothing else; None: by `way`."""
         self.of_two: Callable[[Any, Any], Any] | None = None
-        """The same for two tensors, or a tensor and a float."""
+        """How it is called with two tensors, or a tensor and a float; None: by `way`."""
 
     @property
     def doc(self) -> str:

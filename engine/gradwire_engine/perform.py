@@ -30,7 +30,8 @@ def performing(  # noqa: C901 (one hot frame)
 
     label: what its node is called, if not as the op says. records: whether a node is made where an
     operand requires grad. any_order: whether operands may lie in another order than row by row.
-    needs: which operands require a gradient, where that is known beforehand.
+    needs: which operands require a gradient, where that is known beforehand; it saves time where
+    there is one result.
     """
     op, single, ruled = call.op, call.single, call.ruled
     specs, first = call.outputs, call.outputs[0] if call.outputs else None
@@ -54,11 +55,11 @@ def performing(  # noqa: C901 (one hot frame)
             edges = tuple(
                 [t._edge if r and type(t) is Tensor else None for t, r in zip(flat, ruled)]  # noqa: B905
             )
-            needs = tuple([edge is not None for edge in edges])
-            if True in needs:
+            found = tuple([edge is not None for edge in edges])
+            if True in found:
                 if call.unrecorded:
                     raise unrecorded(op.name, specs)
-                node = _node(call.recipe(needs), every, flat, edges)
+                node = _node(call.recipe(found), every, flat, edges)
                 if label is not None:
                     node.annotate().label = label
                 if single:
@@ -79,7 +80,7 @@ def performing(  # noqa: C901 (one hot frame)
 def _known(
     call: Call, needs: tuple[bool, ...], label: str | None
 ) -> Callable[[State, list[Any]], Any]:
-    """The same of a call with one result, of which it is known whether a node is made."""
+    """A call with one result as such a function, of which it is known whether a node is made."""
     spec, recipe = call.outputs[0], call.recipe(needs) if any(needs) else None
 
     def perform(state: State, flat: list[Any]) -> Any:

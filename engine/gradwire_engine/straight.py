@@ -114,7 +114,7 @@ class _Fitting:
         if nodes or not self._outputs_fit():
             return None
         places = [self.slots[place] for place in self.traced.outputs]
-        return _program(steps, self.constants, places, made)
+        return _program(steps, len(self.flat), self.constants, places, made)
 
     def _known_constants(self) -> bool:
         return all(c is None or type(c) in (bool, int, float, complex) for c in self.constants)
@@ -206,12 +206,14 @@ def _same(one: Call, other: Call) -> bool:
     return one.op is other.op and one.arguments == other.arguments
 
 
-def _program(steps: list[Any], constants: list[Any], outputs: list[int], made: Any) -> Run:
+def _program(
+    steps: list[Any], operands: int, constants: list[Any], outputs: list[int], made: Any
+) -> Run:
     """The list as a function that goes through it, and lets go of what no later call needs."""
     only = outputs[0] if type(made) is Tensor else None
     if only is not None and len(steps) == 1 and not steps[0][2]:
         alone, places, _ = steps[0]
-        if places == [0] and only == 1 and not constants:
+        if places == [0] and only == operands == 1 and not constants:
             return alone  # type: ignore[no-any-return]
     make: Any = type(made)
     make = getattr(make, "_make", make)

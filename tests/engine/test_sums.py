@@ -48,6 +48,48 @@ def test_what_is_no_number_stays_in_its_own_sum(odd: float) -> None:
         np.testing.assert_array_equal(sums.summed(x, axes), x.sum(axis=axes))
 
 
+@pytest.mark.parametrize("op", ["sum", "mean", "softmax", "logsumexp"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 31, 63, 64, 100, 512])
+def test_equal_rows_have_equal_results(op: str, size: int) -> None:
+    row = np.random.default_rng(1).standard_normal(size).astype(np.float32)
+    alone = resolve(op)(Tensor.of(np.stack([row] * 2)), 1).numpy()[0]
+    for count in (3, 5, 37, 100):
+        found = resolve(op)(Tensor.of(np.stack([row] * count)), 1).numpy()
+        for one in found:
+            np.testing.assert_array_equal(one, alone)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("name", ["nll_loss", "cross_entropy"])
+def test_a_perfect_loss_is_plus_0(name: str, reduction: str) -> None:
+    scores = np.array([[0.0 if name == "nll_loss" else 200.0, -1.0]], np.float32)
+    function = resolve(f"nn.functional.{name}")
+    found = function(Tensor.of(scores), Tensor.of(np.array([0])), reduction=reduction).numpy()
+    assert found == 0
+    assert not np.signbit(found)
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((5, 8), (1,)), ((300, 2), (0,)), ((3, 4, 5), (1, 2))])
+def test_a_scan_adds_up_as_its_steps_do(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    import gradwire as torch
+    from gradwire import control
+
+    rng = np.random.default_rng(4)
+    xs, start = (torch.tensor(rng.standard_normal(s)) for s in ((200, *shape), shape))
+
+    def step(carry: Any, x: Any) -> Any:
+        kept = torch.sin(x * carry)
+        return carry * 0.9 + x * 0.01, (torch.sum(kept, axes), torch.sum(kept))
+
+    carry, each = start, []
+    for x in xs.unbind(0):
+        carry, found = step(carry, x)
+        each.append(found)
+    _, (parts, whole) = control.scan(step, start, xs)
+    assert parts.tolist() == torch.stack([one for one, _ in each]).tolist()
+    assert whole.tolist() == torch.stack([one for _, one in each]).tolist()
+
+
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.data())
 def test_rows_are_repeated_as_broadcasting_has_it(wanted: list[int], data: st.DataObject) -> None:
     shape = tuple(n if data.draw(st.booleans()) else 1 for n in wanted)

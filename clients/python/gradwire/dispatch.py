@@ -87,7 +87,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         or state.anomaly
         or state.default_dtype is not DEFAULT[0]
         or op.name in TRUTHS
-        or op in _drawing
+        or (op in _drawing and _settings(values) in _drawing[op])
         or (kwargs and not kwargs.keys() <= _parameters(op))
     ):
         return with_care(op, args, kwargs)
@@ -102,7 +102,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
         else:
             result = context.run(op.way, *given)
     except WouldDraw:  # perhaps at its end: it isn't begun in vain again
-        _drawing.add(op)
+        _drawing.setdefault(op, set()).add(_settings(values))
         return with_care(op, args, kwargs)
     except (GradwireError, AttributeError):
         return with_care(op, args, kwargs)
@@ -175,10 +175,14 @@ _NUMBERS_AND_SUCH = frozenset(
 """Types of arguments that an op takes as they are."""
 
 
-_drawing: set[Op] = set()
-"""Ops that were seen to draw random numbers."""
-
 _new = object.__new__
+_drawing: dict[Op, set[Args]] = {}
+"""Ops that were seen to draw random numbers, and with which numbers and flags."""
+
+
+def _settings(values: Args) -> Args:
+    """The numbers and flags among arguments, which say whether an op draws."""
+    return tuple([value for value in values if type(value) is float or type(value) is bool])
 
 
 def is_written_down() -> bool:

@@ -71,12 +71,13 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     if not width:  # how many rows without elements there are shows in other matrices only
         work(*[m[:0] for m in matrices])
         return
-    if type(matrices[0]) is not np.ndarray or (
-        height <= step and height * width < min(SMALL, SHARED)
-    ):
+    if type(matrices[0]) is not np.ndarray:
         work(*matrices)
     elif height * width < SHARED or alone():
-        _run(work, matrices, 0, height, step)
+        if height <= step and height * width < SMALL:
+            work(*matrices)
+        else:
+            _run(work, matrices, 0, height, step)
     else:
         _shared_out(work, matrices, step if passes > MANY else max(1, LONG // max(1, width)))
 

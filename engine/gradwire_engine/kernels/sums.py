@@ -1,12 +1,11 @@
-"""Sums over some of an array's axes: BLAS folds in one call what NumPy folds row by row.
+"""Sums over some of an array's axes, in few calls where NumPy adds up row by row.
 
 NumPy goes through an array in rows of its last axes, with some ten nanoseconds for each: the sum of
-500×8 pairs takes it 59 µs. As a product with ones it takes 2.
+500×8 pairs takes it 59 µs. To add the two columns takes 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -16,10 +15,14 @@ import numpy as np
 from gradwire_engine.kernels.ones import ones_of
 
 LONGEST = 1024
-"""Elements of a row up to which BLAS adds it up: it does so in few parts, where NumPy adds longer
-rows in pairs of pairs, which is more exact and no slower."""
+"""Elements of a row up to which it is added up here, in few parts: NumPy adds longer rows in pairs
+of pairs, which is more exact and no slower."""
+PAIRS, LONG = 4, 64
+"""Elements of a row up to which the columns are added, and from which on each row is a product with
+ones. A row's sum thereby depends on nothing but the row, as BLAS's product of a matrix does not."""
 
-_OF_BLAS = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
+OF_BLAS = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
+"""Dtypes that BLAS has; numbers of others are added up in another one."""
 
 
 class _Fold(NamedTuple):
@@ -32,7 +35,7 @@ class _Fold(NamedTuple):
 
 def summed(input: Any, axes: tuple[int, ...] | None, keepdims: bool = False) -> Any:
     """The sum over some axes (distinct, not negative), or over all of them; a new array."""
-    if type(input) is np.ndarray and axes and input.dtype in _OF_BLAS and input.flags.c_contiguous:
+    if type(input) is np.ndarray and axes and input.dtype in OF_BLAS and input.flags.c_contiguous:
         found = _folds(input.shape, axes, keepdims)
         if found is not None:
             return _by_blas(input, *found)
@@ -41,14 +44,29 @@ def summed(input: Any, axes: tuple[int, ...] | None, keepdims: bool = False) -> 
 
 def _by_blas(array: np.ndarray, folds: tuple[_Fold, ...], shape: tuple[int, ...]) -> np.ndarray:
     for before, size, after in folds:
-        ones = ones_of(size, array.dtype)
         if after == 1:
-            array = array.reshape(before, size).dot(ones)
+            array = of_rows(array.reshape(before, size))
         elif before == 1:
-            array = ones.dot(array.reshape(size, after))
+            array = ones_of(size, array.dtype).dot(array.reshape(size, after))
         else:
+            ones = ones_of(size, array.dtype)
             array = np.matmul(ones, array.reshape(before, size, after))
     return array.reshape(shape)
+
+
+def of_rows(rows: Any) -> Any:
+    """The sum of each row of a matrix of one of BLAS's dtypes; equal rows have equal sums."""
+    size = rows.shape[1]
+    if size > LONGEST:
+        return np.add.reduce(rows, axis=1)
+    if size >= LONG:
+        return np.vecdot(ones_of(size, rows.dtype), rows)
+    if size > PAIRS:
+        return np.einsum("ij->i", rows)
+    found = rows[:, 0] + rows[:, 1] if size > 1 else rows[:, 0].copy()
+    for column in range(2, size):
+        found += rows[:, column]
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -75,28 +93,30 @@ def _folds(
     return tuple(folds), tuple(kept)
 
 
-def product_with_ones(
-    array: Any, axes: tuple[int, ...], out: np.ndarray
-) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-    """The call that writes such a sum over an array's last axes to another one, where BLAS does it.
+def fold_into(array: Any, axes: tuple[int, ...], out: np.ndarray, many: bool) -> Any:
+    """The call, with its arguments, that writes such a sum to another array; None for NumPy's own.
 
-    Both stay where they are; of `out` the axes that are folded may be kept, with one place each.
+    many: whether the first axis counts steps, each of which is added up as it would be by itself.
     """
-    alike = type(array) is np.ndarray and array.dtype == out.dtype and array.dtype in _OF_BLAS
-    if not alike or not (array.flags.c_contiguous and out.flags.c_contiguous):
+    alike = type(array) is np.ndarray and array.dtype == out.dtype and array.dtype in OF_BLAS
+    if not alike or not array.flags.c_contiguous:
         return None
-    found = _folds(array.shape, axes, False)
-    if found is None or len(found[0]) > 1 or found[0][0].after > 1:
+    found = _folds(array.shape[many:], tuple([axis - many for axis in axes]), False)
+    if found is None:
         return None
-    before, size, _ = found[0][0]
-    ones = ones_of(size, array.dtype)
-    return np.dot, (array.reshape(before, size), ones, out.reshape(before))
+    times = len(array) if many else 1
+    folds = tuple([fold._replace(before=fold.before * times) for fold in found[0]])
+    return _write_sum, (array, folds, out)
+
+
+def _write_sum(array: np.ndarray, folds: tuple[_Fold, ...], out: np.ndarray) -> None:
+    out[...] = _by_blas(array, folds, out.shape)
 
 
 def row_sums(xp: Any, rows: Any) -> Any:
-    """The sum of each row of a matrix."""
-    if type(rows) is np.ndarray and rows.dtype in _OF_BLAS and rows.shape[1] <= LONGEST:
-        return rows.dot(ones_of(rows.shape[1], rows.dtype))
+    """The sum of each row of a matrix, on any array library."""
+    if type(rows) is np.ndarray and rows.dtype in OF_BLAS:
+        return of_rows(rows)
     return xp.einsum("ij->i", rows)
 
 

@@ -14,13 +14,10 @@ from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive, reduction
 from gradwire_engine.families import view as view_family
 from gradwire_engine.kernels.one_pass import one_pass
-from gradwire_engine.kernels.sums import summed
+from gradwire_engine.kernels.sums import OF_BLAS, summed
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints, axes
 from gradwire_engine.spec import INTEGER, DType, Shape, int64
-
-_SUMMED_AS_THEY_ARE = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
-"""The dtypes of arrays whose sum is NumPy's: others are summed in another one."""
 
 
 def with_kept_dims(g: Any, dim: Dims | None, shape: Shape) -> Any:
@@ -233,7 +230,7 @@ def sum_to_shape(g: Any, shape: Shape) -> Any:
         return expand(g, shape)  # a rule gave a scalar for all elements
     if not gone:
         return reshape(g, shape)
-    if type(g) is np.ndarray and g.dtype in _SUMMED_AS_THEY_ARE:  # as the op does, on its way there
+    if type(g) is np.ndarray and g.dtype in OF_BLAS:  # as the op does, on its way there
         return summed(g, gone, True).reshape(shape)
     if len(g.shape) == len(shape):
         return sum(g, gone, True)

@@ -232,7 +232,7 @@ def nll(
     """The negated scores of the target classes, weighted and reduced."""
     where, kept, factor, total = _picks(xp, target, weight, ignore_index, input.shape, input.dtype)
     if factor is None and reduction != "none" and type(input) is np.ndarray:
-        loss = -np.add.reduce(input.reshape(-1).take(where), axis=None)
+        loss = 0 - np.add.reduce(input.reshape(-1).take(where), axis=None)  # no -0 of zeros
         return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
     losses = -input.reshape(-1).take(where)
     if factor is not None:

@@ -64,8 +64,7 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
 
 
 FEW = 1 << 12
-"""Elements below which a plain sum has the lower cost, and to take a row's largest off costs no
-more than to look whether that has to be done."""
+"""Elements below which a plain sum has the lower cost."""
 
 
 def _total(xp: Any, *factors: Array) -> Array:
@@ -82,11 +81,9 @@ def _total(xp: Any, *factors: Array) -> Array:
 def _moderate(x: Array) -> bool:
     """Whether exp needs no largest element taken off first: their sums neither overflow nor vanish.
 
-    A logarithm that is taken off again does need it: what is left of that may be near to 0.
+    log_softmax does need it: its logarithm is taken off again, and what is left may be near to 0.
     """
-    if type(x) is not np.ndarray or x.size < FEW:
-        return False
-    return bool(x.min() > -FAR and x.max() < FAR)
+    return type(x) is np.ndarray and bool(x.min() > -FAR and x.max() < FAR)
 
 
 FAR = 40.0

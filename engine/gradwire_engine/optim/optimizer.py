@@ -13,7 +13,7 @@ import numpy as np
 
 from gradwire_engine.arrays import backend
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.inplace import check_writable, swap, write
+from gradwire_engine.inplace import check_writable, replace_elements, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import charge, local, no_grad
 from gradwire_engine.optim.lbfgs import lbfgs
@@ -122,16 +122,16 @@ class Optimizer:
             place = 0
             for group in self.groups:
                 settings = dict(group.settings)
-                up = settings.pop("maximize")
+                maximize = settings.pop("maximize")
                 for x in group.params:
                     if x.grad is not None:
-                        states[place] = self._update(x, x.grad, states[place], settings, up)
+                        states[place] = self._update(x, x.grad, states[place], settings, maximize)
                     place += 1
             assign(self, "states", tuple(states))
         return loss
 
     def _update(
-        self, x: Tensor, grad: Tensor, state: State, settings: Mapping[str, Any], up: bool
+        self, x: Tensor, grad: Tensor, state: State, settings: Mapping[str, Any], maximize: bool
     ) -> State:
         """Write one parameter; its new state."""
         assert self.kind.update is not None
@@ -145,10 +145,10 @@ class Optimizer:
         kept = dict(state)
         g = flat(xp, grad)
         try:
-            found = self.kind.update(xp, flat(xp, x), -g if up else g, kept, **settings)
+            found = self.kind.update(xp, flat(xp, x), -g if maximize else g, kept, **settings)
         except KeyError as missing:
             raise self._incomplete(missing) from missing
-        swap("step", x, shaped(xp, found, x))
+        replace_elements("step", x, shaped(xp, found, x))
         return kept
 
     def _minimise(self, closure: Closure | None) -> Tensor:

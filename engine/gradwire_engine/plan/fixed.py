@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.kernels.sums import product_with_ones
+from gradwire_engine.kernels.sums import fold_into
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, Step
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -104,7 +104,7 @@ def _along_axes(step: Step, operands: Sequence[Operand], out: Any, rows: bool) -
             None if rows or not sums_rows(step, out.size) else summed(step, [(given[0], True)], out)
         )
         if product is None and step.run is np.add:
-            product = product_with_ones(given[0], axes, out)
+            product = fold_into(given[0], axes, out, rows)
         if product is not None:
             return product
         return step.run.reduce, (given[0], axes, None, out, options["keepdims"])

@@ -256,7 +256,7 @@ def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
     phantoms = [code.phantoms[n] for n in unit.results]
     if unit.kind == FOLD:
         options = dict(unit.options)
-        if unit.run is np.add:  # to the bit as it is done op by op
+        if unit.run is np.add:
             return partial(summed, axes=options["axis"], keepdims=options["keepdims"])
         return partial(unit.run.reduce, **options)
     if unit.kind in (CONTRACT, JOIN):
