@@ -11,7 +11,7 @@ from gradwire import in_force
 from gradwire.session import Session
 from gradwire.transport import Transport
 from gradwire_engine.errors import error
-from gradwire_engine.locks import lock
+from gradwire_engine.locks import rlock
 
 
 class _Default:
@@ -21,7 +21,7 @@ class _Default:
 
 
 _default = _Default()
-_lock = lock()
+_lock = rlock()
 
 
 def _default_session() -> Session | None:
@@ -126,13 +126,14 @@ def session() -> Session:
 
 
 def _first() -> Session:
-    if _default.transport is None:
-        connect(
-            os.environ.get("GRADWIRE_URL") or None,
-            os.environ.get("GRADWIRE_KEY"),
-            transport=os.environ.get("GRADWIRE_TRANSPORT") or "http",
-        )
+    """The session that is made on first use: one, whichever threads ask for it at once."""
     with _lock:
+        if _default.transport is None:
+            connect(
+                os.environ.get("GRADWIRE_URL") or None,
+                os.environ.get("GRADWIRE_KEY"),
+                transport=os.environ.get("GRADWIRE_TRANSPORT") or "http",
+            )
         found = _default_session()
         if found is None:
             assert _default.transport is not None
