@@ -56,6 +56,7 @@ def _install(name: str, op: Op) -> None:
 def _named(function: Any, name: str, op: Op) -> Any:
     function.__name__ = name
     function.__qualname__ = f"Tensor.{name}"
+    function.__module__ = __name__
     function.__doc__ = op.doc
     return function
 
