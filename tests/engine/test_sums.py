@@ -40,6 +40,17 @@ def test_sums_over_any_axes_are_what_numpy_gives(shape: tuple[int, ...], kind: s
                     np.testing.assert_allclose(found, wanted, rtol=near, atol=100 * near)
 
 
+def test_rows_without_elements_come_to_0() -> None:
+    rows = np.zeros((3, 0), np.float32)
+    assert sums.row_sums(np, rows).tolist() == sums.row_products(np, rows, rows).tolist() == [0] * 3
+    x = Tensor.of(rows, True)
+    found = resolve("nn.functional.layer_norm")(x, (0,))
+    (g,) = grad([resolve("sum")(found)], [x])
+    assert found.shape == (3, 0)
+    assert g is not None
+    assert g.shape == (3, 0)
+
+
 @pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
 def test_what_is_no_number_stays_in_its_own_sum(odd: float) -> None:
     x = np.ones((3, 4, 5), np.float32)

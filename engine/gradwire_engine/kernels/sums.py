@@ -57,7 +57,7 @@ def _by_blas(array: np.ndarray, folds: tuple[_Fold, ...], shape: tuple[int, ...]
 def of_rows(rows: Any) -> Any:
     """The sum of each row of a matrix of one of BLAS's dtypes; equal rows have equal sums."""
     size = rows.shape[1]
-    if size > LONGEST:
+    if size > LONGEST or not size:
         return np.add.reduce(rows, axis=1)
     if size >= LONG:
         return np.vecdot(ones_of(size, rows.dtype), rows)
