@@ -227,11 +227,11 @@ class Finisher:
         call.in_rows = faster
 
     def _of_no_axes(self, *arrays: Any) -> Any:
-        """What runs once a result without axes was well: the array library may give a number."""
+        """Run a kernel whose result has no axes, and make an array of the number it may give."""
         return self.xp.asarray(self.base(*arrays))
 
     def _checked_each(self, *arrays: Any) -> Any:
-        """What runs once several results were well: only their order in memory may differ."""
+        """Run a kernel of several results, and lay those out anew that are not row-major."""
         results = self.base(*arrays)
         for result in results:
             if not result.flags.c_contiguous:

@@ -488,9 +488,9 @@ class Op:
         self.way: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
         """How it is called: see prepared.py."""
         self.of_one: Callable[[Any], Any] | None = None
-        """How it is called with one tensor and nothing else; None: by `way`."""
+        """The op on one tensor and nothing else; None where `way` has to be taken."""
         self.of_two: Callable[[Any, Any], Any] | None = None
-        """How it is called with two tensors, or a tensor and a float; None: by `way`."""
+        """The op on two tensors, or a tensor and a float; None where `way` has to be taken."""
 
     @property
     def doc(self) -> str:

@@ -80,7 +80,7 @@ def performing(  # noqa: C901 (one hot frame)
 def _known(
     call: Call, needs: tuple[bool, ...], label: str | None
 ) -> Callable[[State, list[Any]], Any]:
-    """A call with one result as such a function, of which it is known whether a node is made."""
+    """A call with one result as a function of state and operands; a node is made if any `needs`."""
     spec, recipe = call.outputs[0], call.recipe(needs) if any(needs) else None
 
     def perform(state: State, flat: list[Any]) -> Any:

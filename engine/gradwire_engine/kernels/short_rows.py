@@ -65,6 +65,6 @@ def with_long_rows(
 
 
 def beside(a: Any, b: Any) -> Any:
-    """The operand b, repeated where that pays beside a, which has the result's shape."""
+    """The operand b with its rows repeated to the shape of a, where that makes `a * b` faster."""
     way = repeated(b.shape, a.shape) if b.size > 1 else None
     return b if way is None else way(b)

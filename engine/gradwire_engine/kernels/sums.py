@@ -94,7 +94,7 @@ def _folds(
 
 
 def fold_into(array: Any, axes: tuple[int, ...], out: np.ndarray, many: bool) -> Any:
-    """The call, with its arguments, that writes such a sum to another array; None for NumPy's own.
+    """The call and arguments that write the sum over some axes to `out`; None: NumPy is to do it.
 
     many: whether the first axis counts steps, each of which is added up as it would be by itself.
     """

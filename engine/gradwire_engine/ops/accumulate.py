@@ -70,7 +70,7 @@ def _product(xp: Any, sparse: Any, places: Array, rows: Array, size: int) -> Arr
 
 @cache
 def _add_columns() -> Callable[..., None] | None:
-    """SciPy's function behind that product: to make the matrix takes ten times as long as its use.
+    """SciPy's product of a sparse matrix: to make the matrix takes ten times as long as to use it.
 
     It has no public name, so where a version of SciPy lacks it the matrix is made.
     """

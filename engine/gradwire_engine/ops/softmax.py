@@ -79,7 +79,7 @@ def _total(xp: Any, *factors: Array) -> Array:
 
 
 def _moderate(x: Array) -> bool:
-    """Whether exp needs no largest element taken off first: their sums neither overflow nor vanish.
+    """Whether sums of exponentials of all elements can neither overflow nor vanish.
 
     log_softmax does need it: its logarithm is taken off again, and what is left may be near to 0.
     """
