@@ -34,9 +34,13 @@ def begin(running: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
     return loop.create_task(_resumed(running, awaited), context=context)
 
 
+async def _resumed(running: Coroutine[Any, Any, None], awaited: Any) -> None:
+    """The rest of a coroutine that waits for this future. A task takes no generator since 3.12."""
+    await _rest(running, awaited)
+
+
 @types.coroutine
-def _resumed(running: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """The rest of a coroutine that waits for this future, as a task's."""
+def _rest(running: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
     try:
         while True:
             try:
