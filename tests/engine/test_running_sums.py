@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradwire_engine.kernels import row_blocks
+from gradwire_engine.kernels import running_sums as running_sums_module
 from gradwire_engine.kernels.row_blocks import SHARED
 from gradwire_engine.kernels.running_sums import WIDE, running_sums
 
@@ -25,7 +27,17 @@ def along(x: np.ndarray, axis: int, backwards: bool) -> np.ndarray:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "int64"])
-def test_they_are_numpys(shape: tuple[int, ...], backwards: bool, dtype: str) -> None:
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_they_are_numpys(
+    shape: tuple[int, ...],
+    backwards: bool,
+    dtype: str,
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever cores this machine has: on two a sum that goes on from two parts is never seen."""
+    for module in (row_blocks, running_sums_module):
+        monkeypatch.setattr(module, "threads", lambda: count)
     x = (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
     for axis in range(x.ndim):
         found = running_sums(np, x, axis, backwards)

@@ -73,9 +73,7 @@ def _parts(size: int, axis: int) -> list[Slices]:
 
 
 def _go_on(out: Array, axis: int, parts: list[Slices]) -> None:
-    """Have the sums of each part of an axis begin at what came before it."""
-    total: Any = 0
+    """Have the sums of each part of an axis go on where those of the part before it end."""
     for part, following in pairwise(parts):
-        total = total + out[part][(*part[:-1], slice(-1, None))]
         rows = out[following]
-        np.add(rows, total, out=rows)
+        np.add(rows, out[part][(*part[:-1], slice(-1, None))], out=rows)
