@@ -17,6 +17,9 @@ _lock = lock()
 _pausing: set[int] = set()
 """The ids of those for whom it is paused."""
 _state = {"was_on": False}
+_OF_PYTHON = 1000
+"""More objects than Python 3.12 and later have frozen when they start (375), and fewer than any
+program has when its first line runs."""
 
 
 def pause(owner: object) -> None:
@@ -45,14 +48,15 @@ def importing() -> Iterator[None]:
     """No collection while modules are imported; what they made is old then, and left alone.
 
     Else the first collection after them walks all of it once more. Frozen and thawed at once,
-    objects are in the oldest generation; not where the program froze some, which would thaw too.
+    objects are in the oldest generation; not where the program froze what it has, which would thaw
+    too.
     """
     owner = object()
     try:
         pause(owner)
         yield
     finally:
-        if not gc.get_freeze_count():
+        if gc.get_freeze_count() < _OF_PYTHON:
             gc.freeze()
             gc.unfreeze()
         resume(owner)
