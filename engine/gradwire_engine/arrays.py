@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -139,6 +140,30 @@ def _numpy_backend() -> Backend:
     return Backend("cpu", xp, (np.ndarray, *scalars), np.asarray, np.asarray)
 
 
+class Checked:
+    """CuPy's linear algebra, which looks at cuSOLVER's status only within this context manager.
+
+    It raises NumPy's LinAlgError then, where its results would be NaN and infinities.
+    """
+
+    def __init__(self, linalg: Any, errstate: Callable[..., AbstractContextManager[Any]]) -> None:
+        self._linalg, self._errstate = linalg, errstate
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._linalg, name)
+        if name in ("cholesky", "inv", "solve"):
+            found = self._checked(found)
+        setattr(self, name, found)
+        return found
+
+    def _checked(self, function: Callable[..., Array]) -> Callable[..., Array]:
+        def checked(*args: Any) -> Array:
+            with self._errstate(linalg="raise"):
+                return function(*args)
+
+        return checked
+
+
 def _cupy_backend() -> Backend:
     cupy = import_module("cupy")
     xp = Namespace(
@@ -150,6 +175,7 @@ def _cupy_backend() -> Backend:
             "sparse": "cupyx.scipy.sparse",
         },
     )
+    vars(xp).update(linalg=Checked(cupy.linalg, import_module("cupyx").errstate))
     return Backend("cuda", xp, (cupy.ndarray,), cupy.asarray, cupy.asnumpy)
 
 
@@ -194,12 +220,17 @@ def phantom_in(spec: Spec, order: Order) -> Array:
 
 
 def halfway(array: Array, dtype: np.dtype) -> Array:
-    """What to cast to a dtype in the place of an array: float64 goes to float16 by way of float32.
+    """What to cast to a dtype in the place of an array, so that the numbers are torch's.
 
-    So it is rounded twice, as torch does; every 17,000th number is another one than if once.
+    float64 goes to float16 by way of float32: it is rounded twice, and every 17,000th number is
+    another one than if once. On a GPU floats go to uint8 by way of int64, since what is negative
+    would be 0 there and not go round.
     """
-    doubled = dtype == np.float16 and array.dtype == np.float64
-    return array.astype(np.float32) if doubled else array
+    if dtype == np.float16 and array.dtype == np.float64:
+        return array.astype(np.float32)
+    if dtype == np.uint8 and array.dtype.kind in "fV" and type(array) is not np.ndarray:
+        return array.astype(np.int64)
+    return array
 
 
 def copied(array: Array, dtype: np.dtype) -> Array:

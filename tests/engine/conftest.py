@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import tests.strict.backend  # noqa: F401 (registers the device "strict")
+from tests.engine.libraries import ALL
 
 from gradwire_engine.mode import using
 
 
-@pytest.fixture(params=["cpu", "strict"])
+@pytest.fixture(params=ALL)
 def each_library(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The test on NumPy, and on the stand-in for CuPy."""
+    """The test on NumPy, on the stand-in for CuPy, and on CuPy where there is a GPU."""
     with using(device=request.param):
         yield
 

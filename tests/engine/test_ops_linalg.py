@@ -11,6 +11,7 @@ import pytest
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import GradwireError
+from gradwire_engine.mode import local
 from gradwire_engine.tensor import Tensor
 
 Host = np.ndarray
@@ -23,7 +24,7 @@ def drawn(*shape: int, complex_: bool) -> Host:
 
 
 def leaf(array: Host) -> Any:
-    return Tensor.of(np.array(array), requires_grad=True)
+    return Tensor.of(np.array(array), True, local.state.device)
 
 
 def total(x: Any) -> Any:
@@ -101,6 +102,7 @@ def test_the_determinant_of_a_singular_matrix_has_a_gradient(complex_: bool, ran
     assert ruled == pytest.approx(differed, rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.usefixtures("each_library")
 @pytest.mark.parametrize("name", ["linalg.inv", "inverse", "linalg.cholesky", "cholesky"])
 def test_a_singular_matrix_is_a_numerical_error(name: str) -> None:
     with pytest.raises(GradwireError) as caught:
@@ -109,12 +111,14 @@ def test_a_singular_matrix_is_a_numerical_error(name: str) -> None:
     assert caught.value.detail.startswith(("linalg.inv: ", "linalg.cholesky: "))
 
 
+@pytest.mark.usefixtures("each_library")
 def test_a_singular_system_is_a_numerical_error() -> None:
     with pytest.raises(GradwireError) as caught:
         resolve("linalg.solve")(leaf(np.ones((2, 2))), leaf(np.ones(2)))
     assert caught.value.code == "numerical_error"
 
 
+@pytest.mark.usefixtures("each_library")
 def test_inv_ex_says_which_matrices_are_singular() -> None:
     stack = np.stack([np.eye(2), np.ones((2, 2))])
     inverse, info = resolve("linalg.inv_ex")(leaf(stack))

@@ -103,14 +103,12 @@ class Trial:
 
 
 def in_one_phase(name: str, outputs: list[Any]) -> list[Any]:
-    """Complex vectors turned so that their first number is positive; other results as they are."""
+    """Vectors up to a sign or phase with a positive first number; other results as they are."""
     dims = UP_TO_PHASE.get(name, {})
     return [_turned(y, dims[i]) if i in dims else y for i, y in enumerate(outputs)]
 
 
 def _turned(vectors: Any, dim: int) -> Any:
-    if not vectors.dtype.is_complex:
-        return vectors
     ops = CATALOGUE
     return ops["mul"](vectors, ops["conj"](ops["sgn"](ops["narrow"](vectors, dim, 0, 1))))
 

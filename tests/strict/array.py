@@ -115,7 +115,10 @@ class Array:
         if casting is not None or subok is not None:
             raise TypeError("casting and subok are not supported yet")
         with np.errstate(all="ignore"):
-            found = self.host.astype(checked_dtype(dtype), order=order, copy=copy)
+            host = self.host
+            if np.dtype(dtype) == np.uint8 and host.dtype.kind in "fV":  # -1.0 is 0 on a GPU
+                host = np.maximum(host, host.dtype.type(0))
+            found = host.astype(checked_dtype(dtype), order=order, copy=copy)
         return self if found is self.host else Array(found)
 
     def view(self, dtype: Any = None) -> Array:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from tests.strict.array import Array
+from tests.strict.differing import errstate
 from tests.strict.host import Host
-from tests.strict.namespace import xp
+from tests.strict.namespace import Namespace, xp
 
-from gradwire_engine.arrays import Backend, register
+from gradwire_engine.arrays import Backend, Checked, register
 
 
 def from_numpy(array: Host) -> Array:
@@ -31,7 +32,9 @@ def strided(array: Array, shape: Any, strides: Any, offset: int = 0) -> Array:
 
 def make() -> Backend:
     """The backend, for the engine's register of devices."""
-    return Backend("strict", xp, (Array,), from_numpy, to_numpy)
+    members = vars(xp) | {"linalg": Checked(xp.linalg, errstate)}
+    found = Namespace(members.pop("__name__"), **members)
+    return Backend("strict", found, (Array,), from_numpy, to_numpy)
 
 
 register("strict", make)

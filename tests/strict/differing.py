@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -124,6 +126,19 @@ def _can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     return np.can_cast(getattr(from_, "dtype", from_), to, casting=casting)
 
 
+_raising = ContextVar("_raising", default=False)
+
+
+@contextmanager
+def errstate(*, linalg: str) -> Iterator[None]:
+    """Whether cuSOLVER's status is looked at: "raise" or "ignore"."""
+    before = _raising.set(linalg == "raise")
+    try:
+        yield
+    finally:
+        _raising.reset(before)
+
+
 def _unchecked(compute: Callable[..., Any]) -> Callable[..., Any]:
     """cuSOLVER's status isn't looked at by default: where NumPy raises, the result is garbage.
 
@@ -134,11 +149,25 @@ def _unchecked(compute: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return compute(*args, **kwargs)
         except np.linalg.LinAlgError as problem:
-            if "ingular" in str(problem) or "positive definite" in str(problem):
+            undone = "ingular" in str(problem) or "positive definite" in str(problem)
+            if undone and not _raising.get():
                 return np.full_like(args[-1], np.nan)
             raise
 
     return computed
+
+
+def _einsum(*operands: Any, dtype: Any = None, optimize: Any = False) -> Host:
+    """No `out`."""
+    result: Host = np.einsum(*operands, dtype=dtype, optimize=optimize)
+    return result
+
+
+def _solve(a: Host, b: Host) -> Host:
+    """Stacks have one shape: none stands for many."""
+    if b.ndim > 1 and a.shape[:-2] != b.shape[:-2]:
+        raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
+    return np.linalg.solve(a, b)
 
 
 DIFFERING: dict[str, Callable[..., Any]] = {
@@ -159,9 +188,12 @@ DIFFERING: dict[str, Callable[..., Any]] = {
     "triu": _triangle(np.triu),
     "result_type": _result_type,
     "can_cast": _can_cast,
+    "einsum": _einsum,
 }
 LINALG: dict[str, Callable[..., Any]] = {
-    name: _unchecked(getattr(np.linalg, name)) for name in ("cholesky", "inv", "solve")
+    "cholesky": _unchecked(np.linalg.cholesky),
+    "inv": _unchecked(np.linalg.inv),
+    "solve": _unchecked(_solve),
 }
 # Answers about arrays, which stay on the host.
 _RAW = (

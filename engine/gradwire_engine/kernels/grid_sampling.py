@@ -99,7 +99,7 @@ def _to_grid(xp: Any, taps: Taps, given: Array, rows: Array, grid: Array, how: S
     along = xp.empty(taps.flat.shape, grid.dtype)
 
     def work(g: Array, flat: Array, out: Array) -> None:
-        xp.einsum("mkc,mc->mk", xp.take(rows, flat, axis=0), g, out=out)
+        out[...] = xp.einsum("mkc,mc->mk", xp.take(rows, flat, axis=0), g)
 
     each_block(work, given, taps.flat, along)
     out = xp.empty(grid.shape, grid.dtype)

@@ -51,6 +51,17 @@ def factored(xp: Any, A: Array) -> tuple[Array, Array]:
     return packed.T, pivots
 
 
+def stacks_solved(xp: Any, A: Array, B: Array) -> Array:
+    """The X of A X = B for stacks of matrices, one of which may stand for many of the other.
+
+    CuPy takes but stacks of one shape.
+    """
+    if A.shape[:-2] != B.shape[:-2]:
+        batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        A, B = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (A, B))
+    return xp.linalg.solve(A, B)
+
+
 def substituted(xp: Any, packed: Array, pivots: Array, B: Array, turned: bool) -> Array:
     """The X of A X = B, or turned of Aᵀ X = B, for the A of these factors."""
     substitute = lapack("getrs", packed, B)
@@ -62,7 +73,7 @@ def substituted(xp: Any, packed: Array, pivots: Array, B: Array, turned: bool) -
 def solved(xp: Any, A: Array, B: Array) -> Array:
     """The X of A X = B."""
     if not large(A, B):
-        return xp.linalg.solve(A, B)
+        return stacks_solved(xp, A, B)
     return substituted(xp, *factored(xp, A), B, False)
 
 

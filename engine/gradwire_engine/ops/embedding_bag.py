@@ -86,13 +86,20 @@ def bag_maxima(xp: Any, rows: Array, bags: Array, count: int) -> Array:
     lead = rows.shape[:-2]
     flat = (bags + _numbers(xp, bags) * (count + 1)).reshape(-1)
     shape = (prod(lead) * (count + 1), width)
-    best = xp.full(shape, -xp.inf, rows.dtype)
-    xp.maximum.at(best, flat, rows.reshape(-1, width))
+    keys = _in_order(xp, rows.reshape(-1, width))
+    best = xp.full(shape, xp.iinfo(keys.dtype).min, keys.dtype)
+    xp.maximum.at(best, flat, keys)
     at = xp.broadcast_to(xp.arange(size).reshape(size, 1), (*lead, size, 1)).reshape(-1, 1)
-    candidates = xp.where(rows.reshape(-1, width) == best[flat], at, size)
+    candidates = xp.where(keys == best[flat], at, size)
     found = xp.full(shape, size, xp.int64)
     xp.minimum.at(found, flat, candidates)
     return found.reshape(*lead, count + 1, width)[..., :count, :]
+
+
+def _in_order(xp: Any, array: Array) -> Array:
+    """Whole numbers that are ordered as these floats are; CuPy's maximum.at rounds float64."""
+    bits = (array + 0).view(f"i{array.itemsize}")  # -0 and 0 are the same
+    return xp.where(bits < 0, bits ^ xp.iinfo(bits.dtype).max, bits)
 
 
 def _check(

@@ -175,7 +175,7 @@ def _gradients_anyway(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
 def system_anyway(xp: Any, A: Array, B: Array) -> Array:
     """The matrix X of each system A X = B, which is not finite where A is singular."""
     try:
-        return spread_nan(xp, xp.linalg.solve(A, B), A)
+        return spread_nan(xp, large_matrices.stacks_solved(xp, A, B), A)
     except xp.linalg.LinAlgError:
         batch = broadcast_shapes("linalg.solve", A.shape[:-2], B.shape[:-2])
         stacks = [xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (A, B)]

@@ -1,9 +1,9 @@
 """Samples of linear algebra and attention, and what its derivatives hold for.
 
 HERMITIAN: ops that read one triangle and mean the whole Hermitian matrix; their derivatives are
-those along Hermitian directions. UP_TO_PHASE: ops whose complex vectors are any multiple by
-exp(i t), so that only losses that don't depend on it have a derivative (see test_ops_linalg.py):
-which results these are, and the axis of each along which a vector lies.
+those along Hermitian directions. UP_TO_PHASE: ops whose vectors are any multiple by
+exp(i t), of real ones by -1, so that only losses that don't depend on it have a derivative (see
+test_ops_linalg.py): which results these are, and the axis of each along which a vector lies.
 """
 
 from __future__ import annotations
