@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+import httptools
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.service.conftest import Client, Running, until
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.call import Call
+from gradwire_service.http.connection import PLAIN
 
 HEALTH = b"GET /health/ready HTTP/1.1\r\nHost: here\r\n\r\n"
 PROGRAM = {"inputs": ["x"], "source": "y = x * 2", "outputs": ["y"]}
@@ -267,3 +271,77 @@ def test_who_hangs_up_leaves_nothing_behind(server: Running, session: Client) ->
 def calls_to(path: str) -> list[Call]:
     """The requests for this path that are in memory."""
     return [o for o in gc.get_objects() if type(o) is Call and o.scope["path"] == path]
+
+
+def test_who_is_refused_again_and_again_is_not_hung_up_on_before_the_connection_lies_idle(
+    crowded: Running,
+) -> None:
+    """The keep-alive time, of which uvicorn has 5 seconds, counts from the last refusal."""
+    raw = Raw(crowded)
+    with raw.socket:
+        for _ in range(4):
+            raw.send(ASKED)
+            assert raw.reply()[0] == 503
+            time.sleep(1.8)
+        raw.send(ASKED)
+        assert raw.reply()[0] == 503
+        began = time.monotonic()
+        assert raw.socket.recv(1) == b"", "it hangs up on who asks no more"
+        assert 4 < time.monotonic() - began < 8
+
+
+class Seen:
+    """What httptools makes of some bytes: messages that ended, and how many bytes were bodies."""
+
+    def __init__(self, data: bytes) -> None:
+        self.messages, self.body = 0, 0
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.feed_data(data)
+
+    def on_body(self, body: bytes) -> None:
+        self.body += len(body)
+
+    def on_message_complete(self) -> None:
+        self.messages += 1
+        self.method, self.goes_on = self.parser.get_method(), self.parser.should_keep_alive()
+
+
+PLAIN_NAMES = [b"Host", b"Accept", b"User-Agent", b"x-other"]
+ODD_NAMES = [
+    b"content-length", b"Content-Length", b"Connection", b"Expect", b"Transfer-Encoding",
+    b"Upgrade", b"X-Request-Id", b"Content-Length ", b" Content-Length",
+]  # fmt: skip
+PLAIN_VALUES = [b"here", b"*/*", b"7", b""]
+ODD_VALUES = [
+    b"0", b"07", b"+7", b"-1", b"7, 7", b" 7", b"7 ", b"close", b"chunked", b"100-continue",
+    b"websocket", b"a\tb", b"a\r\n b", b"\x80", b"999999999",
+]  # fmt: skip
+NAMES = st.sampled_from(3 * PLAIN_NAMES + ODD_NAMES)
+VALUES = st.sampled_from(4 * PLAIN_VALUES + ODD_VALUES)
+LINES = st.lists(st.tuples(NAMES, st.sampled_from([b":", b": ", b": ", b" :"]), VALUES), max_size=4)
+FIRST = st.sampled_from([
+    b"POST /v1/x HTTP/1.1", b"POST /v1/y?z=%20 HTTP/1.1", b"POST /v1/steps HTTP/1.1",
+    b"post /v1/x HTTP/1.1", b"POST /v1/x HTTP/1.0", b"GET /v1/x HTTP/1.1",
+    b"POST /v1/x y HTTP/1.1", b"POST /v1/x  HTTP/1.1", b"POST /v1/\x80 HTTP/1.1",
+])  # fmt: skip
+
+
+@given(FIRST, LINES, st.sampled_from([b"\r\n", b"\r\n", b"\n"]), st.binary(max_size=9))
+@settings(max_examples=1000)
+def test_what_is_refused_without_parsing_is_one_whole_request_to_a_parser(
+    first: bytes, lines: list[tuple[bytes, bytes, bytes]], end: bytes, body: bytes
+) -> None:
+    right = b"Content-Length: %d" % len(body)
+    head = end.join([first, *map(b"".join, lines[1:]), right, *map(b"".join, lines[:1]), b"", b""])
+    plain = PLAIN.match(head + body)
+    if plain is not None and len(head + body) == plain.end() + int(plain[1]):
+        seen = Seen(head + body)
+        assert (seen.messages, seen.body) == (1, int(plain[1]))
+        assert (seen.method, seen.goes_on) == (b"POST", True)
+        assert not seen.parser.should_upgrade()
+
+
+def test_the_commonest_request_is_refused_without_parsing() -> None:
+    plain = PLAIN.match(ASKED)
+    assert plain is not None
+    assert len(ASKED) == plain.end() + int(plain[1])

@@ -1,8 +1,8 @@
 """What those are told for whom there is no place to wait.
 
 Where twice as much is asked as can be served every second request is refused, and what that takes
-is taken from those that are served. So it is written where the request is parsed, from a text that
-is made once: no task, no cycle of uvicorn's, no call.
+is taken from those that are served. So it is written where the request comes in, from a text that
+is made once: no task, no cycle of uvicorn's, no call; and mostly without parsing the request.
 """
 
 from __future__ import annotations
