@@ -20,7 +20,7 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.laid import ITERATED, Lies
 from gradwire_engine.mode import local
 from gradwire_engine.rule import Rules
-from gradwire_engine.signature import Mismatch, Signature, read_signature
+from gradwire_engine.signature import LEAST, MOST, Mismatch, Signature, read_signature
 from gradwire_engine.spec import DType, Spec
 from gradwire_engine.unrecorded import refuse_complex, refuse_settled
 
@@ -485,8 +485,15 @@ class Op:
         self.aliases: list[str] = []
         self.overloads: list[Primitive | Composite] = []
         self.inplace = False
-        self.way: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
-        """How it is called: see prepared.py."""
+        self.general: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
+        """How any arguments are taken: see prepared.py."""
+        self.way = self.general
+        """How it is called with the fewest steps between."""
+        self.operands, self.short, self.numbers = -1, self.general, False
+        """How many tensors the short way of its first overload takes; whether the second of them
+        may be a number."""
+        self.kind: type = type(None)
+        """The type of these tensors."""
         self.of_one: Callable[[Any], Any] | None = None
         """The op on one tensor and nothing else; None where `way` has to be taken."""
         self.of_two: Callable[[Any, Any], Any] | None = None
@@ -535,7 +542,18 @@ class Op:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.way(*args, **kwargs)
+        count = len(args)
+        if count == self.operands and type(args[0]) is self.kind and not kwargs:
+            kind = self.kind if count == 1 else type(args[1])
+            if kind is self.kind or (
+                self.numbers and (kind is float or (kind is int and LEAST <= args[1] <= MOST))
+            ):
+                try:
+                    return self.short(*args)
+                except GradwireError as problem:
+                    first = self.overloads[0]
+                    explain(problem, first, first.signature.complete(args, {}))
+        return self.general(*args, **kwargs)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments and apply the overload that they fit."""

@@ -14,12 +14,10 @@ from typing import Any
 
 from gradwire_engine.apply import planned
 from gradwire_engine.call import CACHE_SIZE
-from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import State, local
-from gradwire_engine.op import Composite, Op, Primitive, explain
+from gradwire_engine.op import Composite, Op, Primitive
 from gradwire_engine.perform import performing, viewing
 from gradwire_engine.quick_view import in_rows
-from gradwire_engine.signature import LEAST, MOST
 from gradwire_engine.spec import DType
 from gradwire_engine.straight import straight
 from gradwire_engine.tensor import Tensor
@@ -34,60 +32,24 @@ _PLAIN = frozenset({bool, int, str, type(None), DType, type(Ellipsis)})
 def install(op: Op) -> None:
     """Have an op find its prepared calls."""
     if not _writes(op) and any(map(_may_be_prepared, op.overloads)):
-        op.way = _fewest(op, _general(op))
+        op.general = op.way = _general(op)
+        first = op.overloads[0]
+        if isinstance(first, Primitive) and first.short is not None and not first.view:
+            _shorten(op, first, *first.short)
+
+
+def _shorten(op: Op, first: Primitive, operands: int, run: Callable[..., Any]) -> None:
+    """Have an op take its first overload's short way, with tensors alone or a number behind one."""
+    op.operands, op.short, op.kind, op.way = operands, run, Tensor, op.__call__
+    if operands == 1:
+        op.of_one = run
+    elif first.signature.parameters[1].numbers:
+        op.numbers, op.of_two = True, run
 
 
 def _writes(op: Op) -> bool:
     """Whether it is there in place only."""
     return op.name == "__setitem__" or (op.name.endswith("_") and not op.name.endswith("__"))
-
-
-def _fewest(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
-    """The way of an op whose first overload has a short one, for one or two operands alone."""
-    first = op.overloads[0]
-    short = first.short if isinstance(first, Primitive) and not first.view else None
-    if short is None:
-        return general
-    count, run = short
-    if count == 1:
-        op.of_one = run
-        return _one(op, first, run, general)
-    numbers = first.signature.parameters[1].numbers
-    op.of_two = run if numbers else None
-    return _two(op, first, run, general, numbers)
-
-
-def _one(
-    op: Op, first: Any, run: Callable[[Any], Any], general: Callable[..., Any]
-) -> Callable[..., Any]:
-    def one(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) is Tensor and not kwargs:
-            try:
-                return run(args[0])
-            except GradwireError as problem:
-                explain(problem, first, first.signature.complete(args, {}))
-        return general(*args, **kwargs)
-
-    return one
-
-
-def _two(
-    op: Op, first: Any, run: Callable[[Any, Any], Any], general: Callable[..., Any], numbers: bool
-) -> Callable[..., Any]:
-    def two(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and type(args[0]) is Tensor and not kwargs:
-            other = args[1]
-            kind = type(other)
-            if kind is Tensor or (
-                numbers and (kind is float or (kind is int and LEAST <= other <= MOST))
-            ):
-                try:
-                    return run(args[0], other)
-                except GradwireError as problem:
-                    explain(problem, first, first.signature.complete(args, {}))
-        return general(*args, **kwargs)
-
-    return two
 
 
 def _general(op: Op) -> Callable[..., Any]:  # noqa: C901 (one hot frame)

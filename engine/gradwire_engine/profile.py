@@ -49,12 +49,13 @@ class Profile:
             self._seconds, self._nbytes = outside[0] + seconds, outside[1] + nbytes
 
     def timed_step(
-        self, charge: Callable[[int, int, int], None], step: Callable[..., None]
+        self, charge: Callable[[int, int, int], None] | None, step: Callable[..., None]
     ) -> Callable[..., None]:
-        """A step of a walk, timed under the node's name; with its charge."""
+        """A step of a walk, timed under the node's name; with its charge, if any."""
 
         def both(node: Any, recipe: Any, *rest: Any) -> None:
-            charge(recipe.gradient_bytes, recipe.gradient_flops, 1)
+            if charge is not None:
+                charge(recipe.gradient_bytes, recipe.gradient_flops, 1)
             step(node, recipe, *rest)
 
         def timed(node: Any, *rest: Any) -> None:

@@ -19,7 +19,7 @@ from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import sum_to_shape
-from gradwire_engine.recipe import Recipe, Step
+from gradwire_engine.recipe import Recipe
 from gradwire_engine.rule import NOT_IMPLEMENTED, unknown
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Shape, Spec
@@ -203,13 +203,30 @@ def _refuse_detached(node: Node, saved: Tensor) -> None:
             )
 
 
-def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
-    if recipe.simple:
+def _raw_step(  # noqa: C901 (one hot frame)
+    node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful
+) -> None:
+    if recipe.simple:  # the commonest node: one rule, which needs at most one saved value
         step = recipe.steps[0]
-        if useful is None or wanted_here(node.edges[step.target], useful):
-            _simple_step(node, step, g, pending)
-        elif recipe.saved:  # asked for itself: it runs, and goes no further
-            saved_values(node)
+        edge: Any = node.edges[step.target]
+        if useful is not None and (edge.node if type(edge) is Output else edge) not in useful:
+            if recipe.saved:  # asked for itself: it runs, and goes no further
+                saved_values(node)
+            return
+        if not step.arguments:
+            part = step.function(g)
+        else:
+            saved = node.saved[0] if node.saved else None
+            if type(saved) is Tensor and saved._storage is None:
+                part = step.function(g, saved._array)
+            else:
+                part = step.function(g, saved_values(node)[0])
+        if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
+            part = _fit_raw(part, recipe.call.inputs[step.target])
+        if type(edge) is Output or edge in pending:
+            add_pending(pending, edge, part)
+        else:
+            pending[edge] = part
         return
     values = saved_values(node) if recipe.saved else ()
     if not recipe.plain:
@@ -223,39 +240,10 @@ def _raw_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Usef
         part = step.function(g, *[values[i] for i in step.arguments])
         if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
             part = _fit_raw(part, recipe.call.inputs[step.target])
-        if type(edge) is Output:
+        if type(edge) is Output or edge in pending:
             add_pending(pending, edge, part)
         else:
-            old = pending.get(edge)
-            if old is None:
-                pending[edge] = part
-            else:
-                alike = old.shape == part.shape
-                pending[edge] = total(old, part) if alike else _sum(edge, old, part)
-
-
-def _simple_step(node: Node, step: Step, g: Any, pending: Pending) -> None:
-    """The same for the commonest node: one rule, which needs at most one saved value."""
-    if not step.arguments:
-        part = step.function(g)
-    else:
-        saved = node.saved[0] if node.saved else None
-        if type(saved) is Tensor and saved._storage is None:
-            part = step.function(g, saved._array)
-        else:
-            part = step.function(g, saved_values(node)[0])
-    if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
-        part = _fit_raw(part, node.recipe.call.inputs[step.target])
-    edge = node.edges[step.target]
-    if type(edge) is Output:
-        add_pending(pending, edge, part)
-    else:
-        old = pending.get(edge)
-        if old is None:
             pending[edge] = part
-        else:
-            alike = old.shape == part.shape
-            pending[edge] = total(old, part) if alike else _sum(edge, old, part)
 
 
 def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:

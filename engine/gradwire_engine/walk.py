@@ -111,7 +111,7 @@ def _reformed(edge: Any, g: Any) -> bool:
     return bool(getattr(g, "shape", edge.spec.shape) != edge.spec.shape)  # a dry walk knows none
 
 
-def _walk(
+def _walk(  # noqa: C901 (one hot frame)
     order: list[Any],
     roots: Sequence[tuple[Edge, Any]],
     reading: Reading,
@@ -149,7 +149,8 @@ def _walk(
                 _at_leaf(node, g, pending, reading, into_grad)
                 continue
         if node not in captured or _runs(node, useful, walked):
-            charge(node.recipe.gradient_bytes, node.recipe.gradient_flops, 1)
+            if charge is not None:
+                charge(node.recipe.gradient_bytes, node.recipe.gradient_flops, 1)
             take(node, node.recipe, g, pending, useful)
             walked.append(node)
     for tensor, g, shape in retained:
@@ -157,15 +158,15 @@ def _walk(
     return found, pending, walked
 
 
-def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None], Any, Any]:
-    """Who is asked for bytes, the step of a node, and that of one with hooks."""
+def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None] | None, Any, Any]:
+    """Who is asked for bytes, if anybody, the step of a node, and that of one with hooks."""
     careful: Any = partial(careful_step, reading)
     step: Any = careful if local.state.anomaly else reading.step
     charge = _charge(reading)
     profile = local.state.profile
     if profile is None:
         return charge, step, careful
-    return _free_of_charge, profile.timed_step(charge, step), profile.timed_step(charge, careful)
+    return None, profile.timed_step(charge, step), profile.timed_step(charge, careful)
 
 
 def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:
@@ -327,14 +328,10 @@ class _Freed:
 _freed = _Freed()
 
 
-def _charge(reading: Reading) -> Callable[[int, int, int], None]:
-    """Who is asked for the bytes of gradients."""
+def _charge(reading: Reading) -> Callable[[int, int, int], None] | None:
+    """Who is asked for the bytes of gradients; not where the ops that rules are made of ask."""
     meter = None if reading.charges else local.state.meter
-    return _free_of_charge if meter is None else meter.charge
-
-
-def _free_of_charge(nbytes: int, flops: int, ops: int) -> None:
-    """Where nobody counts bytes, or the ops that rules are made of ask for themselves."""
+    return None if meter is None else meter.charge
 
 
 def _accumulate_leaf(edge: AccumulateGrad, g: Any, reading: Reading) -> None:

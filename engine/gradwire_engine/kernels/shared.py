@@ -50,10 +50,12 @@ def _row(x: Any) -> Any:
 
 def product(a: Any, b: Any) -> Any:
     """a * b, for rules: on large arrays by all threads."""
-    if type(a) is np.ndarray and a.size >= LARGE:
-        return spread_out(np.multiply, a, b) if type(b) in _KNOWN else a * b
-    if type(a) is type(b) is np.ndarray and b.ndim and b.shape != a.shape:
-        b = beside(a, b)
+    if type(a) is np.ndarray:
+        size = a.size
+        if size >= LARGE:
+            return spread_out(np.multiply, a, b) if type(b) in _KNOWN else a * b
+        if type(b) is np.ndarray and b.size < size:
+            b = beside(a, b)
     return a * b
 
 
