@@ -141,15 +141,18 @@ def _numpy_backend() -> Backend:
 
 
 class Checked:
-    """CuPy's linear algebra, which looks at cuSOLVER's status only within this context manager.
+    """CuPy's linear algebra, with NumPy's LinAlgError where a matrix has no inverse or factor.
 
-    It raises NumPy's LinAlgError then, where its results would be NaN and infinities.
+    CuPy looks at cuSOLVER's status only within `cupyx.errstate(linalg="raise")`; without it the
+    results are NaN and infinities.
     """
 
     def __init__(self, linalg: Any, errstate: Callable[..., AbstractContextManager[Any]]) -> None:
         self._linalg, self._errstate = linalg, errstate
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copies, before there is anything
+            raise AttributeError(name)
         found = getattr(self._linalg, name)
         if name in ("cholesky", "inv", "solve"):
             found = self._checked(found)
@@ -220,17 +223,23 @@ def phantom_in(spec: Spec, order: Order) -> Array:
 
 
 def halfway(array: Array, dtype: np.dtype) -> Array:
-    """What to cast to a dtype in the place of an array, so that the numbers are torch's.
+    """An array that casts to this dtype with torch's numbers: itself, or one halfway there.
 
     float64 goes to float16 by way of float32: it is rounded twice, and every 17,000th number is
     another one than if once. On a GPU floats go to uint8 by way of int64, since what is negative
     would be 0 there and not go round.
     """
-    if dtype == np.float16 and array.dtype == np.float64:
+    kind = dtype.char
+    if kind == "e" and array.dtype == np.float64:
         return array.astype(np.float32)
-    if dtype == np.uint8 and array.dtype.kind in "fV" and type(array) is not np.ndarray:
+    if kind == "B" and array.dtype.kind in "fV" and _on_a_device(array):
         return array.astype(np.int64)
     return array
+
+
+def _on_a_device(array: Array) -> bool:
+    """Whether it is an array, and none of NumPy's: a plan's symbol is neither."""
+    return type(array) in NAMESPACE_OF and not isinstance(array, np.ndarray | np.generic)
 
 
 def copied(array: Array, dtype: np.dtype) -> Array:

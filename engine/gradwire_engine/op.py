@@ -488,10 +488,10 @@ class Op:
         self.general: Callable[..., Any] = lambda *args, **kwargs: self.bound(args, kwargs)
         """How any arguments are taken: see prepared.py."""
         self.way = self.general
-        """How it is called with the fewest steps between."""
-        self.operands, self.short, self.numbers = -1, self.general, False
-        """How many tensors the short way of its first overload takes; whether the second of them
-        may be a number."""
+        """The op itself, or `general` where there is no short way to try first."""
+        self.operands, self.quick, self.numbers = -1, self.general, False
+        """How many tensors the first overload's short way takes; that way; and whether the second
+        of them may be a number."""
         self.kind: type = type(None)
         """The type of these tensors."""
         self.of_one: Callable[[Any], Any] | None = None
@@ -549,7 +549,7 @@ class Op:
                 self.numbers and (kind is float or (kind is int and LEAST <= args[1] <= MOST))
             ):
                 try:
-                    return self.short(*args)
+                    return self.quick(*args)
                 except GradwireError as problem:
                     first = self.overloads[0]
                     explain(problem, first, first.signature.complete(args, {}))

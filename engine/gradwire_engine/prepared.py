@@ -40,7 +40,7 @@ def install(op: Op) -> None:
 
 def _shorten(op: Op, first: Primitive, operands: int, run: Callable[..., Any]) -> None:
     """Have an op take its first overload's short way, with tensors alone or a number behind one."""
-    op.operands, op.short, op.kind, op.way = operands, run, Tensor, op.__call__
+    op.operands, op.quick, op.kind, op.way = operands, run, Tensor, op.__call__
     if operands == 1:
         op.of_one = run
     elif first.signature.parameters[1].numbers:
@@ -53,7 +53,7 @@ def _writes(op: Op) -> bool:
 
 
 def _general(op: Op) -> Callable[..., Any]:  # noqa: C901 (one hot frame)
-    """The way of any op."""
+    """An op's call with any arguments."""
     prepared: dict[tuple[Any, ...], Run | None] = {}
     get, bound = prepared.get, op.bound
     whole = any(isinstance(overload, Composite) for overload in op.overloads)

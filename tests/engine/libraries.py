@@ -14,15 +14,15 @@ from gradwire_engine.arrays import devices
 
 GPU = ("cuda",) if "cuda" in devices() else ()
 OTHERS = ("strict", *GPU)
-"""What is held against NumPy."""
+"""Devices whose results are held against those of "cpu"."""
 ALL = ("cpu", *OTHERS)
 
 
 def assert_as_on_numpy(library: str, found: Any, wanted: Any, rtol: float, atol: float) -> None:
     """Within these tolerances on the stand-in, which computes by NumPy.
 
-    A GPU adds and multiplies in orders and with functions of its own: it gets a thousand times
-    float64's share, and twice that of the other dtypes.
+    A GPU adds and multiplies in orders and with functions of its own: a thousand times the
+    tolerance of float64, and twice that of other dtypes, are its own.
     """
     more = 1 if library == "strict" else 1000 if rtol and rtol < 1e-9 else 2
     np.testing.assert_allclose(found, wanted, more * rtol, more * atol)

@@ -110,7 +110,9 @@ def in_one_phase(name: str, outputs: list[Any]) -> list[Any]:
 
 def _turned(vectors: Any, dim: int) -> Any:
     ops = CATALOGUE
-    return ops["mul"](vectors, ops["conj"](ops["sgn"](ops["narrow"](vectors, dim, 0, 1))))
+    first = ops["narrow"](vectors, dim, 0, 1)
+    phase = ops["add"](ops["sgn"](first), ops["eq"](first, 0))  # 1 where there is none
+    return ops["mul"](vectors, ops["conj"](phase))
 
 
 def on(device: str, array: Host, requires_grad: bool = False) -> Tensor:

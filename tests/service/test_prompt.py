@@ -19,7 +19,7 @@ from tests.service.conftest import Client, Running, until
 
 from gradwire_service.host.limits import Limits
 from gradwire_service.http.call import Call
-from gradwire_service.http.connection import PLAIN
+from gradwire_service.http.connection import ONE_REQUEST
 
 HEALTH = b"GET /health/ready HTTP/1.1\r\nHost: here\r\n\r\n"
 PROGRAM = {"inputs": ["x"], "source": "y = x * 2", "outputs": ["y"]}
@@ -279,7 +279,7 @@ def test_who_is_refused_again_and_again_is_not_hung_up_on_before_the_connection_
     """The keep-alive time, of which uvicorn has 5 seconds, counts from the last refusal."""
     raw = Raw(crowded)
     with raw.socket:
-        for _ in range(4):
+        for _ in range(3):
             raw.send(ASKED)
             assert raw.reply()[0] == 503
             time.sleep(1.8)
@@ -288,6 +288,58 @@ def test_who_is_refused_again_and_again_is_not_hung_up_on_before_the_connection_
         began = time.monotonic()
         assert raw.socket.recv(1) == b"", "it hangs up on who asks no more"
         assert 4 < time.monotonic() - began < 8
+
+
+AS_A_BODY = b"POST /v1/y HTTP/1.1\r\ncontent-length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (ASKED + with_body(len(AS_A_BODY)), AS_A_BODY),
+        (ASKED + b"POST /v1/x HTTP/1.1\r\nX: ", ASKED),
+    ],
+    ids=["a body that looks like a request", "a head that goes on like a request"],
+)
+def test_what_looks_like_a_request_within_one_is_a_part_of_it(
+    crowded: Running, first: bytes, second: bytes
+) -> None:
+    """Each of them is refused once, and what comes behind them is understood."""
+    raw = Raw(crowded)
+    with raw.socket:
+        raw.send(first)
+        assert raw.reply()[0] == 503
+        raw.send(second)
+        assert raw.reply()[0] == 503
+        raw.send(HEALTH)
+        assert raw.reply()[0] == 200
+
+
+def test_a_refusal_waits_for_the_replies_before_it(serve: Callable[..., Running]) -> None:
+    server = serve(limits=Limits(requests=1))
+    source = "y = (linspace(0, 1, 5000000) * x[0]).sum()"
+    body = orjson.dumps({"program": PROGRAM | {"source": source}, "inputs": {"x": [1.0]}})
+    slow = with_body(len(body)) + body
+    raw = Raw(server)
+    with raw.socket:
+        raw.send(ASKED + slow)
+        assert raw.reply()[0] == 200
+        until(lambda: server.service.executor.waiting)
+        with full(server):
+            raw.send(ASKED)
+            status, _, reply = raw.reply()
+            assert (status, orjson.loads(reply)["outputs"]["y"]["data"]) == (200, 2_500_000.0)
+            assert raw.reply()[0] == 503
+
+
+def test_many_fields_before_one_that_does_not_fit_take_no_time(crowded: Running) -> None:
+    raw = Raw(crowded)
+    fields = b"a: b\r\n" * 400
+    with raw.socket:
+        raw.send(ASKED)
+        assert raw.reply()[0] == 503
+        raw.send(ASKED.replace(b"Host: here\r\n", b"Host: here\r\n" + fields + b"x_y: 1\r\n"))
+        assert raw.reply()[0] == 503
 
 
 class Seen:
@@ -308,13 +360,13 @@ class Seen:
 
 PLAIN_NAMES = [b"Host", b"Accept", b"User-Agent", b"x-other"]
 ODD_NAMES = [
-    b"content-length", b"Content-Length", b"Connection", b"Expect", b"Transfer-Encoding",
-    b"Upgrade", b"X-Request-Id", b"Content-Length ", b" Content-Length",
+    b"content-length", b"Content-Length", b"Connection", b"Proxy-Connection", b"Expect",
+    b"Transfer-Encoding", b"Upgrade", b"X-Request-Id", b"Content-Length ", b" Content-Length",
 ]  # fmt: skip
 PLAIN_VALUES = [b"here", b"*/*", b"7", b""]
 ODD_VALUES = [
-    b"0", b"07", b"+7", b"-1", b"7, 7", b" 7", b"7 ", b"close", b"chunked", b"100-continue",
-    b"websocket", b"a\tb", b"a\r\n b", b"\x80", b"999999999",
+    b"0", b"07", b"+7", b"-1", b"7, 7", b" 7", b"7 ", b"close", b"Keep-Alive", b"chunked",
+    b"100-continue", b"websocket", b"a\tb", b"a\r\n b", b"\x80", b"999999999",
 ]  # fmt: skip
 NAMES = st.sampled_from(3 * PLAIN_NAMES + ODD_NAMES)
 VALUES = st.sampled_from(4 * PLAIN_VALUES + ODD_VALUES)
@@ -333,7 +385,7 @@ def test_what_is_refused_without_parsing_is_one_whole_request_to_a_parser(
 ) -> None:
     right = b"Content-Length: %d" % len(body)
     head = end.join([first, *map(b"".join, lines[1:]), right, *map(b"".join, lines[:1]), b"", b""])
-    plain = PLAIN.match(head + body)
+    plain = ONE_REQUEST.match(head + body)
     if plain is not None and len(head + body) == plain.end() + int(plain[1]):
         seen = Seen(head + body)
         assert (seen.messages, seen.body) == (1, int(plain[1]))
@@ -342,6 +394,6 @@ def test_what_is_refused_without_parsing_is_one_whole_request_to_a_parser(
 
 
 def test_the_commonest_request_is_refused_without_parsing() -> None:
-    plain = PLAIN.match(ASKED)
+    plain = ONE_REQUEST.match(ASKED)
     assert plain is not None
     assert len(ASKED) == plain.end() + int(plain[1])

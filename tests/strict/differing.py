@@ -131,7 +131,7 @@ _raising = ContextVar("_raising", default=False)
 
 @contextmanager
 def errstate(*, linalg: str) -> Iterator[None]:
-    """Whether cuSOLVER's status is looked at: "raise" or "ignore"."""
+    """cuSOLVER's status is looked at while the block runs, where linalg is "raise"."""
     before = _raising.set(linalg == "raise")
     try:
         yield
@@ -158,13 +158,13 @@ def _unchecked(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _einsum(*operands: Any, dtype: Any = None, optimize: Any = False) -> Host:
-    """No `out`."""
+    """CuPy's takes no `out`."""
     result: Host = np.einsum(*operands, dtype=dtype, optimize=optimize)
     return result
 
 
 def _solve(a: Host, b: Host) -> Host:
-    """Stacks have one shape: none stands for many."""
+    """CuPy's takes stacks of one shape only: no matrix stands for many."""
     if b.ndim > 1 and a.shape[:-2] != b.shape[:-2]:
         raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
     return np.linalg.solve(a, b)

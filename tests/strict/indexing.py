@@ -79,7 +79,10 @@ def setitem(array: Host, index: Any, value: Any) -> None:
 def scatter(
     name: str, compute: Callable[..., Any], array: Host, index: Any, value: Any, types: str
 ) -> None:
-    """`ufunc.at`, for the dtypes in `types`; a plain in-place operation where nothing repeats."""
+    """`ufunc.at`, for the dtypes in `types`; a plain in-place operation where nothing repeats.
+
+    Maxima and minima of float64 are those of the numbers as float32.
+    """
     place = prepared(array.shape, index)
     ufunc = getattr(np, name)
     if not any(isinstance(e, np.ndarray) for e in place):
@@ -87,4 +90,7 @@ def scatter(
         return
     if not any(array.dtype == np.dtype(c) for c in types):
         raise TypeError(f"cupy.{name}.at doesn't support {array.dtype}")
-    ufunc.at(array, place, np.asarray(value).astype(array.dtype))
+    given = np.asarray(value).astype(array.dtype)
+    if name in ("maximum", "minimum") and array.dtype == np.float64:
+        given = given.astype(np.float32).astype(np.float64)
+    ufunc.at(array, place, given)

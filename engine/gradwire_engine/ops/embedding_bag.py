@@ -97,9 +97,13 @@ def bag_maxima(xp: Any, rows: Array, bags: Array, count: int) -> Array:
 
 
 def _in_order(xp: Any, array: Array) -> Array:
-    """Whole numbers that are ordered as these floats are; CuPy's maximum.at rounds float64."""
+    """Whole numbers that are ordered as these floats are, NaN behind infinity.
+
+    CuPy's `maximum.at` rounds float64 to float32.
+    """
     bits = (array + 0).view(f"i{array.itemsize}")  # -0 and 0 are the same
-    return xp.where(bits < 0, bits ^ xp.iinfo(bits.dtype).max, bits)
+    most = xp.iinfo(bits.dtype).max
+    return xp.where(array != array, most, xp.where(bits < 0, bits ^ most, bits))
 
 
 def _check(

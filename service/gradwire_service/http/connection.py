@@ -30,13 +30,19 @@ if TYPE_CHECKING:
 _PER_HEADER = 4
 """Bytes of a header beside its name and value."""
 _AUTHORITY_END = re.compile(rb"[/?#]")
-_SPECIAL = rb"connection|content-length|expect|transfer-encoding|upgrade|x-request-id"
-_FIELDS = rb"(?:(?!(?i:%s):)[A-Za-z-]+: ?[ -~]*\r\n)*" % _SPECIAL
-PLAIN = re.compile(
+_DECIDES = (
+    rb"(?i:content-length|expect|transfer-encoding|upgrade|x-request-id):"
+    rb"|(?i:proxy-)?(?i:connection):(?! ?(?i:keep-alive)\r)"
+)
+_FIELDS = rb"(?:(?!%s)[A-Za-z-]+:[ -~]*\r\n)*+" % _DECIDES
+ONE_REQUEST = re.compile(
     rb"POST /v1/[!-~]* HTTP/1\.1\r\n%s(?i:content-length): ?([0-9]{1,9})\r\n%s\r\n"
     % (_FIELDS, _FIELDS)
 )
-"""The head of a request behind which comes a body of this length and nothing is to be decided."""
+"""The head of a request of which nothing is to be known but that a body of this length follows.
+
+No part of it can be matched in two ways: it takes time in proportion to the head's length.
+"""
 _DROPPED = 2**21
 """Bytes of a refused body that are read for the connection's sake: a new one costs more."""
 
@@ -103,27 +109,35 @@ class Connection(HttpToolsProtocol):
             self._clock = self.loop.call_later(self._limits.header_seconds, self._late)
 
     def _is_turned_away(self, data: bytes) -> bool:
-        """Refuse what is one whole request, if there is no place to wait, without parsing it.
+        """Refuse one whole request for which there is no place to wait, without parsing it.
 
-        A parser's calls for each part would take twice as long, and from those that are served.
-        What comes in another form, or first on its connection, goes that way all the same.
+        To parse it takes twice as long, and that time is taken from those who are served. A request
+        in another form, or the first one of a connection, is parsed and then refused.
         """
-        if self.timeout_keep_alive_task is None or not self._service.turns_away(b"/v1/"):
+        if not self._service.turns_away(b"/v1/") or not self._lies_idle():
             return False
-        plain = PLAIN.match(data)
-        if plain is None or len(data) != plain.end() + int(plain[1]) or self.flow.write_paused:
+        head = ONE_REQUEST.match(data)
+        if head is None or len(data) != head.end() + int(head[1]):
             return False
-        if plain.end() > self._limits.header_bytes:
+        if head.end() > self._limits.header_bytes:
             return False
-        self._answered = began = time.monotonic()
+        self._answered = time.monotonic()
         refused = self._service.crowd.turn_away(request_id(()))
-        self.transport.write(refused.reply(False))
+        self._tell(refused, "POST", self._answered)
         self.server_state.total_requests += 1
-        self._service.note(refused, "POST", NO_ROUTE, refused.status, time.monotonic() - began)
         return True
 
+    def _lies_idle(self) -> bool:
+        """Whether the parser is between two messages, and nobody waits for a reply."""
+        return (
+            self.timeout_keep_alive_task is not None
+            and not (self._count or self._inside or self.pipeline)
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+        )
+
     def timeout_keep_alive_handler(self) -> None:
-        """Close what lies idle; who is turned away again and again asks meanwhile."""
+        """Close what lies idle; a refusal that was not parsed counts as use."""
         left = self._answered + self.timeout_keep_alive - time.monotonic()
         if left <= 0:
             super().timeout_keep_alive_handler()
@@ -131,7 +145,11 @@ class Connection(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
 
     def on_message_begin(self) -> None:
-        """A head begins, perhaps behind another request's body in the same data."""
+        """A head begins, perhaps behind another request's body in the same data.
+
+        Then the reply to that one may have set the time after which an idle connection is closed.
+        """
+        self._unset_keepalive_if_required()
         super().on_message_begin()
         self._count = max(self._count, 1)
 
@@ -222,11 +240,15 @@ class Connection(HttpToolsProtocol):
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
-        self.transport.write(refused.reply(closing))
+        self._tell(refused, method, began, closing)
         if closing:
             self.transport.close()
         else:
             self.on_response_complete()
+
+    def _tell(self, refused: TurnedAway, method: str, began: float, closing: bool = False) -> None:
+        """Write a refusal; it is counted and logged."""
+        self.transport.write(refused.reply(closing))
         seconds = time.monotonic() - began
         self._service.note(refused, method, NO_ROUTE, refused.status, seconds)
 
