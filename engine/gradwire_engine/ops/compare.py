@@ -129,6 +129,6 @@ def isclose(
 
 
 def _close_ints(xp: Any, input: Array, other: Array, rtol: float, atol: float) -> Array:
-    wide = xp.float64
+    wide = xp.dtype("float64")
     a, b = copied(xp.asarray(input), wide), copied(xp.asarray(other), wide)
     return xp.less_equal(xp.abs(a - b), xp.add(xp.multiply(xp.abs(b), rtol), atol))
