@@ -238,7 +238,7 @@ def halfway(array: Array, dtype: np.dtype) -> Array:
 
 
 def _on_a_device(array: Array) -> bool:
-    """Whether it is an array, and none of NumPy's: a plan's symbol is neither."""
+    """Whether this is an array of another library than NumPy; a plan's symbol is no array."""
     return type(array) in NAMESPACE_OF and not isinstance(array, np.ndarray | np.generic)
 
 

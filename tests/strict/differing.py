@@ -158,13 +158,13 @@ def _unchecked(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _einsum(*operands: Any, dtype: Any = None, optimize: Any = False) -> Host:
-    """CuPy's takes no `out`."""
+    """NumPy's einsum without the argument `out`, which CuPy's doesn't take."""
     result: Host = np.einsum(*operands, dtype=dtype, optimize=optimize)
     return result
 
 
 def _solve(a: Host, b: Host) -> Host:
-    """CuPy's takes stacks of one shape only: no matrix stands for many."""
+    """Solve systems as CuPy does: stacks must have one shape, and no matrix is broadcast."""
     if b.ndim > 1 and a.shape[:-2] != b.shape[:-2]:
         raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
     return np.linalg.solve(a, b)

@@ -128,7 +128,7 @@ class Connection(HttpToolsProtocol):
         return True
 
     def _lies_idle(self) -> bool:
-        """Whether the parser is between two messages, and nobody waits for a reply."""
+        """Whether no request is being received or answered on this connection."""
         return (
             self.timeout_keep_alive_task is not None
             and not (self._count or self._inside or self.pipeline)
@@ -247,7 +247,7 @@ class Connection(HttpToolsProtocol):
             self.on_response_complete()
 
     def _tell(self, refused: TurnedAway, method: str, began: float, closing: bool = False) -> None:
-        """Write a refusal; it is counted and logged."""
+        """Write a refusal to the client, and have it counted and logged."""
         self.transport.write(refused.reply(closing))
         seconds = time.monotonic() - began
         self._service.note(refused, method, NO_ROUTE, refused.status, seconds)
