@@ -115,6 +115,34 @@ def current() -> State:
     return local.state
 
 
+class _Before:
+    """What fields of a thread's state were before a block. moves: see State, since it began."""
+
+    __slots__ = ("fields", "moves", "state")
+
+    def __init__(self, state: State, fields: dict[str, Any]) -> None:
+        self.state, self.fields, self.moves = state, fields, state.moves
+
+    def put_back(self) -> None:
+        for name, value in self.fields.items():
+            setattr(self.state, name, value)
+
+
+class _Open(_Before):
+    """The same while the block is open: as nothing holds it any more, the fields are put back.
+
+    It becomes the other as the block ends. For Python swallows an interrupt that comes in
+    `__del__`, so none may be called where nothing was broken off.
+    """
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        if self.state.moves == self.moves:
+            self.put_back()
+            self.state.moves += 1
+
+
 class using(ContextDecorator):
     """Set fields of this thread's state for a block or a function, and put them back after.
 
@@ -128,13 +156,13 @@ class using(ContextDecorator):
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields
-        self._saved: list[tuple[State, int, dict[str, Any]]] = []
+        self._saved: list[_Before] = []
 
     def __enter__(self) -> None:
         state = local.state
         before = {name: getattr(state, name) for name in self._fields}
         state.moves += 1
-        self._saved.append((state, state.moves, before))
+        self._saved.append(_Before(state, before) if self.kept else _Open(state, before))
         for name, value in self._fields.items():
             setattr(state, name, value)
         if state.inference and "grad" in self._fields:
@@ -145,16 +173,11 @@ class using(ContextDecorator):
         return using(**self._fields)
 
     def __exit__(self, *exc: object) -> None:
-        state, _, fields = self._saved[-1]
-        for name, value in fields.items():
-            setattr(state, name, value)
+        before = self._saved[-1]
+        before.put_back()
+        before.__class__ = _Before
         del self._saved[-1]  # last: an interrupt before it leaves all of it to `__del__`
-        state.moves += 1
-
-    def __del__(self) -> None:
-        saved = getattr(self, "_saved", None)
-        while saved and not self.kept and saved[-1][0].moves == saved[-1][1]:
-            self.__exit__()
+        before.state.moves += 1
 
 
 def charge(nbytes: int, flops: int = 0, ops: int = 0) -> None:

@@ -542,17 +542,21 @@ class Op:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        count = len(args)
-        if count == self.operands and type(args[0]) is self.kind and not kwargs:
-            kind = self.kind if count == 1 else type(args[1])
-            if kind is self.kind or (
-                self.numbers and (kind is float or (kind is int and LEAST <= args[1] <= MOST))
-            ):
-                try:
-                    return self.quick(*args)
-                except GradwireError as problem:
-                    first = self.overloads[0]
-                    explain(problem, first, first.signature.complete(args, {}))
+        kind = self.kind
+        if len(args) == self.operands and type(args[0]) is kind and not kwargs:
+            quick = self.quick
+            try:
+                if self.operands == 1:
+                    return quick(args[0])
+                first, second = args
+                other = type(second)
+                if other is kind or (
+                    self.numbers and (other is float or (other is int and LEAST <= second <= MOST))
+                ):
+                    return quick(first, second)
+            except GradwireError as problem:
+                overload = self.overloads[0]
+                explain(problem, overload, overload.signature.complete(args, {}))
         return self.general(*args, **kwargs)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

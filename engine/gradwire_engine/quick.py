@@ -152,9 +152,11 @@ def _of_two(  # noqa: C901 (one hot frame)
     apart = otherwise or long
 
     def binary(a: Any, b: Any) -> Any:  # noqa: C901
-        if type(a) is HOST and type(b) in RAW:  # in a rule, on the walk back
-            return kernel(NAMESPACE_OF[HOST], a, b, **named)
-        if type(a) is not Tensor or (a.flags and not plain(a)):
+        if type(a) is not Tensor:
+            if type(a) is HOST and type(b) in RAW:  # in a rule, on the walk back
+                return kernel(NAMESPACE_OF[HOST], a, b, **named)
+            return apart(a, b)
+        if a.flags and not plain(a):
             return apart(a, b)
         if type(b) is Tensor:
             if b.flags and not plain(b):

@@ -278,6 +278,17 @@ def same(found: list[float], wanted: list[float]) -> bool:
     return bool(np.allclose(found, wanted, rtol=1e-6, atol=0))
 
 
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind is not transformed], ids=lambda kind: kind.__name__
+)
+def test_no_interrupt_is_swallowed(kind: Callable[[], Callable[[], Any]], session: Session) -> None:
+    """Python swallows one that comes in `__del__`, so a step has none. A trace has one each."""
+    training = Training(kind)
+    training.step()
+    training.step()
+    assert events_of(training.step, name="__del__") == 0
+
+
 @pytest.mark.parametrize("event", WATCHED)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_the_next_step_is_right(

@@ -59,7 +59,6 @@ with importing():
     from gradwire.more import result_type as result_type
     from gradwire.more import scalar_tensor as scalar_tensor
     from gradwire.more import typename as typename
-    from gradwire.printing import set_printoptions as set_printoptions
     from gradwire.random import Generator as Generator
     from gradwire.random import default_generator as default_generator
     from gradwire.random import get_rng_state as get_rng_state
@@ -67,11 +66,6 @@ with importing():
     from gradwire.random import manual_seed as manual_seed
     from gradwire.random import seed as seed
     from gradwire.random import set_rng_state as set_rng_state
-    from gradwire.ranges import finfo as finfo
-    from gradwire.ranges import iinfo as iinfo
-    from gradwire.scripts import asarray as asarray
-    from gradwire.scripts import broadcast_shapes as broadcast_shapes
-    from gradwire.scripts import set_anomaly_enabled as set_anomaly_enabled
     from gradwire.session import Session as Session
     from gradwire.size import Size as Size
     from gradwire.size import device as device
@@ -102,8 +96,14 @@ if TYPE_CHECKING:  # what __getattr__ finds
     from gradwire.control import scan as scan
     from gradwire.control import while_loop as while_loop
     from gradwire.precision import *  # noqa: F403
+    from gradwire.printing import set_printoptions as set_printoptions
+    from gradwire.ranges import finfo as finfo
+    from gradwire.ranges import iinfo as iinfo
     from gradwire.saving import load as load
     from gradwire.saving import save as save
+    from gradwire.scripts import asarray as asarray
+    from gradwire.scripts import broadcast_shapes as broadcast_shapes
+    from gradwire.scripts import set_anomaly_enabled as set_anomaly_enabled
     from gradwire.typed_tensors import TypedTensors
     from gradwire.typed_tensors import set_default_tensor_type as set_default_tensor_type
     from gradwire.vmapped import vmap as vmap
@@ -138,7 +138,10 @@ _FURTHER = {
         "is_deterministic_algorithms_warn_only_enabled", "set_float32_matmul_precision",
         "use_deterministic_algorithms",
     ),
+    "printing": ("set_printoptions",),
+    "ranges": ("finfo", "iinfo"),
     "saving": ("load", "save"),
+    "scripts": ("asarray", "broadcast_shapes", "set_anomaly_enabled"),
     "typed_tensors": (
         "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
         "HalfTensor", "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.facts import Facts
-from gradwire.printing import shown
 from gradwire.shared_memory import SharedMemory
 from gradwire_engine.tensor import Tensor as Meta
 
@@ -131,6 +130,8 @@ class Elements(Facts, SharedMemory, Methods):
         return bool((self == element).any())
 
     def __repr__(self) -> str:
+        from gradwire.printing import shown  # with the first that is shown
+
         return shown(self)
 
     def __format__(self, spec: str) -> str:

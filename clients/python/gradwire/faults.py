@@ -6,9 +6,7 @@ host's error tells its text, by which the user's exception is found and raised i
 
 from __future__ import annotations
 
-from copy import copy
 from itertools import count
-from traceback import extract_tb
 from weakref import WeakValueDictionary
 
 from gradwire.transport import Step
@@ -26,8 +24,12 @@ class Fault:
     def __init__(self, called: str, problem: Exception) -> None:
         self.text = text_of(called, problem)
         self._problem, self._number = _copied(problem), next(_numbers)
-        for last in extract_tb(problem.__traceback__)[-1:]:
-            self._problem.add_note(f"raised at {last.filename}:{last.lineno}")
+        place = problem.__traceback__
+        if place is not None:
+            while place.tb_next is not None:
+                place = place.tb_next
+            file = place.tb_frame.f_code.co_filename
+            self._problem.add_note(f"raised at {file}:{place.tb_lineno}")
         vars(self._problem)[_MARK] = self._number
         _known[self._number] = self
 
@@ -47,6 +49,8 @@ _known: WeakValueDictionary[int, Fault] = WeakValueDictionary()  # in the order 
 
 def _copied(problem: Exception) -> Exception:
     """An exception of the same class that says the same, but wasn't raised yet."""
+    from copy import copy  # most programs never come here
+
     try:
         made = copy(problem)
     except Exception:  # its class takes other arguments than it has

@@ -236,6 +236,7 @@ class Recording:
             self._block = session.journal.block
             self._depth = len(recordings)
             recordings.append(ref(self))
+            self.__class__ = _OpenRecording
             self.frame = sys._getframe(1)
         except BaseException:
             while depth(lock) > held:
@@ -271,6 +272,7 @@ class Recording:
         self.frame = None
         session._lock.release()  # first of all: an interrupt would leave it locked
         del recordings[self._depth :]
+        self.__class__ = Recording
 
     def end_late(self) -> None:
         """End a block that nothing of `__exit__` was done for.
@@ -283,8 +285,14 @@ class Recording:
         through = self.through or recorded
         self.__exit__(None if through else KeyboardInterrupt)
 
+
+class _OpenRecording(Recording):
+    """One whose block is open. Once it ended there is no `__del__`: see `gradwire_engine.mode`."""
+
+    __slots__ = ()
+
     def __del__(self) -> None:
-        if getattr(self, "frame", None) is not None:
+        if self.frame is not None:
             self.end_late()
 
 

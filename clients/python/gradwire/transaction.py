@@ -41,6 +41,7 @@ class Transaction:
             self.outer, self.wanted = outer, [] if outer is None else outer.wanted
             self._pending, self._mark = session._pending, len(session.journal.entries)
             self._first = len(self._pending.recorded)
+            self.__class__ = _OpenTransaction
             self._frame, self._thread = _frame_of_block(), get_ident()
             session.begin_transaction(self)
 
@@ -68,9 +69,13 @@ class Transaction:
             inner[-1].outer = self.outer
         else:
             for one in inner:
-                one._frame = None
+                one._over()
             session.end_transaction(self.outer)
+        self._over()
+
+    def _over(self) -> None:
         self._frame = None
+        self.__class__ = Transaction
 
     def _still_inside(self) -> list[Transaction]:
         """The transactions under way that began in this one, the innermost first."""
@@ -92,8 +97,12 @@ class Transaction:
             return False
         return not _is_suspended(frame)
 
+
+class _OpenTransaction(Transaction):
+    """One whose block is open. Once it ended there is no `__del__`: see `gradwire_engine.mode`."""
+
     def __del__(self) -> None:
-        if getattr(self, "_frame", None) is not None:
+        if self._frame is not None:
             self.__exit__(KeyboardInterrupt)
 
 

@@ -53,16 +53,17 @@ def product(xp: Any, a: Array, b: Array) -> Array:
     """The kernel of all matrix products: vectors, matrices and broadcast stacks of matrices."""
     if a.dtype != b.dtype:  # of nothing, see product_spec
         a = xp.zeros(a.shape, b.dtype)
-    if a.ndim >= 2 and not a.flags.c_contiguous:
+    left, right = a.ndim, b.ndim
+    if left >= 2 and not a.flags.c_contiguous:
         a = _for_blas(xp, a)
-    if b.ndim >= 2 and not b.flags.c_contiguous:
+    if right >= 2 and not b.flags.c_contiguous:
         b = _for_blas(xp, b)
     few = a.size <= FEW >= b.size
-    if a.ndim > 2 >= b.ndim and (a.flags.c_contiguous or b.ndim < 2):
+    if left > 2 >= right and (a.flags.c_contiguous or right < 2):
         flat = a.reshape(prod(a.shape[:-1]), a.shape[-1])
         found = xp.matmul(flat, b) if few else long_calls.matmul(xp, flat, b)
         return found.reshape(*a.shape[:-1], *b.shape[1:])
-    if b.ndim < 3:
+    if right < 3:
         return xp.matmul(a, b) if few else long_calls.matmul(xp, a, b)
     return products(xp, a, b) if few else long_calls.matmul(xp, a, b, partial(products, xp))
 
