@@ -14,12 +14,9 @@ with importing():
     from gradwire_engine import reform as reform
     from gradwire_engine import setitem as setitem
     from gradwire_engine.batch import apply as apply_batched
-    from gradwire_engine.dual import apply as apply_dual
-    from gradwire_engine.dual import walk as walk_dual
-    from gradwire_engine.dual import writing as write_dual
     from gradwire_engine.operators import install
 
     install()
 
-WRAPPERS = (apply_batched, apply_dual, walk_dual, write_dual)
-"""Imported for what they enter: how ops apply to values that a transform wraps, and the like."""
+WRAPPERS = (apply_batched,)
+"""Imported for what it enters: how ops apply to values that a transform wraps."""
