@@ -2,7 +2,8 @@
 
 OpenBLAS's wait for 2²⁸ cycles, a tenth of a second. All the while they hold the cores on which the
 engine's own threads would do elementwise work, so that a model that has both runs them on one.
-After 2¹⁶ cycles, some 25 µs, they sleep: a product that follows at once still finds them awake.
+After 2²² cycles, one or two milliseconds, they sleep: the next product of a step finds them awake,
+and what follows the step has the core.
 The time is a setting of the environment that OpenBLAS reads when it is loaded, with NumPy. Where
 NumPy came first OpenBLAS reads it again, and its threads, which may spin already, begin anew.
 """
@@ -14,7 +15,7 @@ import os
 import sys
 
 SETTING = "OPENBLAS_THREAD_TIMEOUT"
-CYCLES = 16
+CYCLES = 22
 """The logarithm of the cycles, to base 2."""
 _NUMPYS = "numpy._core._multiarray_umath"
 
