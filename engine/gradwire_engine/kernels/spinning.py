@@ -2,8 +2,8 @@
 
 OpenBLAS's wait for 2²⁸ cycles, a tenth of a second. All the while they hold the cores on which the
 engine's own threads would do elementwise work, so that a model that has both runs them on one.
-After 2²² cycles, one or two milliseconds, they sleep: the next product of a step finds them awake,
-and what follows the step has the core.
+After 2²⁰ cycles, some 400 µs, they sleep: the next product of a small model finds them awake, and
+the engine's longer work between products of a large one has the core.
 The time is a setting of the environment that OpenBLAS reads when it is loaded, with NumPy. Where
 NumPy came first OpenBLAS reads it again, and its threads, which may spin already, begin anew.
 """
@@ -15,7 +15,7 @@ import os
 import sys
 
 SETTING = "OPENBLAS_THREAD_TIMEOUT"
-CYCLES = 22
+CYCLES = 20
 """The logarithm of the cycles, to base 2."""
 _NUMPYS = "numpy._core._multiarray_umath"
 
