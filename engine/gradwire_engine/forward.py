@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine import nest
 from gradwire_engine.backward import numbered
-from gradwire_engine.dual.value import dual, unpacked
+from gradwire_engine.dual import dual, unpacked
 from gradwire_engine.levels import entered
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.cast import clone

@@ -15,7 +15,7 @@ from gradwire_engine.backward import grad
 from gradwire_engine.batch.layer import Layer
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.catalogue import resolve
-from gradwire_engine.dual.value import dual, unpacked
+from gradwire_engine.dual import dual, unpacked
 from gradwire_engine.levels import abandon, entered, fresh
 from gradwire_engine.mode import enable_grad, local, using
 from gradwire_engine.ops.expand import expand

@@ -160,9 +160,12 @@ class using(ContextDecorator):
 
     def __enter__(self) -> None:
         state = local.state
-        before = {name: getattr(state, name) for name in self._fields}
+        fields = {name: getattr(state, name) for name in self._fields}
         state.moves += 1
-        self._saved.append(_Before(state, before) if self.kept else _Open(state, before))
+        before = _Before(state, fields)
+        if not self.kept:
+            before.__class__ = _Open
+        self._saved.append(before)
         for name, value in self._fields.items():
             setattr(state, name, value)
         if state.inference and "grad" in self._fields:
@@ -175,8 +178,8 @@ class using(ContextDecorator):
     def __exit__(self, *exc: object) -> None:
         before = self._saved[-1]
         before.put_back()
-        before.__class__ = _Before
-        del self._saved[-1]  # last: an interrupt before it leaves all of it to `__del__`
+        before.__class__ = _Before  # as all is put back: before that it is left to `__del__`
+        del self._saved[-1]
         before.state.moves += 1
 
 

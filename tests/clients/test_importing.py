@@ -54,14 +54,16 @@ UNNEEDED = {
     "urllib.parse", "uuid", "uvicorn", "websockets",
     "gradwire.http", "gradwire.stream",
     "gradwire_service",
-    "gradwire_engine.checkpoint", "gradwire_engine.examples", "gradwire_engine.forward",
+    "gradwire_engine.checkpoint", "gradwire_engine.dual", "gradwire_engine.examples",
+    "gradwire_engine.forward",
     "gradwire_engine.func",
     "gradwire_engine.function", "gradwire_engine.functional", "gradwire_engine.gradcheck",
     "gradwire_engine.optim", "gradwire_engine.plan", "gradwire_engine.profile",
     "gradwire_engine.snapshot", "gradwire_engine.vmap",
     "gradwire.autograd.function", "gradwire.autograd.functional", "gradwire.autograd.numerical",
     "gradwire.cuda", "gradwire.embedded", "gradwire.func", "gradwire.nn.modules",
-    "gradwire.optim", "gradwire.testing", "gradwire.utils",
+    "gradwire.optim", "gradwire.printing", "gradwire.ranges", "gradwire.scripts",
+    "gradwire.testing", "gradwire.utils",
 }  # fmt: skip
 
 
@@ -114,11 +116,17 @@ def test_dir_names_what_comes_later() -> None:
         "import gradwire.testing, gradwire.cuda, gradwire.optim.lr_scheduler",
         "from gradwire.utils.checkpoint import checkpoint",
         "from gradwire.autograd.gradcheck import GradcheckError, gradcheck",
-        "from gradwire import *",
     ],
 )
 def test_statements_that_import_the_rest(statement: str) -> None:
     assert printed(f"{statement}; print('done')") == "done"
+
+
+def test_all_of_it_is_what_torch_gives() -> None:
+    code = "from gradwire import *; print(*[n for n in globals() if not n.startswith('__')])"
+    found = {*printed(code).split()}
+    assert {"sin", "sum", "tensor", "Tensor", "finfo", "float32", "no_grad", "compile"} <= found
+    assert not found & {"Any", "annotations", "import_module", "math", "nn", "optim", "slice"}
 
 
 def test_a_function_that_has_its_modules_name_is_called_after_both_imports() -> None:

@@ -282,7 +282,10 @@ def same(found: list[float], wanted: list[float]) -> bool:
     "kind", [kind for kind in KINDS if kind is not transformed], ids=lambda kind: kind.__name__
 )
 def test_no_interrupt_is_swallowed(kind: Callable[[], Callable[[], Any]], session: Session) -> None:
-    """Python swallows one that comes in `__del__`, so a step has none. A trace has one each."""
+    """Python swallows one that comes in `__del__`, so a step calls none.
+
+    `transformed` is left out: each trace has one, by which it lets its placeholders go.
+    """
     training = Training(kind)
     training.step()
     training.step()

@@ -165,9 +165,13 @@ def _found(name: str) -> Any:
     if name in _LATER:
         return import_module(f"gradwire.{name}")
     if name in _HOME:
-        return getattr(import_module(f"gradwire.{_HOME[name]}"), name)
+        found = getattr(import_module(f"gradwire.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
     if name in _TOP:
         return import_module("gradwire.toplevel").FUNCTIONS[name]
+    if name == "__all__":  # asked for by `from gradwire import *`
+        return sorted({*_names(), *_HOME, *filter(_is_ours, globals())} - {"slice"})  # Python's
     if name == "__version__":
         from importlib.metadata import version
 
@@ -177,6 +181,13 @@ def _found(name: str) -> Any:
 
 if not TYPE_CHECKING:  # so that a name that is not there is an error
     __getattr__ = _found
+
+
+def _is_ours(name: str) -> Any:  # a bool, which is a dtype's name here
+    """Whether a global is no module, nothing private, and not imported for this file alone."""
+    imported = ("annotations", "import_module", "importing", "Any", "TYPE_CHECKING")
+    module = isinstance(globals()[name], type(math))
+    return not (module or name.startswith("_") or name in imported)
 
 
 def __dir__() -> list[str]:

@@ -69,13 +69,9 @@ class Transaction:
             inner[-1].outer = self.outer
         else:
             for one in inner:
-                one._over()
+                one._frame, one.__class__ = None, Transaction
             session.end_transaction(self.outer)
-        self._over()
-
-    def _over(self) -> None:
-        self._frame = None
-        self.__class__ = Transaction
+        self._frame, self.__class__ = None, Transaction  # no call before it: one may be interrupted
 
     def _still_inside(self) -> list[Transaction]:
         """The transactions under way that began in this one, the innermost first."""

@@ -9,7 +9,7 @@ from gradwire_engine.batch.value import Batched
 from gradwire_engine.control.known import known
 from gradwire_engine.control.outlined import graph_of, outlining
 from gradwire_engine.control.rounds import refuse_symbols
-from gradwire_engine.dual.value import Dual
+from gradwire_engine.dual import Dual
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.ops.choose import where
 from gradwire_engine.plan.figures import work

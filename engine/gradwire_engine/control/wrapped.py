@@ -10,7 +10,7 @@ from typing import Any
 from gradwire_engine.batch.layer import Layer
 from gradwire_engine.batch.value import Batched
 from gradwire_engine.control.rounds import Loop
-from gradwire_engine.dual.value import Dual, dual, unpacked
+from gradwire_engine.dual import Dual, dual, unpacked
 from gradwire_engine.levels import entered
 from gradwire_engine.mode import local, using
 from gradwire_engine.ops.axes import movedim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, cast
 
-from gradwire_engine.dual.width import among_columns, levels_of, standing
+from gradwire_engine.dual import among_columns, levels_of, standing
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.levels import everywhere, fresh
 from gradwire_engine.mode import local
