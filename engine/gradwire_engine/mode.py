@@ -116,7 +116,10 @@ def current() -> State:
 
 
 class _Before:
-    """What fields of a thread's state were before a block. moves: see State, since it began."""
+    """The values that fields of a thread's state had before a block set them.
+
+    moves: the state's own count as the block began; it is another one once other modes were set.
+    """
 
     __slots__ = ("fields", "moves", "state")
 
@@ -129,10 +132,10 @@ class _Before:
 
 
 class _Open(_Before):
-    """The same while the block is open: as nothing holds it any more, the fields are put back.
+    """The values to put back of a block that is open: done as soon as nothing holds this object.
 
-    It becomes the other as the block ends. For Python swallows an interrupt that comes in
-    `__del__`, so none may be called where nothing was broken off.
+    As the block ends, the class becomes `_Before`: Python swallows an interrupt that comes in
+    `__del__`, so none is called where no block was broken off.
     """
 
     __slots__ = ()

@@ -184,7 +184,7 @@ if not TYPE_CHECKING:  # so that a name that is not there is an error
 
 
 def _is_ours(name: str) -> Any:  # a bool, which is a dtype's name here
-    """Whether a global is no module, nothing private, and not imported for this file alone."""
+    """Whether `from gradwire import *` gives this global: no module, and no private name."""
     imported = ("annotations", "import_module", "importing", "Any", "TYPE_CHECKING")
     module = isinstance(globals()[name], type(math))
     return not (module or name.startswith("_") or name in imported)

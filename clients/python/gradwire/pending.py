@@ -287,7 +287,10 @@ class Recording:
 
 
 class _OpenRecording(Recording):
-    """One whose block is open. Once it ended there is no `__del__`: see `gradwire_engine.mode`."""
+    """A recording while its block is open; as the block ends, the class becomes `Recording`.
+
+    Only this class has `__del__`, since Python swallows an interrupt that comes in one.
+    """
 
     __slots__ = ()
 

@@ -95,7 +95,10 @@ class Transaction:
 
 
 class _OpenTransaction(Transaction):
-    """One whose block is open. Once it ended there is no `__del__`: see `gradwire_engine.mode`."""
+    """A transaction while its block is open; as the block ends, the class becomes `Transaction`.
+
+    Only this class has `__del__`, since Python swallows an interrupt that comes in one.
+    """
 
     def __del__(self) -> None:
         if self._frame is not None:
