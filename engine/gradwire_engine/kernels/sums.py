@@ -23,6 +23,7 @@ ones. A row's sum thereby depends on nothing but the row, as BLAS's product of a
 
 OF_BLAS = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
 """Dtypes that BLAS has; numbers of others are added up in another one."""
+_reduce: Any = np.add.reduce
 
 
 class _Fold(NamedTuple):
@@ -35,11 +36,18 @@ class _Fold(NamedTuple):
 
 def summed(input: Any, axes: tuple[int, ...] | None, keepdims: bool = False) -> Any:
     """The sum over some axes (distinct, not negative), or over all of them; a new array."""
-    if type(input) is np.ndarray and axes and input.dtype in OF_BLAS and input.flags.c_contiguous:
+    if type(input) is not np.ndarray:
+        return input.sum(axis=axes or None, keepdims=keepdims)
+    if axes and input.dtype in OF_BLAS and input.flags.c_contiguous:
         found = _folds(input.shape, axes, keepdims)
         if found is not None:
             return _by_blas(input, *found)
-    return input.sum(axis=axes or None, keepdims=keepdims)
+    return _reduce(input, axes or None, None, None, keepdims)
+
+
+def is_numpys(array: Any, axes: tuple[int, ...] | None) -> bool:
+    """Whether `summed` leaves an array of this shape and dtype to NumPy, however it lies."""
+    return not axes or array.dtype not in OF_BLAS or _folds(array.shape, axes, False) is None
 
 
 def _by_blas(array: np.ndarray, folds: tuple[_Fold, ...], shape: tuple[int, ...]) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradwire_engine import long_calls
 from gradwire_engine.arrays import Array
-from gradwire_engine.kernels.sums import summed
+from gradwire_engine.kernels.sums import is_numpys, summed
 from gradwire_engine.ops.matmul import product
 from gradwire_engine.plan.algebra import plainer
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, VIEW, Code, Step
@@ -256,7 +256,8 @@ def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
     phantoms = [code.phantoms[n] for n in unit.results]
     if unit.kind == FOLD:
         options = dict(unit.options)
-        if unit.run is np.add:
+        given = code.phantoms.get(unit.operands[0])
+        if unit.run is np.add and (given is None or not is_numpys(given, options["axis"])):
             return partial(summed, axes=options["axis"], keepdims=options["keepdims"])
         return partial(unit.run.reduce, **options)
     if unit.kind in (CONTRACT, JOIN):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from gradwire_engine.control.known import Figures
@@ -52,6 +52,7 @@ _HEAVY = 2**21
 """FLOPs from which on a plan takes longer than the event loop may be held."""
 _FINAL = ("deadline_exceeded", "shutting_down")
 """What the long way would only say again, later."""
+_UNWATCHED: AbstractContextManager[None] = nullcontext()
 
 Specs = tuple[tuple[tuple[int, ...], Any], ...]
 """Shapes and NumPy dtypes of arrays."""
@@ -284,7 +285,7 @@ def run(
     if (long or found.given > ALLOWANCE) and meter.granted <= ALLOWANCE:
         raise TooMuchHere  # more is granted to what took little the last time
     try:
-        with using(watch=watching(meter)) if long else nullcontext():
+        with using(watch=watching(meter)) if long else _UNWATCHED:
             meter.charge(plan.nbytes, plan.flops, plan.ops)
             made = plan.run(arrays, meter.tick if long else None)
         return Filled(found.template, _owned(plan, arrays, made, meter) if own else made)
