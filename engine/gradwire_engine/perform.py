@@ -6,7 +6,7 @@ was written since) and, where it matters, row-major.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire_engine.apply import creation
@@ -25,20 +25,24 @@ def performing(  # noqa: C901 (one hot frame)
     records: bool = True,
     any_order: bool = False,
     needs: tuple[bool, ...] | None = None,
+    used: Sequence[int] | None = None,
 ) -> Callable[[State, list[Any]], Any]:
     """A call of no view, as a function of this thread's state and of its operands one by one.
 
     label: what its node is called, if not as the op says. records: whether a node is made where an
     operand requires grad. any_order: whether operands may lie in another order than row by row.
-    needs: which operands require a gradient, where that is known beforehand; it saves time where
-    there is one result.
+    needs: which operands require a gradient, where that is known beforehand; it saves time.
+    used: which of several results are returned, where `gives_used` is true; None: all of them.
     """
     op, single, ruled = call.op, call.single, call.ruled
     specs, first = call.outputs, call.outputs[0] if call.outputs else None
     records = records and op.differentiable and call.differentiable
-    turned = any_order or (op.lies is not None and op.lies.anyway)
-    if needs is not None and single and not turned and not call.unrecorded:
-        return _known(call, needs if records else (), label)
+    turned = _may_turn(call, any_order)
+    if needs is not None and gives_used(call, any_order):
+        if single:
+            return _known(call, needs if records else (), label)
+        every = range(len(specs)) if used is None else used
+        return _known_several(call, needs if records else (), label, every)
 
     def perform(state: State, flat: list[Any]) -> Any:  # noqa: C901
         if state.meter is not None:
@@ -77,6 +81,16 @@ def performing(  # noqa: C901 (one hot frame)
     return perform
 
 
+def gives_used(call: Call, any_order: bool) -> bool:
+    """Whether a call whose needs are known can leave out results that nobody reads."""
+    return not (_may_turn(call, any_order) or call.unrecorded)
+
+
+def _may_turn(call: Call, any_order: bool) -> bool:
+    """Whether a result may lie in another order than row by row."""
+    return any_order or (call.op.lies is not None and call.op.lies.anyway)
+
+
 def _known(
     call: Call, needs: tuple[bool, ...], label: str | None
 ) -> Callable[[State, list[Any]], Any]:
@@ -106,11 +120,48 @@ def _known(
     return perform
 
 
-def _node(recipe: Recipe, made: list[Tensor], flat: list[Any], edges: tuple[Any, ...]) -> Node:
-    """The node of a call; a saved result has no edge there, so that no node holds itself."""
+def _known_several(
+    call: Call, needs: tuple[bool, ...], label: str | None, used: Sequence[int]
+) -> Callable[[State, list[Any]], Any]:
+    """A call with several results as such a function; it returns those results that are `used`."""
+    specs, recipe = call.outputs, call.recipe(needs) if any(needs) else None
+    edged = [i for i in used if specs[i].dtype.differentiable]
+
+    def perform(state: State, flat: list[Any]) -> Any:
+        if state.meter is not None:
+            state.meter.charge(call.nbytes, call.flops, 1)
+        arrays = [
+            (t._array if t._storage is None else t.array) if type(t) is Tensor else t for t in flat
+        ]
+        every = [Tensor(a, s, None) for a, s in zip(call.in_rows(*arrays), specs)]  # noqa: B905
+        if recipe is not None:
+            edges = tuple([t._edge if n else None for t, n in zip(flat, needs)])  # noqa: B905
+            node = _node(recipe, every, flat, edges, used)
+            if label is not None:
+                node.annotate().label = label
+            for index in edged:
+                every[index]._edge = Output(node, index)
+        return [every[index] for index in used]
+
+    return perform
+
+
+def _node(
+    recipe: Recipe,
+    made: list[Tensor],
+    flat: list[Any],
+    edges: tuple[Any, ...],
+    used: Sequence[int] | None = None,
+) -> Node:
+    """The node of a call; a saved result has no edge there, so that no node holds itself.
+
+    used: which of the results are handed out, so that somebody may write to them; None: all.
+    """
     saved, versions = [], []
     for place in recipe.saved:
-        item = _held(made[~place]) if place < 0 else flat[place]
+        item = flat[place] if place >= 0 else made[~place]
+        if place < 0 and (used is None or ~place in used):
+            item = _held(item)
         saved.append(item)
         versions.append(
             0 if type(item) is not Tensor or item._storage is None else item._storage.version

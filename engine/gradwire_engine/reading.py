@@ -315,15 +315,14 @@ def _general_parts(
     call, edges = recipe.call, node.edges
     found = []
     for step in recipe.steps:
-        if not (any(wanted_here(edges[t], useful) for t in step.targets) or call.op.refused):
+        wanted = [t for t in step.targets if wanted_here(edges[t], useful)]
+        if not (wanted or call.op.refused):
             continue
         arguments = _cotangents(call, step.cotangents, g, ways)
         arguments += [values[place] for place in step.arguments]
         result = ways.run(recipe, step.function, arguments)
-        parts = result if step.several else (result,)
-        for place, part in zip(step.targets, parts, strict=True):
-            edge = edges[place]
-            if part is not None and edge is not None and wanted_here(edge, useful):
+        for place, part in zip(step.targets, result if step.several else (result,), strict=True):
+            if part is not None and place in wanted:
                 found.append((place, ways.fit(part, call.inputs[place])))
     return found
 

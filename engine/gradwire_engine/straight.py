@@ -15,7 +15,7 @@ from gradwire_engine.arrays import phantom_of
 from gradwire_engine.call import Call, moved
 from gradwire_engine.mode import State, using
 from gradwire_engine.op import Composite
-from gradwire_engine.perform import performing, viewing
+from gradwire_engine.perform import gives_used, performing, viewing
 from gradwire_engine.symbol import SYMBOLIC, Entry, Symbol, Trace, UntraceableError, aside
 from gradwire_engine.tape import AccumulateGrad, Edge, Node, Output, target
 from gradwire_engine.tensor import Tensor
@@ -96,6 +96,8 @@ class _Fitting:
         self.constants = list(traced.constants.values())
         for place in traced.constants:
             self.slots[place] = len(self.slots)
+        self.read = {place for entry in traced.entries for place in entry.operands}
+        self.read.update(traced.outputs)
         self.edges: dict[int, Any] = {  # what is known of a slot's edge; absent: it has none
             i: _key(t._edge) for i, t in enumerate(flat) if t._edge is not None
         }
@@ -142,8 +144,10 @@ class _Fitting:
         known = moved(call, self.device)
         node = nodes[-1] if nodes and _same(nodes[-1].recipe.call, known) else None
         places = [self.slots[place] for place in entry.operands]
-        for place in entry.results:
-            self.slots[place] = len(self.slots)
+        others = self._lie_otherwise(entry)
+        used = self._used(entry, others)
+        for index in used:
+            self.slots[entry.results[index]] = len(self.slots)
         label = None
         if node is not None:
             nodes.pop()
@@ -151,9 +155,11 @@ class _Fitting:
                 return None
             known = node.recipe.call
             label = node.extra.label if node.extra is not None else None
-            for index, place in enumerate(entry.results):
+            for index in used:
                 if known.outputs[index].dtype.differentiable:
-                    self.edges[self.slots[place]] = node if known.single else (node, index)
+                    self.edges[self.slots[entry.results[index]]] = (
+                        node if known.single else (node, index)
+                    )
         elif known.op.view and any(place in self.edges for place in places):
             return None  # what is seen without a history has another base than what is seen with it
         several = not known.single
@@ -162,12 +168,18 @@ class _Fitting:
                 return None
             see = viewing(known, label=label, records=node is not None)
             return (lambda state, given: see(state, given[0])), places, several
-        others = self._lie_otherwise(entry)
         needs = tuple([edge is not None for edge in node.edges]) if node is not None else ()
         run = performing(
-            known, label=label, records=node is not None, any_order=others, needs=needs
+            known, label=label, records=node is not None, any_order=others, needs=needs, used=used
         )
         return run, places, several
+
+    def _used(self, entry: Entry, others: bool) -> list[int]:
+        """The numbers of a call's results that `performing` returns: those that are read later."""
+        every = range(len(entry.results))
+        if len(every) == 1 or not gives_used(entry.call, others):
+            return [*every]
+        return [i for i in every if entry.results[i] in self.read]
 
     def _lie_otherwise(self, entry: Entry) -> bool:
         """Whether operands or results don't lie row by row."""

@@ -56,6 +56,31 @@ def test_it_is_written_down_once_and_runs_at_the_host(session: Session) -> None:
     assert x.grad.tolist() == [4.0, 8.0]
 
 
+class Weighed(torch.autograd.Function):
+    """x m w², of which m gets no gradient, and a fourth operand that gets ones."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, m: Any, w: Any, v: Any) -> Any:
+        ctx.save_for_backward(x, m, w)
+        return x * m * w * w
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, m, w = ctx.saved_tensors
+        return g * m * w * w, None, 2 * g * m * x * w, torch.ones_like(g)
+
+
+@pytest.mark.recorded
+def test_operands_without_a_gradient_stand_between_others(session: Session) -> None:
+    x, m, w, v = (torch.tensor([n], requires_grad=True) for n in (2.0, 3.0, 5.0, 7.0))
+    y = Weighed.apply(x, m, w, v)
+    by_x, by_w, by_v = torch.autograd.grad(y, [x, w, v], create_graph=True)
+    assert [by_x.tolist(), by_w.tolist(), by_v.tolist()] == [[75.0], [60.0], [1.0]]
+    (alone,) = torch.autograd.grad(y, [w], create_graph=True)
+    assert (alone.tolist(), alone.requires_grad) == ([60.0], True)
+    assert [part.tolist() for part in torch.autograd.grad(alone, [x, w])] == [[30.0], [12.0]]
+
+
 def test_backward_is_not_called_where_nothing_is_recorded(session: Session) -> None:
     Square.called.clear()
     assert Square.apply(torch.tensor([3.0])).tolist() == [9.0]

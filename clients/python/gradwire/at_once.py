@@ -29,6 +29,9 @@ NOT_DONE: Any = object()
 """The result of `recorded` where the call has to go the long way."""
 _FEW = 16
 """Tensors that Python may have forgotten before anybody looks at which they are."""
+_INSIDE = 3
+"""Frames of this package above the user's, that there always are: of `users_place`, `recorded` and
+the function in `dispatch` that calls it."""
 _PLAIN = frozenset({int, bool, str, type(None)})
 _NO_ARRAYS: Mapping[str, np.ndarray] = {}
 _new = object.__new__
@@ -97,8 +100,8 @@ def recorded(  # noqa: C901 (one hot frame)
         names, pending = session.names, session._pending
         if len(names.gone) >= _FEW:
             names.forget_gone()
-        if session._forgotten.many:
-            session._record_free()
+            if session._forgotten.many:
+                session._record_free()
         made = _new(Tensor)
         made.session, made._meta, made._grad, made._elements = session, result, None, None
         text = session._new_names.new()
@@ -108,9 +111,10 @@ def recorded(  # noqa: C901 (one hot frame)
         step["out"] = text
         if not state.grad:
             step["grad_mode"] = "no_grad"
-        pending.recorded.append(Recorded(step, users_place(2), mark, ((text, name),), _NO_ARRAYS))
+        place = users_place(_INSIDE)
+        pending.recorded.append(Recorded(step, place, mark, ((text, name),), _NO_ARRAYS))
         if result._array is not None:  # a view has its base's memory
-            pending.nbytes += result.spec.nbytes
+            pending.nbytes += result._array.nbytes
         if len(pending.recorded) >= recorder.MAX_STEPS or pending.nbytes >= recorder.MAX_BYTES:
             session.flush()
     return made

@@ -22,9 +22,24 @@ _NUMBERS = frozenset({bool, float, int})
 _FAILED: Any = object()
 
 
+def _without_draws(way: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, run so that WouldDraw is raised where it would draw random numbers."""
+
+    def run(*values: Any) -> Any:
+        state = local.state
+        before = state.generator
+        try:
+            state.generator = NO_DRAWS
+            return way(*values)
+        finally:
+            state.generator = before
+
+    return run
+
+
 def of_one(op: Op) -> Callable[[Tensor], Any]:
     """An op of a tensor alone."""
-    way, truth = op.of_one or op.way, op.name in TRUTHS
+    way, truth = op.of_one or _without_draws(op.way), op.name in TRUTHS
 
     def one(x: Tensor) -> Any:
         thread, session, meta = threads.here, x.session, x._meta
@@ -35,15 +50,12 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
-        before = state.generator
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
-            state.generator = NO_DRAWS
             result = context.run(way, meta)
         except (GradwireError, AttributeError, WouldDraw):
             result = _FAILED
         finally:
-            state.generator = before
             thread.quiet.append(context)
         if type(result) is not Value or result.view is not None or result is meta:
             return call(op, (x,), {}) if result is _FAILED else wrapped(session, result, (x,))
@@ -61,19 +73,20 @@ def of_two(  # noqa: C901 (one hot frame)
 
     otherwise: what is done where the call isn't that simple, or fails; else it is as any call.
     """
-    way, near, truth = op.way, op.of_two, op.name in TRUTHS
+    way, truth = _without_draws(op.way), op.name in TRUTHS
+    near = op.quick if op.operands == 2 else way
+    by_number = op.of_two or way
     apart = otherwise or (lambda x, other: call(op, (x, other), {}))
 
     def two(x: Tensor, other: Any) -> Any:  # noqa: C901
         thread, session, meta = threads.here, x.session, x._meta
-        kind = type(other)
         if isinstance(other, Tensor):
             if other.session is not session:
                 return apart(x, other)
             second = other._meta
-            run = near if near is not None and type(second) is Value else way
-        elif kind in _NUMBERS:
-            second, run = other, near if near is not None and kind is float else way
+            run = near if type(second) is Value else way
+        elif type(other) in _NUMBERS:
+            second, run = other, by_number if type(other) is float else way
         else:
             return apart(x, other)
         if thread.entries or thread.blocks or thread.recordings or truth:
@@ -88,15 +101,12 @@ def of_two(  # noqa: C901 (one hot frame)
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return apart(x, other)
-        before = state.generator
         context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
-            state.generator = NO_DRAWS
             result = context.run(run, meta, second)
         except (GradwireError, AttributeError, WouldDraw):
             result = _FAILED
         finally:
-            state.generator = before
             thread.quiet.append(context)
         if (
             type(result) is not Value

@@ -122,10 +122,11 @@ def _write_sum(array: np.ndarray, folds: tuple[_Fold, ...], out: np.ndarray) -> 
 
 
 def row_sums(xp: Any, rows: Any) -> Any:
-    """The sum of each row of a matrix, on any array library."""
-    if type(rows) is np.ndarray and rows.dtype in OF_BLAS:
-        return of_rows(rows)
-    return xp.einsum("ij->i", rows)
+    """The sum of each row of a real matrix, which has some columns, on any array library."""
+    if type(rows) is not np.ndarray or rows.dtype not in OF_BLAS:
+        return xp.einsum("ij->i", rows)
+    size = rows.shape[1]
+    return np.vecdot(ones_of(size, rows.dtype), rows) if size <= LONGEST else of_rows(rows)
 
 
 def row_products(xp: Any, rows: Any, others: Any) -> Any:

@@ -104,9 +104,14 @@ def in_range(
         )
 
 
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
 def below(index: Array, size: int) -> bool:
     """Whether all places are in an axis, in one pass: unsigned, what is negative is large."""
-    whole = index.view(f"u{index.itemsize}") if index.dtype.kind == "i" else index
+    whole = index.view(_UNSIGNED[index.itemsize]) if index.dtype.kind == "i" else index
+    if type(whole) is np.ndarray:
+        return int(np.maximum.reduce(whole, axis=None)) < size
     return int(whole.max()) < size
 
 

@@ -166,8 +166,10 @@ def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inf
     return Inferred(found, input.dtype, kept=("target",))
 
 
-def _gradient(*args: Any) -> Any:
-    return nll_gradient(*args)
+def _gradient(g: Any, *others: Any) -> Any:
+    if type(g) is np.ndarray:  # on the walk back, where all are arrays
+        return nll_gradient.kernel(np, g, *others)
+    return nll_gradient(g, *others)
 
 
 class _Classes(NamedTuple):

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.accepted import beside_input
-from gradwire_engine.arrays import Array
+from gradwire_engine.arrays import NAMESPACE_OF, Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite, primitive
@@ -109,33 +109,37 @@ def layer_norm_gradients(
     row = None if weight is None else weight.reshape(1, width)
 
     def work(g: Array, x: Array, center: Array, scale: Array, out: Array) -> None:
-        away = x - center  # even = away scale
+        column = scale[:, None]
+        away = x - center[:, None]  # even = away scale
         if needs[1]:
-            to_weight.append(xp.matmul(scale.reshape(-1), g * away))
+            to_weight.append(xp.matmul(scale, g * away))
         if needs[2]:
             to_bias.append(summed(g, (0,)))
         through = g if row is None else g * row
-        along = row_products(xp, through, away)[:, None]
+        along = row_products(xp, through, away)
         along *= scale
         along *= scale
         along /= -width
-        away *= along
+        away *= along[:, None]
         away += through
-        away -= row_sums(xp, through)[:, None] / width
-        xp.multiply(away, scale, out=out)
+        middle = row_sums(xp, through)
+        middle /= width
+        away -= middle[:, None]
+        xp.multiply(away, column, out=out)
 
-    rows = (as_rows(a, width) for a in (g, input))
-    columns = (as_rows(a, 1) for a in (center, scale))
-    each_block(work, *rows, *columns, as_rows(out, width))
+    rows = [as_rows(a, width) for a in (g, input, out)]
+    each_block(work, *rows[:2], center.reshape(-1), scale.reshape(-1), rows[2])
     return out, added_up(to_weight, normalized_shape), added_up(to_bias, normalized_shape)
 
 
-def _of_all(gradients: tuple[Any, ...], *operands: Any) -> tuple[Any, ...]:
+def _in_one_node(g: Any, input: Any, weight: Any, bias: Any, *known: Any) -> tuple[Any, ...]:
     """The gradients, which torch finds in one node: each depends on all the operands."""
+    found = layer_norm_gradients(g, input, weight, *known)
+    if type(g) in NAMESPACE_OF:
+        return found
+    operands = [x for x in (input, weight, bias) if x is not None]
     name = "NativeLayerNormBackwardBackward0"
-    return tuple(
-        None if part is None else beside(part, *operands, called=name) for part in gradients
-    )
+    return tuple(part if part is None else beside(part, *operands, called=name) for part in found)
 
 
 def added_up(parts: list[Array], shape: Shape) -> Array | None:
@@ -160,12 +164,7 @@ def _affine(
 @primitive(
     vjp(
         joint=lambda g_out, input, weight, bias, center, scale, normalized_shape, eps, needs: (
-            _of_all(
-                layer_norm_gradients(
-                    g_out, input, weight, center, scale, normalized_shape, eps, needs
-                ),
-                *(x for x in (input, weight, bias) if x is not None),
-            )
+            _in_one_node(g_out, input, weight, bias, center, scale, normalized_shape, eps, needs)
         )
     ),
     spec=_layer_spec,
@@ -184,31 +183,29 @@ def native_layer_norm(
 ) -> tuple[Array, Array, Array]:
     """The normalised input, and each row's mean and reciprocal deviation."""
     width = prod(normalized_shape)
-    lead = input.shape[: input.ndim - len(normalized_shape)]
     out = xp.empty(input.shape, input.dtype)
-    center = xp.empty((*lead, *[1] * len(normalized_shape)), input.dtype)
-    scale = xp.empty_like(center)
+    rows, results = as_rows(input, width), as_rows(out, width)
+    shape = (*input.shape[: input.ndim - len(normalized_shape)], *[1] * len(normalized_shape))
+    center, scale = (xp.empty(prod(shape), input.dtype) for _ in range(2))
     factor = None if weight is None else weight.reshape(1, width)
     offset = None if bias is None else bias.reshape(1, width)
 
     def work(x: Array, out: Array, center: Array, scale: Array) -> None:
-        xp.divide(row_sums(xp, x)[:, None], width, out=center)
-        xp.subtract(x, center, out=out)
-        xp.divide(row_products(xp, out, out)[:, None], width, out=scale)
-        scale += eps
-        xp.sqrt(scale, out=scale)
-        xp.divide(1, scale, out=scale)
-        out *= scale
+        xp.divide(row_sums(xp, x), width, out=center)
+        xp.subtract(x, center[:, None], out=out)
+        squares = row_products(xp, out, out)
+        squares /= width
+        squares += eps
+        xp.divide(1, xp.sqrt(squares, out=squares), out=scale)
+        out *= scale[:, None]
         if factor is not None:
             out *= factor
         if offset is not None:
             out += offset
 
     if width:
-        each_block(
-            work, *[as_rows(a, width) for a in (input, out)], as_rows(center, 1), as_rows(scale, 1)
-        )
-    return out, center, scale
+        each_block(work, rows, results, center, scale)
+    return out, center.reshape(shape), scale.reshape(shape)
 
 
 @composite(space=F)

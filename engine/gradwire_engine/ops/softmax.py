@@ -67,6 +67,16 @@ FEW = 1 << 12
 """Elements below which a plain sum has the lower cost."""
 
 
+_maximum: Any = np.maximum.reduce
+
+
+def _largest(x: Array) -> Array:
+    """The largest of each row, kept as an axis."""
+    if type(x) is np.ndarray:  # its method does the same by a function of Python
+        return _maximum(x, axis=-1, keepdims=True)
+    return x.max(axis=-1, keepdims=True)
+
+
 def _total(xp: Any, *factors: Array) -> Array:
     """The sum along the last axis of the factors' product, kept as an axis."""
     first, *others = factors
@@ -91,13 +101,13 @@ FAR = 40.0
 
 def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
     if not _moderate(x):
-        x = xp.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+        x = xp.subtract(x, _largest(x), out=out)
     xp.exp(x, out=out)
     out /= _total(xp, out)
 
 
 def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
-    xp.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    xp.subtract(x, _largest(x), out=out)
     out -= xp.log(_total(xp, xp.exp(out)))
 
 
