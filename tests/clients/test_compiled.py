@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,111 @@ def test_what_it_looks_up_outside_may_change(session: Session, monkeypatch) -> N
     factor.add_(1)  # the same tensor, with other elements
     assert compiled(x).tolist() == [8.0, 8.0]
     assert len(compiled.retraces) == 4
+
+
+class Scaled:
+    """A callable object with attributes."""
+
+    def __init__(self) -> None:
+        self.by, self.parts = 2.0, [1.0]
+
+    def __call__(self, x):
+        return (x * self.by).sum() + sum(self.parts)
+
+
+def _of_keyword(x, by=1.0):
+    return (x * by * SCALE).sum()
+
+
+@pytest.mark.parametrize(
+    "around",
+    [lambda f: f, torch.func.vmap, lambda f: partial(_given, f)],
+    ids=["f", "vmap", "part"],
+)
+def test_what_is_looked_up_behind_other_functions_may_change(
+    session: Session, monkeypatch, around
+) -> None:
+    """By functions that transforms and partial ones were given, in lists, by new attributes."""
+    scaled = Scaled()
+    compiled, x = torch.compile(around(scaled)), torch.ones(2, 1)
+
+    def asked() -> float:
+        return compiled(x).sum().item()
+
+    def wanted() -> float:
+        return around(scaled)(x).sum().item()
+
+    for change in (
+        lambda: None,
+        lambda: setattr(scaled, "by", 3.0),
+        lambda: scaled.parts.append(5.0),
+        lambda: scaled.parts.__setitem__(0, 7.0),
+        lambda: scaled.parts.clear(),
+        lambda: setattr(scaled, "parts", [4.0]),
+    ):
+        change()
+        assert asked() == asked() == wanted()
+    assert len(compiled.retraces) == 6
+    scaled.by = float("3.0")  # equal, though another object
+    assert asked() == wanted()
+    assert len(compiled.retraces) == 6
+    known = torch.compile(torch.func.grad(partial(_of_keyword, by=2.0)))
+    assert known(x).tolist() == [[4.0], [4.0]]
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert known(x).tolist() == [[6.0], [6.0]]
+
+
+def _given(function, x):
+    return function(x)
+
+
+def test_what_stands_where_nothing_stood(session: Session, monkeypatch) -> None:
+    """Names that are bound later, and attributes that are gone."""
+
+    def function(x):
+        try:
+            return x * LATER  # noqa: F821 (bound below)
+        except NameError:
+            return x + missing()
+
+    def missing() -> float:
+        return bound if late else 1.0
+
+    late, holder = False, Scaled()
+    compiled, x = torch.compile(function), torch.ones(2)
+    assert compiled(x).tolist() == [2.0, 2.0]
+    late = True
+    bound = 4.0
+    assert compiled(x).tolist() == [5.0, 5.0]
+    monkeypatch.setitem(globals(), "LATER", 7.0)
+    assert compiled(x).tolist() == [7.0, 7.0]
+    held = torch.compile(lambda x: x * getattr(holder, "by", 9.0))
+    assert held(x).tolist() == [2.0, 2.0]
+    del holder.by
+    assert held(x).tolist() == [9.0, 9.0]
+
+
+def test_one_tensor_in_two_places_is_recorded_as_both(session: Session) -> None:
+    """Op by op and by a plan, with the gradient of each place."""
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    compiled = torch.compile(lambda a, b: (a * a * b).sum())
+    for _ in range(12):
+        w.grad = None
+        compiled(w, w).backward()
+        close(w.grad, 3 * w.detach() ** 2)
+
+
+def test_what_was_made_in_inference_mode_is_not_kept_for_gradients(session: Session) -> None:
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    with torch.inference_mode():
+        x = torch.ones(2)
+    compiled = torch.compile(lambda a, b: (a * b).sum())
+    for _ in range(10):
+        with pytest.raises(RuntimeError, match="nference tensors cannot be saved for backward"):
+            compiled(w, x).item()
+    with torch.inference_mode():
+        assert compiled(w, x).is_inference()
+        assert compiled(w, x).item() == 5
 
 
 def test_a_module_learns(session: Session) -> None:

@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradwire import called
-from gradwire.asking import session_of
+from gradwire import called, current
 from gradwire.called import Wanted
 from gradwire.explained import Explanation, described
 from gradwire.modes import set_grad_enabled
 from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
-from gradwire.watched import Seen, changed, watched
+from gradwire.watched import Watched
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 
@@ -60,7 +59,7 @@ class Variant:
     arguments: the program works on copies, and gives them as they are in the end.
     """
 
-    def __init__(self, traced: Traced | None, seen: Seen, why: str, seconds: float) -> None:
+    def __init__(self, traced: Traced | None, seen: Watched, why: str, seconds: float) -> None:
         self.traced, self.seen, self.why, self.seconds = traced, seen, why, seconds
         self.calls = 0
         self.outputs = [] if traced is None else traced.outputs
@@ -79,11 +78,13 @@ class Variant:
         traced = self.traced
         assert traced is not None
         given = [*args, *traced.args[len(args) :]]
-        found = {name: given[place] for name, place in (self._places | self.written).items()}
         parts: list[Any] = [
             wanted if place is None else given[place]
             for place, wanted in zip(self._given, self._wanted, strict=True)
         ]
+        if not self.written:
+            return traced.restored(self._called(given, parts) if None in self._given else parts)
+        found = {name: given[place] for name, place in (self._places | self.written).items()}
         if None in self._given:
             for place in self.written.values():  # what is kept for gradients is not written to
                 given[place] = given[place].clone()
@@ -175,10 +176,8 @@ class Compiled:
         if innermost() is not None:  # it becomes a part of what is being written down
             return self._function(*args, **kwargs)
         self._calls += 1
-        tensors: list[Tensor] = []
-        structure = taken_apart((args, kwargs), tensors.append)
         try:
-            variant, known = self._variant(structure, tensors)
+            variant, tensors, known = self._variant(args, kwargs)
             self.hits += known
             variant.calls += 1
             if variant.traced is not None:
@@ -192,32 +191,41 @@ class Compiled:
 
         The function is written down if it wasn't yet; nothing is run.
         """
-        tensors: list[Tensor] = []
-        structure = taken_apart((args, kwargs), tensors.append)
         try:
-            variant, _ = self._variant(structure, tensors)
+            variant, tensors, _ = self._variant(args, kwargs)
         except _Undone as undone:
             raise undone.__cause__ or undone from None
         return described(self.__name__, variant, tensors, self.retraces, self.hits)
 
-    def _variant(self, structure: Any, tensors: Sequence[Tensor]) -> tuple[Variant, bool]:
-        session = session_of([list(tensors)], {})
+    def _variant(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Variant, list[Tensor], bool]:
+        """What serves these arguments, the tensors among them, and whether it was there already."""
+        tensors: list[Tensor] = []
+        static = _fixed((args, kwargs), tensors)
+        session = tensors[0].session if tensors else current.session()
         state = local.state
         modes = (state.grad, state.inference, state.default_dtype)
-        kind = Kind(id(session), modes, _tensors(tensors), _fixed(structure))
-        found, now = self._variants.get(kind), watched(self._function)
-        stale = None if found is None else changed(found.seen, now)
-        if found is not None and stale is None:
+        kind = Kind(id(session), modes, _tensors(tensors), static)
+        found, stale = self._variants.get(kind), None
+        if found is not None and found.seen.stands():
             self._variants.move_to_end(kind)
-            return found, True
+            return found, tensors, True
+        now = Watched(self._function)
+        if found is not None:
+            stale = found.seen.changed(now)
+            if stale is None:
+                found.seen = now
+                return found, tensors, True
         self.retraces.append(self._reason(kind, stale))
+        structure = taken_apart((args, kwargs), lambda _: None)
         made = self._variants[kind] = self._written(structure, tensors, session, now)
         if len(self._variants) > KEPT:
             self._variants.popitem(last=False)
-        return made, False
+        return made, tensors, False
 
     def _written(
-        self, structure: Any, tensors: Sequence[Tensor], session: Any, seen: Seen
+        self, structure: Any, tensors: Sequence[Tensor], session: Any, seen: Watched
     ) -> Variant:
         began = time.perf_counter()
         inside: list[Trace | None] = []
@@ -291,12 +299,22 @@ def _said(tensor: Any) -> str:
     return said + (" that requires grad" if requires_grad else "")
 
 
-def _fixed(value: Any) -> Any:
-    """A structure as a key: what can't be hashed counts by who it is."""
+_TENSOR = object()
+"""Stands for a tensor in a structure."""
+
+
+def _fixed(value: Any, tensors: list[Tensor]) -> Any:
+    """A structure as a key, around its tensors; what can't be hashed counts by who it is.
+
+    tensors: to which those are added.
+    """
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return _TENSOR
     if isinstance(value, dict):
-        return (dict, tuple([(key, _fixed(item)) for key, item in value.items()]))
+        return (dict, tuple([(key, _fixed(item, tensors)) for key, item in value.items()]))
     if isinstance(value, list | tuple):
-        return (type(value), tuple([_fixed(item) for item in value]))
+        return (type(value), tuple([_fixed(item, tensors) for item in value]))
     try:
         hash(value)
     except TypeError:

@@ -324,7 +324,7 @@ class Traced:
         """What stands inside for those arguments that the function writes to, by their places."""
         inside = self.inside
         found = {place: inside.get(name) for place, (name, _) in enumerate(self.trace.inputs)}
-        return {place: t for place, t in found.items() if t is not None and t._version}
+        return {place: t for place, t in found.items() if t is not None and t._meta.version}
 
     @property
     def writes_to_shared(self) -> bool:

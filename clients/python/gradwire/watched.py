@@ -6,39 +6,133 @@ included. Tensors are watched by who they are, numbers and texts by what they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from functools import partial
+from operator import attrgetter
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradwire.tensor import Tensor
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
 _LEFT_ALONE = (Tensor, ModuleType, BuiltinFunctionType, type)
 MOST = 10_000
 """Things that are watched at most."""
-Seen = list[tuple[str, Any]]
-"""Names and what stood there."""
+
+_contents, _requires_grad = attrgetter("cell_contents"), attrgetter("requires_grad")
+_defaults, _forward = attrgetter("__defaults__"), attrgetter("forward")
 
 
-def watched(function: Any) -> Seen:
-    """All that a call may look up, by name."""
-    found: Seen = []
-    for entry in _within("the function", function, set()):
-        found.append(entry)
-        if len(found) >= MOST:
-            break
-    return found
+class _Full(Exception):
+    """As much is watched as may be."""
 
 
-def changed(before: Seen, now: Seen) -> str | None:
-    """The first name that stands for something else now."""
-    for (name, old), (again, new) in zip(before, now, strict=False):
-        if name != again or not _same(old, new):
-            return again
-    if len(before) != len(now):
-        return (before if len(before) > len(now) else now)[min(len(before), len(now))][0]
-    return None
+class Watched:
+    """All that a call of a function may look up, when this was made.
+
+    seen: names and what stood there. Beside it stand the places where that was found, as a function
+    that looks there, its argument and what it gave: most calls ask only whether it still does.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.seen: list[tuple[str, Any]] = []
+        self._places: list[tuple[Callable[[Any], Any], Any, Any]] = []
+        self._met: set[int] = set()
+        with suppress(_Full):
+            self._look("the function", function)
+        del self._met
+
+    def stands(self) -> bool:
+        """Whether each place still has what it had; if not, it may yet be an equal number."""
+        try:
+            for look, at, found in self._places:
+                if look(at) is not found:
+                    return False
+        except (LookupError, AttributeError, ValueError):  # nothing is there any more
+            return False
+        return True
+
+    def changed(self, now: Watched) -> str | None:
+        """The first name that stands for something else in a later look at the function."""
+        for (name, old), (again, new) in zip(self.seen, now.seen, strict=False):
+            if name != again or not _same(old, new):
+                return again
+        before, after = len(self.seen), len(now.seen)
+        if before != after:
+            return (self if before > after else now).seen[min(before, after)][0]
+        return None
+
+    def _look(self, name: str, value: Any) -> None:
+        if len(self.seen) >= MOST:
+            raise _Full
+        self.seen.append((name, value))
+        if type(value) in _PLAIN:
+            return
+        if isinstance(value, Tensor):
+            self.seen.append((f"requires_grad of {name}", value.requires_grad))
+            self._places.append((_requires_grad, value, value.requires_grad))
+        if id(value) in self._met or isinstance(value, _LEFT_ALONE):
+            return
+        self._met.add(id(value))
+        for part, item in self._parts(value):
+            self._look(f"{name}, {part}" if name == "the function" else part, item)
+
+    def _parts(self, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, MethodType):
+            yield "self", value.__self__
+            yield from self._parts(value.__func__)
+        elif isinstance(value, FunctionType):
+            yield from self._looked_up(value)
+        elif isinstance(value, partial):
+            yield from self._parts([value.func, *value.args, *value.keywords.values()])
+        elif isinstance(value, dict):
+            yield from self._items(value, "{}")
+        elif isinstance(value, list | tuple):
+            if isinstance(value, list):
+                self._places.append((len, value, len(value)))
+                self._places += [(value.__getitem__, i, item) for i, item in enumerate(value)]
+            yield from ((f"item {i}", item) for i, item in enumerate(value))
+        elif hasattr(value, "__dict__"):
+            self._places.append((vars, value, vars(value)))
+            yield from self._items(vars(value), "attribute {}")
+            forward = getattr(type(value), "forward", None) or vars(type(value)).get("__call__")
+            if isinstance(forward, FunctionType):
+                if hasattr(type(value), "forward"):
+                    self._places.append((_forward, type(value), forward))
+                yield from self._parts(forward)
+
+    def _items(self, value: dict[Any, Any], name: str) -> Iterator[tuple[str, Any]]:
+        self._places.append((len, value, len(value)))
+        for key, item in list(value.items()):
+            self._places.append((value.__getitem__, key, item))
+            yield name.format(key), item
+
+    def _looked_up(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
+        code, names = function.__code__, function.__globals__
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            self._places.append((_is_bound, cell, _is_bound(cell)))
+            if _is_bound(cell):
+                self._places.append((_contents, cell, cell.cell_contents))
+                yield f"closure {name}", cell.cell_contents
+        if (function.__module__ or "").partition(".")[0] == "gradwire":
+            return  # this library's: what else it looks up doesn't change
+        for name in code.co_names:
+            if name in names:
+                self._places.append((names.__getitem__, name, names[name]))
+                yield f"global {name}", names[name]
+            else:
+                self._places.append((names.__contains__, name, False))
+        self._places.append((_defaults, function, function.__defaults__))
+        yield from ((f"default {i}", item) for i, item in enumerate(function.__defaults__ or ()))
+
+
+def _is_bound(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 (raises where there is nothing)
+    except ValueError:
+        return False
+    return True
 
 
 def _same(old: Any, new: Any) -> bool:
@@ -47,51 +141,4 @@ def _same(old: Any, new: Any) -> bool:
     return old is new
 
 
-def _within(name: str, value: Any, met: set[int]) -> Iterator[tuple[str, Any]]:
-    if type(value) in _PLAIN:
-        yield name, value
-        return
-    yield name, value
-    if isinstance(value, Tensor):
-        yield f"requires_grad of {name}", value.requires_grad
-    if id(value) in met or isinstance(value, _LEFT_ALONE) or _ours(value):
-        return
-    met.add(id(value))
-    for part, item in _parts(value):
-        yield from _within(f"{name}, {part}" if name == "the function" else part, item, met)
-
-
-def _ours(value: Any) -> bool:
-    """Whether it is a function of this library, which looks nothing up that changes."""
-    return isinstance(value, FunctionType) and (value.__module__ or "").startswith("gradwire")
-
-
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, MethodType):
-        yield "self", value.__self__
-        yield from _parts(value.__func__)
-    elif isinstance(value, FunctionType):
-        yield from _looked_up(value)
-    elif isinstance(value, dict):
-        yield from ((str(key), item) for key, item in list(value.items()))
-    elif isinstance(value, list | tuple):
-        yield from ((f"item {i}", item) for i, item in enumerate(value))
-    elif hasattr(value, "__dict__"):
-        yield from ((f"attribute {key}", item) for key, item in list(vars(value).items()))
-        forward = getattr(type(value), "forward", None) or vars(type(value)).get("__call__")
-        if isinstance(forward, FunctionType):
-            yield from _parts(forward)
-
-
-def _looked_up(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    code = function.__code__
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # not bound yet
-            yield f"closure {name}", cell.cell_contents
-    for name in code.co_names:
-        if name in function.__globals__:
-            yield f"global {name}", function.__globals__[name]
-    yield from ((f"default {i}", item) for i, item in enumerate(function.__defaults__ or ()))
-
-
-__all__ = ["Seen", "changed", "watched"]
+__all__ = ["Watched"]

@@ -11,9 +11,9 @@ forward mode. cond, while_loop: the other two. called: a
 body that runs once, as one node.
 """
 
-from gradwire_engine.control.called import called
+from gradwire_engine.control.called import called, called_purely
 from gradwire_engine.control.cond import cond
 from gradwire_engine.control.scan import scan
 from gradwire_engine.control.while_loop import while_loop
 
-__all__ = ["called", "cond", "scan", "while_loop"]
+__all__ = ["called", "called_purely", "cond", "scan", "while_loop"]

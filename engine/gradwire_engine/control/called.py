@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradwire_engine import function
 from gradwire_engine.arrays import backend
 from gradwire_engine.control.known import Known, known
 from gradwire_engine.control.rounds import Loop, Step
 from gradwire_engine.control.step_back import StepBack
-from gradwire_engine.control.wrapped import level_of
-from gradwire_engine.errors import GradwireError
-from gradwire_engine.function import Made
-from gradwire_engine.function_rule import Function
+from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.function_rule import Application, Function, FunctionRecipe, Rule
 from gradwire_engine.mode import local
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_engine.tape import Program
-from gradwire_engine.tensor import Tensor
+from gradwire_engine.tape import Edge, Node, Output, Program, next_seq
+from gradwire_engine.tensor import INFERENCE, Tensor
 
 
 def called(body: Program, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -27,29 +24,79 @@ def called(body: Program, args: Sequence[Any]) -> tuple[Any, ...]:
     It has a plan once it has run often enough. A body that draws, writes to its arguments or looks
     at elements runs op by op, and so does one on values of transforms.
     """
+    found = called_purely(body, args)
+    return tuple(body(*args)) if found is None else found
+
+
+def called_purely(body: Program, args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The same of a body that changes nothing that there is; None of another, which is not run."""
     found = _plannable(body, args)
     if found is None:
-        return tuple(body(*args))
+        return None
     loop = Loop(body, 0, len(args), "call")
-    wanted = tuple(v.dtype.differentiable and v.requires_grad for v in args)
+    made = _results(loop, found, args)
+    if local.state.grad:
+        edges = tuple([v.edge for v in args])
+        if edges.count(None) < len(edges):
+            _record(loop, found, args, edges, made)
+    return tuple(made)
 
-    def forward(*given: Any) -> Made:
-        device = given[0].device if given else local.state.device
-        library = backend(device).xp
-        arrays = [library.ascontiguousarray(v.array) if v.shape else v.array for v in given]
-        step = Step(loop, found, 1)
-        step.note(1)
-        made = [Tensor.of(a, device=device) for a in step(arrays)]
-        fixed = [y for y in made if not y.dtype.differentiable]
-        return Made(Function("Call", PullBack(loop, wanted), False), made, given, fixed)
 
-    return tuple(function.apply(forward, args))
+def _record(
+    loop: Loop,
+    found: Known,
+    args: Sequence[Tensor],
+    edges: tuple[Edge | None, ...],
+    made: Sequence[Tensor],
+) -> None:
+    """Give results their node, which keeps the arguments."""
+    if any(v.flags & INFERENCE for v in args):
+        raise error(
+            "inference_tensor",
+            "Call: inference tensors cannot be saved for backward",
+            "make a normal tensor of it with clone(), or use no_grad instead",
+        )
+    needs = tuple([edge is not None for edge in edges])
+    recipe = found.recipes.get(needs)
+    if recipe is None:
+        recipe = found.recipes[needs] = _recipe(loop, found, needs)
+    node = Node(recipe, edges, tuple(args), tuple([v.version for v in args]), next_seq())
+    for place, out in enumerate(made):
+        if out.spec.dtype.differentiable:
+            out._edge = node if recipe.call.single else Output(node, place)
+
+
+def _recipe(loop: Loop, found: Known, needs: tuple[bool, ...]) -> FunctionRecipe:
+    """How the node of such a call is walked."""
+    assert found.outputs is not None
+    function = Function("Call", PullBack(loop, needs), False)
+    call = Application(function, found.specs, found.outputs)
+    tensors = (True,) * len(found.specs), (True,) * len(found.outputs)
+    rule = Rule(function, call, needs, *tensors)
+    return FunctionRecipe(call, rule, tuple(range(len(found.specs))))
+
+
+def _results(loop: Loop, found: Known, args: Sequence[Tensor]) -> list[Tensor]:
+    """What a body gives, as tensors outside of any graph."""
+    device = args[0].spec.device if args else local.state.device
+    contiguous = backend(device).xp.ascontiguousarray
+    arrays = [contiguous(v.array) if v.spec.shape else v.array for v in args]
+    step = Step(loop, found, 1)
+    step.note(1)
+    assert found.outputs is not None
+    pairs = zip(step(arrays), found.outputs, strict=True)
+    made = [Tensor(array, spec, None).marked() for array, spec in pairs]
+    if local.state.inference:
+        for tensor in made:
+            tensor.flags |= INFERENCE
+    return made
 
 
 def _plannable(body: Program, args: Sequence[Any]) -> Known | None:
     """What is known of a body that may be one node."""
-    if level_of(args) or any(v.spec.device == SYMBOLIC for v in args):
-        return None
+    for v in args:
+        if v.level or v.spec.device == SYMBOLIC:
+            return None
     try:
         found = known(body, args)
     except GradwireError:

@@ -71,6 +71,7 @@ class Known:
         self.outputs: tuple[Spec, ...] | None = None
         self.draws, self.writes = True, False
         self.runs = 0
+        self.recipes: dict[tuple[bool, ...], Any] = {}  # of its nodes, by who needs a gradient
         self.longest: dict[Any, int] = {}  # steps of a chunk at most, by how it is looped
         self._graph: Graph | None = None
         self._plan: Plan | None = None
