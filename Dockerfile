@@ -1,5 +1,4 @@
-# The service in an image: `docker build -t gradwire .`; with GPUs `--build-arg VARIANT=cuda`, with
-# plans compiled by LLVM `--build-arg VARIANT=compiled`.
+# The service in an image: `docker build -t gradwire .`; with GPUs `--build-arg VARIANT=cuda`.
 #
 # BASE needs a python3 (3.11 or newer) with venv, and nothing else. A package mirror goes in as
 # secrets, which no layer keeps: `--secret id=pip.conf,src=…` and, for a certificate of its own,
@@ -7,7 +6,7 @@
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
-# server, compiled or cuda: which lock file of requirements/ the image holds
+# server or cuda: which lock file of requirements/ the image holds
 ARG VARIANT=server
 WORKDIR /src
 COPY requirements/build.txt requirements/${VARIANT}.txt requirements/

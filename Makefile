@@ -111,7 +111,6 @@ lock: $(STAMPS)/venv ## resolve requirements/*.txt again (UPGRADE=--upgrade for 
 	$(EXPORT) requirements/build.in -o requirements/build.txt
 	$(EXPORT) pyproject.toml --extra dev -o requirements/dev.txt
 	$(EXPORT) pyproject.toml --extra server -c requirements/dev.txt -o requirements/server.txt
-	$(EXPORT) pyproject.toml --extra server --extra compiled -c requirements/dev.txt -o requirements/compiled.txt
 	$(EXPORT) pyproject.toml --extra server --extra cuda -c requirements/dev.txt -o requirements/cuda.txt
 	$(EXPORT) requirements/parity.in -o requirements/parity.txt
 	$(EXPORT) requirements/rivals.in -o requirements/rivals.txt

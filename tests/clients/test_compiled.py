@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import deque
 from functools import partial
 from typing import Any
@@ -166,7 +168,7 @@ def test_what_stands_where_nothing_stood(session: Session, monkeypatch) -> None:
 
     def function(x):
         try:
-            return x * LATER  # noqa: F821 (bound below)
+            return x * LATER
         except NameError:
             return x + missing()
 
@@ -185,6 +187,34 @@ def test_what_stands_where_nothing_stood(session: Session, monkeypatch) -> None:
     assert held(x).tolist() == [2.0, 2.0]
     del holder.by
     assert held(x).tolist() == [9.0, 9.0]
+
+
+WITHOUT_LLVM = """
+import sys, warnings
+sys.modules["llvmlite"] = None
+import gradwire as torch
+x = torch.linspace(-1, 1, 120_000)
+small, large = torch.compile(lambda x: x * 2), torch.compile(lambda x: (torch.tanh(x) * x).sum())
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for _ in range(30):
+        small(x[:4])
+    assert not told
+    for _ in range(30):
+        large(x)
+    for _ in range(30):
+        torch.compile(lambda x: (torch.sin(x) * x).sum())(x)
+print(len(told), told[0].filename, told[0].message)
+"""
+
+
+def test_who_has_no_compiler_is_told_once_how_to_get_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LLVM], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 <string> "), done.stdout
+    assert "pip install 'gradwire[compiled]'" in done.stdout
 
 
 def test_one_tensor_in_two_places_is_recorded_as_both(session: Session) -> None:

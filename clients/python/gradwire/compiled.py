@@ -7,9 +7,12 @@ of the function's Python.
 from __future__ import annotations
 
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
+from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire import called, current
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 KEPT = 64
 """Kinds of arguments that are known at a time."""
+_PLANNED = 10
+"""Calls after which there is a plan, if there can be one."""
 _MODES = (
     None,
     "default",
@@ -148,6 +153,21 @@ def _sent(session: Session) -> None:
         raise _Undone from problem
 
 
+_told = Event()
+
+
+def _tell_of_compiler() -> None:
+    """Say once how this process gets the compiler that one of its plans could have used."""
+    if _told.is_set() or not import_module("gradwire_engine.plan.compiled.llvm").missed.is_set():
+        return
+    _told.set()
+    warnings.warn(
+        "compile: parts of this program would run faster compiled by LLVM, which is not installed; "
+        "pip install 'gradwire[compiled]' brings it",
+        stacklevel=3,
+    )
+
+
 class Compiled:
     """A function that runs by programs; attributes are the function's own."""
 
@@ -181,7 +201,10 @@ class Compiled:
             self.hits += known
             variant.calls += 1
             if variant.traced is not None:
-                return variant.run(tensors)
+                found = variant.run(tensors)
+                if variant.calls == _PLANNED:
+                    _tell_of_compiler()
+                return found
         except _Undone:
             pass  # run as Python it raises again, after its writes
         return self._function(*args, **kwargs)

@@ -6,6 +6,7 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache
+from threading import Event
 from typing import Any
 
 from gradwire_engine.kernels.code_pages import let_go_of_code
@@ -19,6 +20,8 @@ MOST = 256
 a tenth of a MiB. Also how many are linked by one linker, which keeps some kB of each that is gone.
 """
 _SPEED = 2
+missed = Event()
+"""Set once something would have been compiled, and there was no compiler."""
 
 
 class Unsupported(Exception):
@@ -110,8 +113,11 @@ def _compiler() -> _Compiler | None:
 
 
 def available() -> bool:
-    """Whether llvmlite is installed."""
-    return _compiler() is not None
+    """Whether llvmlite is installed; who asks would have something compiled."""
+    found = _compiler() is not None
+    if not found:
+        missed.set()
+    return found
 
 
 def rest() -> None:
