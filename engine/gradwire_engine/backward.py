@@ -16,7 +16,7 @@ from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.reading import Reading, in_form, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
-from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge, place, target
+from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge, Node, place, target
 from gradwire_engine.tensor import INFERENCE, Tensor
 from gradwire_engine.walk import edge_key, walk
 
@@ -163,6 +163,8 @@ def _first_form(x: Place, edge: Edge) -> Spec | None:
     Its node knows nothing of that, and takes gradients in the first form, or what that expands to.
     """
     if type(x) is not Tensor or type(edge) is AccumulateGrad:
+        return None
+    if type(edge) is Node and edge.recipe.call.outputs[0] is x.spec:  # mostly
         return None
     if x.view is not None and x.view.base is not None:  # which has its form by a node of its own
         return None
