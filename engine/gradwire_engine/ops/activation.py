@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen, zeroed
@@ -102,15 +102,13 @@ def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Ar
 def _limits_in_order(named: dict[str, Any]) -> None:
     low, high = named["min_val"], named["max_val"]
     if low > high:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"hardtanh: min_val {low} is above max_val {high}",
             "give the smaller one as min_val",
             raised=ValueError,
         )
     if low <= -1 and named["input"].dtype is uint8:  # as an integer; what is beyond -1 is 0
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"hardtanh: min_val is {low}, the tensor unsigned",
             "convert the tensor, or limit it to positive numbers",
         )
@@ -197,17 +195,14 @@ def prelu(input: Array, weight: Array) -> Array:
     channels = input.shape[1] if len(input.shape) > 1 else 1
     size = weight.shape[0] if len(weight.shape) == 1 else 1
     if len(weight.shape) > 1 or size not in (1, channels):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"prelu: the weight has shape {list(weight.shape)}, input {list(input.shape)} has "
             f"{channels} channel(s)",
             "give one weight, or one for each channel (axis 1)",
         )
     if input.dtype != weight.dtype:
-        raise error(
-            "dtype_mismatch",
-            f"prelu: the input is {input.dtype}, the weight {weight.dtype}",
-            "convert one of them",
+        raise dtype_mismatch(
+            f"prelu: the input is {input.dtype}, the weight {weight.dtype}", "convert one of them"
         )
     if len(weight.shape) == 1 and len(input.shape) != 1:
         weight = reshape(weight, (1, size, *(1 for _ in input.shape[2:])) if input.shape else ())
@@ -269,9 +264,7 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 
 def _no_less_than_zero(named: dict[str, Any]) -> None:
     if named["lambd"] < 0:
-        raise error(
-            "invalid_argument", f"softshrink: lambd is {named['lambd']}", "it must be 0 or more"
-        )
+        raise invalid_argument(f"softshrink: lambd is {named['lambd']}", "it must be 0 or more")
 
 
 @of_floats(

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import shape_mismatch
 from gradwire_engine.families import composite, elementwise, primitive
 from gradwire_engine.ops.arithmetic import add, conj, mul, need_factor, times
 from gradwire_engine.ops.axes import unsqueeze
@@ -36,8 +36,7 @@ def _added_spec(asked: str, input: Spec, found: Spec) -> Spec:
 
 def _need_fit(asked: str, input: Any, found: Any) -> None:
     if broadcast_shapes(asked, input.shape, found.shape) != found.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: input is {list(input.shape)}, the product is {list(found.shape)}",
             "input must broadcast to the product's shape",
         )

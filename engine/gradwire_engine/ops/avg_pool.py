@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, HALVES, INTEGERS, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.sums_of_windows import Windows, means, means_back
 from gradwire_engine.ops.axes import squeeze, unsqueeze
@@ -31,8 +31,7 @@ F = "nn.functional."
 
 def _planes(input: Spec, size: Shape) -> Spec:
     if input.dtype is bool_ or input.dtype.is_complex:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"avg_pool: takes integer and floating tensors, not {input.dtype.name}",
             "convert it first",
             raised=NotImplementedError,
@@ -98,7 +97,7 @@ def average(
     if input.dtype.kind != "i" or input.dtype.itemsize < 8:  # of integers int64 alone
         refuse(asked, (INTEGERS, HALVES) if axes == 3 else (INTEGERS,), input)
     if divisor_override == 0:
-        raise error("invalid_argument", f"{asked}: divisor must be not zero", "leave it out")
+        raise invalid_argument(f"{asked}: divisor must be not zero", "leave it out")
     kernel, stride = with_strides(asked, kernel_size, stride, axes)
     padding = per_axis(asked, "padding", padding, axes, least=0)
     size, ones = tuple(input.shape[-axes:]), (1,) * axes

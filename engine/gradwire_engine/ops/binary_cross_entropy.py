@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.accepted import WHOLE, group, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.laid import ITERATED_BACKWARDS, LIKE_FIRST
@@ -98,8 +98,7 @@ def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
 
 def _floats(asked: str, input: Spec, target: Spec) -> Inferred:
     if input.dtype.category != FLOAT or target.dtype.category == COMPLEX:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: input is {input.dtype.name}, target is {target.dtype.name}",
             "they are floating tensors",
         )
@@ -108,8 +107,7 @@ def _floats(asked: str, input: Spec, target: Spec) -> Inferred:
 
 def _in_unit_interval(xp: Any, input: Array) -> None:
     if input.size and not bool(xp.all((input >= 0) & (input <= 1))):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "binary_cross_entropy: all elements of input must lie between 0 and 1",
             "apply sigmoid first, or use binary_cross_entropy_with_logits",
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array, copied
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import REAL, elementwise, to_bool
 
 
@@ -101,9 +101,7 @@ def _comparable(named: dict[str, Any]) -> None:
     one_dtype("isclose", input=named["input"], other=named["other"])
     for name in ("rtol", "atol"):
         if named[name] < 0:
-            raise error(
-                "invalid_argument", f"isclose: {name} is {named[name]}", "it must be 0 or more"
-            )
+            raise invalid_argument(f"isclose: {name} is {named[name]}", "it must be 0 or more")
 
 
 @elementwise(result=to_bool, inplace=False, check=_comparable, numbers=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.kernels.windows import Sizes, counts, reach
 from gradwire_engine.ops.convolution import convolved, convolved_back
@@ -18,7 +18,7 @@ F = "nn.functional."
 
 
 def _refused(asked: str, what: str, hint: str) -> Exception:
-    return error("shape_mismatch", f"{asked}: {what}", hint)
+    return shape_mismatch(f"{asked}: {what}", hint)
 
 
 def _check(asked: str, axes: int, input: Any, weight: Any, bias: Any, groups: int) -> None:
@@ -35,14 +35,12 @@ def _check(asked: str, axes: int, input: Any, weight: Any, bias: Any, groups: in
         )
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and operand.dtype != input.dtype:
-            raise error(
-                "dtype_mismatch",
+            raise dtype_mismatch(
                 f"{asked}: the input is {input.dtype}, the {name} {operand.dtype}",
                 "convert one of them",
             )
     if kind(input) == "b":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: there is none of bools",
             "convert to another dtype",
             raised=NotImplementedError,
@@ -67,11 +65,9 @@ def _check_channels(asked: str, have: int, wanted: int, bias: Any, given: int) -
 def _padding(asked: str, given: str, stride: Sizes, kernel: Sizes, dilation: Sizes) -> Sizes:
     """Elements to pad in all, axis by axis, for padding that is given as a word."""
     if given not in ("same", "valid"):
-        raise error("invalid_argument", f"{asked}: padding {given!r}", "use 'same' or 'valid'")
+        raise invalid_argument(f"{asked}: padding {given!r}", "use 'same' or 'valid'")
     if given == "same" and max(stride) > 1:
-        raise error(
-            "invalid_argument", f"{asked}: padding 'same' with a stride", "the stride must be 1"
-        )
+        raise invalid_argument(f"{asked}: padding 'same' with a stride", "the stride must be 1")
     return tuple(
         (reach(k, d) - 1) * (given == "same") for k, d in zip(kernel, dilation, strict=True)
     )
@@ -114,8 +110,7 @@ def _convolve_back(
     padding = per_axis(asked, "padding", padding, axes, least=0)
     more = per_axis(asked, "output_padding", output_padding, axes, least=0)
     if any(m >= max(s, d) for m, s, d in zip(more, stride, dilation, strict=True)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: output_padding {list(more)}, stride {list(stride)}, "
             f"dilation {list(dilation)}",
             "output_padding must be smaller than the stride or the dilation",

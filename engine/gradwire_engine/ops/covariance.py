@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.mode import current
 from gradwire_engine.ops.arithmetic import div, is_complex, mul, sub
@@ -30,7 +30,7 @@ from gradwire_engine.spec import FLOAT
 def weights_of(xp: Any, input: Array, called: str) -> Array:
     """Weights of observations, none of which is negative."""
     if input.size and bool(xp.any(input < 0)):
-        raise error("invalid_argument", f"cov: {called} cannot be negative", "give 0 or more")
+        raise invalid_argument(f"cov: {called} cannot be negative", "give 0 or more")
     return input
 
 
@@ -40,7 +40,7 @@ def weights_of(xp: Any, input: Array, called: str) -> Array:
 def not_nothing(xp: Any, input: Array) -> Array:
     """What weights sum up to, which must not be 0."""
     if input.size and not bool(xp.all(input)):
-        raise error("invalid_argument", "cov: the weights sum to zero", "give positive ones")
+        raise invalid_argument("cov: the weights sum to zero", "give positive ones")
     return input
 
 
@@ -54,8 +54,7 @@ def cov(
 ) -> Array:
     """Covariances of variables (rows) over observations (columns), with counts or weights."""
     if input.ndim > 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"cov: takes at most two axes, not {list(input.shape)}",
             "rows are variables, columns are observations",
         )

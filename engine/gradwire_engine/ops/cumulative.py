@@ -8,7 +8,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.running_sums import running_sums
@@ -36,8 +36,7 @@ def _from(dim: int, start: int | None, stop: int | None) -> Slices:
 def _cumulative_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or int_to_int64(input.dtype)
     if wanted is bool_ and input.shape and input.size:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             "cumsum and cumprod: there are none in bool",
             "leave dtype out: bools are counted in int64",
             raised=NotImplementedError,
@@ -145,9 +144,7 @@ def cumprod(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> A
 
 def _ordered(input: Spec) -> tuple[Spec, Spec]:
     if input.dtype.category == COMPLEX:
-        raise error(
-            "dtype_mismatch", "cummax: complex numbers have no order", "take abs(x) or a part of it"
-        )
+        raise dtype_mismatch("cummax: complex numbers have no order", "take abs(x) or a part of it")
     return input, input.with_(dtype=int64)
 
 
@@ -231,8 +228,7 @@ def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 def _log_spec(input: Spec) -> Spec:
     if input.dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"logcumsumexp: not defined for {input.dtype.name}",
             "convert it to a floating dtype",
             raised=NotImplementedError,

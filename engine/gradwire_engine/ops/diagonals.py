@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.views import diagonal, placed
@@ -21,8 +21,7 @@ def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     ndim = input.ndim + 1
     first, second = (axis("diag_embed", d, ndim) for d in (dim1, dim2))
     if first == second or not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"diag_embed: dims {dim1} and {dim2} for a tensor with {input.ndim} axes",
             "name two different axes of the result, which has one more",
         )
@@ -38,8 +37,7 @@ def diag(input: Array, diagonal: int = 0) -> Array:
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"diag: takes a vector or a matrix, the tensor has {input.ndim} axes",
             "use diagonal or diag_embed for batches",
         )

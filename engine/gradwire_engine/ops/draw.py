@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.creation import default_dtype, sized, zeros_like
@@ -18,10 +18,8 @@ from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, DType, Shape, Sp
 def inexact(asked: str, dtype: DType) -> DType:
     """The dtype itself, which must be floating or complex."""
     if dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: not defined for {dtype.name}",
-            "choose a floating or complex dtype",
+        raise dtype_mismatch(
+            f"{asked}: not defined for {dtype.name}", "choose a floating or complex dtype"
         )
     return dtype
 
@@ -29,7 +27,7 @@ def inexact(asked: str, dtype: DType) -> DType:
 def of_category(asked: str, input: Spec, *categories: int) -> Spec:
     """The spec itself, if its dtype is of one of these categories."""
     if input.dtype.category not in categories:
-        raise error("dtype_mismatch", f"{asked}: not defined for {input.dtype.name}", "convert it")
+        raise dtype_mismatch(f"{asked}: not defined for {input.dtype.name}", "convert it")
     return input
 
 
@@ -111,8 +109,7 @@ def randn_like(
 
 def _integers(low: int, high: int, size: Ints, dtype: DType) -> Spec:
     if not -(2**63) <= low < high <= 2**63:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"randint: integers from {low} up to but without {high}",
             "low must be less than high, both within int64",
         )
@@ -184,7 +181,7 @@ def randperm(
 def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: float = 1.0) -> Array:
     """Fill with random numbers, equally likely anywhere from one bound up to another."""
     if from_ > to:
-        raise error("invalid_argument", f"uniform_: from {from_} to {to}", "from must not be more")
+        raise invalid_argument(f"uniform_: from {from_} to {to}", "from must not be more")
     return uniform(xp, generator, input.shape, dtype_of(input.dtype)) * (to - from_) + from_
 
 
@@ -199,7 +196,7 @@ def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: flo
 def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """Fill with normal random numbers."""
     if std < 0:
-        raise error("invalid_argument", f"normal_: std is {std}", "give std >= 0")
+        raise invalid_argument(f"normal_: std is {std}", "give std >= 0")
     return standard_normal(xp, generator, input.shape, dtype_of(input.dtype)) * std + mean
 
 
@@ -214,7 +211,7 @@ def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: floa
 def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> Array:
     """Fill with exponentially distributed random numbers."""
     if lambd <= 0:
-        raise error("invalid_argument", f"exponential_: lambd is {lambd}", "give lambd > 0")
+        raise invalid_argument(f"exponential_: lambd is {lambd}", "give lambd > 0")
     return -xp.log1p(-uniform(xp, generator, input.shape, dtype_of(input.dtype))) / lambd
 
 
@@ -229,5 +226,5 @@ def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> 
 def _bernoulli_(xp: Any, generator: Any, input: Array, p: float = 0.5) -> Array:
     """Fill with 1, with a probability, and 0."""
     if not 0 <= p <= 1:
-        raise error("invalid_argument", f"bernoulli_: p is {p}", "give 0 <= p <= 1")
+        raise invalid_argument(f"bernoulli_: p is {p}", "give 0 <= p <= 1")
     return generator.random(input.shape, dtype=xp.float64) < p

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import FLOAT_ONLY, composite, elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
@@ -78,7 +78,7 @@ def elu(input: Array, alpha: float = 1.0) -> Array:
 def celu(input: Array, alpha: float = 1.0) -> Array:
     """x where positive, else alpha (exp(x / alpha) - 1)."""
     if alpha == 0:
-        raise error("invalid_argument", "celu: alpha is 0", "it must not be 0")
+        raise invalid_argument("celu: alpha is 0", "it must not be 0")
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, leading_of, parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, elementwise, primitive
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
@@ -27,8 +27,7 @@ from gradwire_engine.spec import DType, Spec, bool_, int64
 def _looked_up(input: Spec, weight: Spec) -> Spec:
     check_whole("embedding", input)
     if len(weight.shape) != 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"embedding: the weight must be a matrix, its shape is {list(weight.shape)}",
             "give it one row for each index",
         )
@@ -114,8 +113,7 @@ def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
     """The row that padding_idx names, counted from the front; it has to be one of the weight's."""
     rows = weight.shape[0] if weight.ndim else 0
     if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: padding_idx is {padding_idx}, the weight has {rows} rows",
             "it must name one of them",
             raised=AssertionError if asked == "embedding" else RuntimeError,
@@ -163,8 +161,7 @@ def embedding(
 ) -> Array:
     """The rows of weight that the indices in input name; the row padding_idx gets no gradient."""
     if sparse:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "embedding: sparse gradients are not supported",
             "leave sparse out",
             raised=NotImplementedError,
@@ -192,16 +189,14 @@ def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     """Vectors of zeros with a 1 at the place each index names; -1: as many as the indices need."""
     dtype = getattr(tensor.dtype, "numpy", tensor.dtype)
     if dtype != int64.numpy:
-        raise error("dtype_mismatch", f"one_hot: takes int64, not {tensor.dtype}", "convert it")
+        raise dtype_mismatch(f"one_hot: takes int64, not {tensor.dtype}", "convert it")
     if num_classes < -1:
-        raise error("invalid_argument", f"one_hot: {num_classes} classes", "give a number > 0")
+        raise invalid_argument(f"one_hot: {num_classes} classes", "give a number > 0")
     return one_hot_of(tensor, _classes(tensor) if num_classes == -1 else num_classes)
 
 
 def _classes(input: Any) -> int:
     found = elements("one_hot", input, "give num_classes")
     if not found.size:
-        raise error(
-            "invalid_argument", "one_hot: no index to count the classes by", "give num_classes"
-        )
+        raise invalid_argument("one_hot: no index to count the classes by", "give num_classes")
     return int(found.max()) + 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.embedding import embedding_rows, padding_row, renormed
@@ -22,7 +22,7 @@ MODES = ("sum", "mean", "max")
 
 
 def _refused(what: str, hint: str, kind: type[Exception] = ValueError) -> Exception:
-    return error("invalid_argument", f"embedding_bag: {what}", hint, raised=kind)
+    return invalid_argument(f"embedding_bag: {what}", hint, raised=kind)
 
 
 @primitive(spec=lambda input: input.with_(dtype=int64), public=False, fallible=True, batch=leading)
@@ -136,8 +136,7 @@ def _check(
             f"per_sample_weights with mode {mode!r}", "they go with 'sum'", NotImplementedError
         )
     if kind(weight) not in "fV" or (shares is not None and shares.dtype != weight.dtype):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"embedding_bag: the weight is {weight.dtype}, "
             f"per_sample_weights {None if shares is None else shares.dtype}",
             "both must have one floating dtype",

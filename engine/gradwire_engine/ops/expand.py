@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, shape_mismatch
 from gradwire_engine.families import composite, primitive, reduction
 from gradwire_engine.families import view as view_family
 from gradwire_engine.kernels.one_pass import one_pass
@@ -35,8 +35,7 @@ def int_to_int64(dtype: DType) -> DType:
 def _expanded(shape: Shape, size: Ints) -> Shape:
     lead = len(size) - len(shape)
     if lead < 0:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"expand: {list(size)} has fewer axes than the tensor, {list(shape)}",
             "give at least as many sizes as the tensor has axes",
         )
@@ -45,8 +44,7 @@ def _expanded(shape: Shape, size: Ints) -> Shape:
         have = shape[i - lead] if i >= lead else 1
         wanted = have if wanted == -1 and i >= lead else wanted
         if wanted < 0 or (have != 1 and wanted != have):
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"expand: a tensor of shape {list(shape)} does not expand to {list(size)}: "
                 f"at axis {i} it has size {have}",
                 "only axes of size 1, and new ones in front, can be expanded",
@@ -128,8 +126,7 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
             f"{asked}: {list(size)} is not a shape; sizes are >= 0 and at most one is -1",
         )
     if (unknown and (not known or total % known)) or (not unknown and known != total):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: shape {list(size)} is invalid for a tensor of shape {list(shape)} "
             f"with {total} elements",
             "the sizes must multiply to the number of elements; -1 may stand for one of them",
@@ -148,8 +145,7 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
     if not input.flags.c_contiguous and not viewable(
         input.shape, input.strides, size, input.itemsize
     ):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"view: size {list(size)} is not compatible with shape {list(input.shape)} "
             f"and strides {[s // input.itemsize for s in input.strides]}",
             "use reshape, which copies where it has to",

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import REAL, REAL_NUMERIC, composite, primitive, reduction
 from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.ops.arithmetic import div, mul
@@ -91,7 +91,7 @@ def _unordered(input: Any) -> bool:
 
 def _refused(asked: str, *args: Any) -> Any:
     APPLY[type(args[0])](PRIMITIVES[asked][0], args)  # what is wrong with axes is said first
-    raise error("dtype_mismatch", f"{asked}: it has no derivative by complex numbers", "use abs()")
+    raise dtype_mismatch(f"{asked}: it has no derivative by complex numbers", "use abs()")
 
 
 def equals_gradient(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import floating
 from gradwire_engine.ops.arithmetic import is_complex
 from gradwire_engine.ops.cast import to_dtype
@@ -21,10 +21,8 @@ LAST_TWO = (-2, -1)
 def norm_of(asked: str, norm: str | None) -> str:
     """The norm, "backward" if none is given."""
     if norm is not None and norm not in OTHER:
-        raise error(
-            "invalid_argument",
-            f"{asked}: norm is {norm!r}",
-            "it is one of backward, ortho, forward",
+        raise invalid_argument(
+            f"{asked}: norm is {norm!r}", "it is one of backward, ortho, forward"
         )
     return norm or "backward"
 
@@ -32,10 +30,8 @@ def norm_of(asked: str, norm: str | None) -> str:
 def inexact(asked: str, input: Any) -> Any:
     """Floating or complex numbers: integers become the default dtype; halves are refused."""
     if input.dtype.half:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: not defined for {input.dtype.name}",
-            "convert to float32 first",
+        raise dtype_mismatch(
+            f"{asked}: not defined for {input.dtype.name}", "convert to float32 first"
         )
     return input if input.dtype.category >= FLOAT else to_dtype(input, floating(input.dtype))
 
@@ -43,8 +39,7 @@ def inexact(asked: str, input: Any) -> Any:
 def need_real(asked: str, input: Any) -> Any:
     """Real numbers that a transform can be made of."""
     if is_complex(input):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: takes real tensors, not {input.dtype.name}",
             "take the transform of complex numbers, or the real part",
         )
@@ -60,10 +55,8 @@ def as_complex(asked: str, input: Any) -> Any:
 def points(asked: str, size: int) -> int:
     """A number of points, which must be positive."""
     if size < 1:
-        raise error(
-            "invalid_argument",
-            f"{asked}: {size} data points were asked for",
-            "a transform has at least one",
+        raise invalid_argument(
+            f"{asked}: {size} data points were asked for", "a transform has at least one"
         )
     return size
 
@@ -82,8 +75,7 @@ def resized(asked: str, input: Any, dims: Dims, sizes: Sequence[int]) -> Any:
 def one_axis(asked: str, input: Any, dim: int) -> Dims:
     """The dim to transform, as a tuple of one."""
     if not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: dim is {dim}, the tensor has no axes",
             "reshape it to (1,)",
             raised=IndexError,
@@ -96,14 +88,11 @@ def several_axes(
 ) -> tuple[Dims, list[int]]:
     """The dims to transform, and the points along each: as many as there are where s has -1."""
     if s is not None and dim is not None and len(s) != len(dim):
-        raise error(
-            "shape_mismatch",
-            f"{asked}: {len(s)} sizes for {len(dim)} dims",
-            "give a size for each dim",
+        raise shape_mismatch(
+            f"{asked}: {len(s)} sizes for {len(dim)} dims", "give a size for each dim"
         )
     if s is not None and len(s) > input.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: {len(s)} sizes for a tensor with {input.ndim} axes",
             "give one for each of the last axes at most",
         )
@@ -123,9 +112,7 @@ def several_axes(
 def need_axes(asked: str, dims: Dims) -> None:
     """Refuse a transform of real numbers along no axis."""
     if not dims:
-        raise error(
-            "invalid_argument", f"{asked}: there is no axis to transform", "give at least one"
-        )
+        raise invalid_argument(f"{asked}: there is no axis to transform", "give at least one")
 
 
 def to_half(asked: str, input: Any, dims: Dims, sizes: Any, norm: str) -> Any:

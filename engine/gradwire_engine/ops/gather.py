@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, by_vector, leading, parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed, summed_rows
 from gradwire_engine.ops.advanced import index as index_at
@@ -26,8 +26,7 @@ def check_whole(
     """Refuse an index tensor that doesn't hold int64, or int32 if nothing else is named."""
     taken = others or (int64, int32)
     if index.dtype not in taken:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: the index must be {' or '.join(d.name for d in taken)}, it is "
             f"{index.dtype.name}",
             "convert it to int64",
@@ -43,16 +42,14 @@ def at(dim: int, places: Any) -> tuple[Any, ...]:
 def _selected(input: Spec, dim: int, index: Spec) -> Spec:
     check_whole("index_select", index)
     if len(index.shape) > 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_select: the index must be a vector, its shape is {list(index.shape)}",
             "use gather or [] for an index of several axes",
             raised=IndexError,
         )
     if not input.shape:
         if index.size != 1:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"index_select: a tensor without axes has one place, the index names {index.size}",
                 "give one index, or expand the tensor",
                 raised=RuntimeError,
@@ -124,15 +121,13 @@ def check_index(asked: str, shape: Shape, dim: int, index: Spec, *, limited: boo
         return
     check_whole(asked, index)
     if len(have) != len(wanted):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the index has {len(index.shape)} axes, the tensor {len(shape)}",
             "they must have equally many",
         )
     for i, (n, limit) in enumerate(zip(have, wanted, strict=True)):
         if n > limit and (i != dim or not limited):
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"{asked}: the index has shape {list(index.shape)}, the tensor {list(shape)}; "
                 f"at axis {i} it is longer",
                 f"except in dim {dim} the index must not be longer",
@@ -200,7 +195,7 @@ def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Ar
 def _taken(input: Spec, index: Spec) -> Spec:
     check_whole("take", index, int64)
     if index.size and not input.size:
-        raise error("invalid_argument", "take: the tensor has no elements", raised=IndexError)
+        raise invalid_argument("take: the tensor has no elements", raised=IndexError)
     return input.with_(shape=index.shape)
 
 
@@ -250,7 +245,7 @@ def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
 
 def _places_spec(index: Spec, size: int) -> Spec:
     if index.dtype.category != INTEGER:
-        raise error("dtype_mismatch", f"the indices are {index}", "convert them to int64")
+        raise dtype_mismatch(f"the indices are {index}", "convert them to int64")
     return index
 
 
@@ -269,8 +264,7 @@ def _wrapped(indices: Any, size: int) -> Any:
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
     if indices.dtype.name != "int64":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"take_along_dim: the indices must be int64, they are {indices.dtype.name}",
             "convert them to int64",
         )
@@ -278,15 +272,13 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
         flat = reshape(input, (-1,))
         return gather(flat, 0, reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"take_along_dim: the tensor has {input.ndim} axes, the indices {indices.ndim}",
             "they must have equally many",
         )
     place = axis("take_along_dim", dim, input.ndim)
     if not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"take_along_dim: dim is {dim}, the tensor has no axes",
             "leave dim out",
             raised=IndexError,
@@ -309,8 +301,7 @@ def places_where(condition: Array) -> Array:
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where a mask holds, in a vector."""
     if getattr(mask.dtype, "numpy", mask.dtype) != bool_.numpy:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"masked_select: the mask must be bool, it is {mask.dtype}",
             "compare it with something, for instance mask != 0",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.expand import reshape
@@ -56,8 +56,7 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
 
 def _gaps(points: Any, dim: int, ndim: int) -> Any:
     if points.ndim != 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"gradient: spacing has a tensor of shape {list(points.shape)}",
             "give a number, or a vector of the points along its dim",
         )
@@ -70,14 +69,12 @@ def _all_slopes(
     input: Any, spacings: Any, dims: tuple[int, ...], edge_order: int
 ) -> tuple[Any, ...]:
     if edge_order not in (1, 2) or any(input.shape[d] < edge_order + 1 for d in dims):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"gradient: edge_order is {edge_order}, the tensor is {list(input.shape)}",
             "it is 1 or 2, and each dim needs one element more than that",
         )
     if len(spacings) != len(dims):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"gradient: {len(spacings)} spacings for {len(dims)} dims",
             "give one for each dim, or a single number",
         )

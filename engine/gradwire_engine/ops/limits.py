@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import REAL, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen
@@ -20,14 +20,11 @@ from gradwire_engine.spec import bool_, dtype_of
 
 def _needs_limit(named: dict[str, Any]) -> None:
     if named["min"] is None and named["max"] is None:
-        raise error(
-            "invalid_argument", "clamp: neither min nor max was given", "give at least one of them"
-        )
+        raise invalid_argument("clamp: neither min nor max was given", "give at least one of them")
     if None not in (named["min"], named["max"]) and _is_number(named["min"]) != _is_number(
         named["max"]
     ):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"clamp: min is {named['min']}, max is {named['max']}",
             "give two tensors or two numbers",
             raised=TypeError,
@@ -40,8 +37,7 @@ def _needs_limit(named: dict[str, Any]) -> None:
 def _no_bools(asked: str, input: Any, *limits: Any) -> None:
     """Bools are limited by a tensor alone, as the larger or the smaller of two."""
     if all(x.dtype is bool_ for x in (input, *limits)):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: bools have no such limits",
             "give one tensor of bools, or use logical_and and logical_or",
             raised=NotImplementedError,
@@ -77,8 +73,7 @@ def _takes_max(input: Any, min: Any, max: Any) -> Any:
 def _fitted(first: Any, second: Any) -> Any:
     """The first of two conditions; torch writes the second into it, which must not be larger."""
     if broadcast_shapes("clamp", first.shape, getattr(second, "shape", ())) != first.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"backward: clamp compares its tensor with one limit in shape {list(first.shape)}, "
             f"which has to hold the comparison with the other, of shape {list(second.shape)}",
             "expand the tensor to the shape of the result before",

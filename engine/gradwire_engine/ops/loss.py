@@ -10,7 +10,7 @@ import numpy as np
 from gradwire_engine.accepted import BOOLS, COMPLEX, INTEGERS, WHOLE, group, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.sums import LONGEST
 from gradwire_engine.ops.arithmetic import mul, neg, shared_out, sub
@@ -34,8 +34,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
             return "none"
         return "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{reduction!r} is not a valid value for reduction",
             "it is one of 'none', 'mean' and 'sum'",
             raised=ValueError,
@@ -51,8 +50,7 @@ def reduced(losses: Any, reduction: str) -> Any:
 def same_shape(asked: str, input: Any, target: Any) -> None:
     """Losses that don't broadcast need a target in the input's shape."""
     if input.shape != target.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: input is {list(input.shape)}, target is {list(target.shape)}",
             "give target the shape of input",
             raised=ValueError,
@@ -170,10 +168,8 @@ def huber_loss(
 ) -> Array:
     """Squared distances up to delta, delta times the absolute ones beyond."""
     if delta <= 0:
-        raise error(
-            "invalid_argument",
-            f"huber_loss: delta must be positive, got {delta}",
-            "for delta near 0 use l1_loss",
+        raise invalid_argument(
+            f"huber_loss: delta must be positive, got {delta}", "for delta near 0 use l1_loss"
         )
     losses = _huber(_smooth_distance("huber_loss", input, target), delta)
     refuse("huber_loss", WHOLE, input, raised=RuntimeError)
@@ -197,10 +193,8 @@ def smooth_l1_loss(
 ) -> Array:
     """Squared distances up to beta, over beta, and absolute ones beyond."""
     if beta < 0:
-        raise error(
-            "invalid_argument",
-            f"smooth_l1_loss: beta must not be negative, got {beta}",
-            "beta=0 is l1_loss",
+        raise invalid_argument(
+            f"smooth_l1_loss: beta must not be negative, got {beta}", "beta=0 is l1_loss"
         )
     if beta == 0:
         losses = abs(_distance("smooth_l1_loss", input, target))

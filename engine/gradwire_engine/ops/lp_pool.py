@@ -6,7 +6,7 @@ from math import inf, prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite
 from gradwire_engine.ops.activation import relu
 from gradwire_engine.ops.arithmetic import mul, neg
@@ -26,8 +26,7 @@ def _lp_pool(
         found = maxima(axes, turned, kernel_size, stride, 0, 1, ceil_mode)[0]
         return found if norm_type > 0 else neg(found)
     if not norm_type:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"lp_pool{axes}d: the norm is of order 0",
             "give another order: the root of that one divides by 0",
             raised=ZeroDivisionError,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import sub
@@ -157,8 +157,7 @@ def packed_factors(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array
 
 def _permutation_spec(pivots: Spec, rows: int, dtype: DType) -> Spec:
     if pivots.dtype.category != INTEGER or not pivots.shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"the pivots are {pivots}",
             "give the ones of lu_factor: integers, a row for each matrix",
         )
@@ -189,10 +188,8 @@ def first_zero_pivot(xp: Any, LU: Array) -> Array:
 
 def _need_pivots(asked: str, pivot: bool) -> None:
     if not pivot:
-        raise error(
-            "invalid_argument",
-            f"{asked}: there are no factors without pivots here",
-            "leave pivot=True",
+        raise invalid_argument(
+            f"{asked}: there are no factors without pivots here", "leave pivot=True"
         )
 
 
@@ -233,8 +230,7 @@ def lu_unpack(
 ) -> Factors:
     """The permutation and the triangular factors out of packed ones; empty where not wanted."""
     if len(LU_data.shape) < 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"lu_unpack: LU_data must be a matrix, not {list(LU_data.shape)}",
             "give what lu_factor gave",
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
-from gradwire_engine.errors import error
+from gradwire_engine.errors import shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
@@ -32,8 +32,7 @@ def _identity_like(A: Any) -> Any:
 def matrix_power(A: Array, n: int) -> Array:
     """Each square matrix times itself, n times; its inverse where n is negative."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.matrix_power: {list(A.shape)} is not square",
             "it takes square matrices in the last two axes",
         )

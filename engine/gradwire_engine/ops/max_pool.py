@@ -9,7 +9,7 @@ from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import extremes_of_windows as extremes
 from gradwire_engine.kernels.windows import Sizes, reach
@@ -34,8 +34,7 @@ F = "nn.functional."
 
 def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
     if input.dtype is bool_ or input.dtype.is_complex:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"max_pool: takes integer and floating tensors, not {input.dtype.name}",
             "convert it first",
             raised=NotImplementedError,
@@ -155,8 +154,7 @@ def unpooled(xp: Any, input: Array, indices: Array, shape: Ints, axes: int) -> A
     """Planes of zeros but for elements written at their places; of several the last one stays."""
     planes, size = prod(shape[: len(shape) - axes]), prod(shape[len(shape) - axes :])
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= size):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"max_unpool{axes}d: an index lies outside a plane of {size} elements",
             "give the indices that max_pool returned, or a larger output_size",
         )
@@ -174,14 +172,12 @@ def _max_unpool(
     has_planes(asked, input, axes)
     refuse(asked, (*WHOLE, COMPLEX), input)
     if indices.dtype not in (int64, int64.numpy):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: the indices are {indices.dtype}, not int64",
             "give the indices that max_pool returned",
         )
     if indices.shape != input.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the input is {list(input.shape)}, the indices {list(indices.shape)}",
             "give the indices that max_pool returned with the input",
         )
@@ -193,8 +189,7 @@ def _max_unpool(
     )
     size = usual if output_size is None else _wanted(asked, output_size, usual, stride)
     if min(size) < 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the result would be of size {list(size)}",
             "take a larger kernel_size, or pad less",
         )
@@ -210,8 +205,7 @@ def _wanted(asked: str, output_size: Ints, usual: Sizes, stride: Sizes) -> Sizes
     if len(output_size) not in (len(usual), len(usual) + 2) or any(
         not u - s < n < u + s for n, u, s in zip(size, usual, stride, strict=True)
     ):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: output_size {list(output_size)}, where {list(usual)} is the usual one",
             "it must have a size for each axis, less than a stride away from the usual one",
             raised=ValueError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.axes import unsqueeze
@@ -43,8 +43,7 @@ def multi_margin_loss(
     fits = weight is None or weight.shape == (input.shape[-1],)
     if p in (1, 2) and (kind(target) != "i" or not fits):
         shown = None if weight is None else list(weight.shape)
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"multi_margin_loss: target is {target.dtype}, input {list(input.shape)}, "
             f"weight {shown}",
             "targets are int64, weight has a number for each class",
@@ -87,8 +86,7 @@ def multilabel_margin_loss(
     if not input.ndim and not target.ndim:
         input, target = reshape(input, (1,)), reshape(target, (1,))
     if input.ndim not in (1, 2) or target.shape != input.shape or not input.shape[-1]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"multilabel_margin_loss: input is {list(input.shape)}, target {list(target.shape)}",
             "both are (N, C) or (C), with at least one class",
         )
@@ -114,8 +112,7 @@ def multilabel_soft_margin_loss(
     """The mean over the classes of each one's binary cross entropy with logits."""
     how = reduction_of(size_average, reduce, reduction)
     if not input.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             "multilabel_soft_margin_loss: the input is a scalar",
             "its last axis is that of the classes",
             raised=IndexError,

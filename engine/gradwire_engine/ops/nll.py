@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.accumulate import below
@@ -58,8 +58,7 @@ class Picks(NamedTuple):
 
 
 def _out_of_bounds(target: int, classes: int, ignore_index: int) -> Exception:
-    return error(
-        "invalid_argument",
+    return invalid_argument(
         f"nll_loss: target {target} is out of bounds for {classes} classes",
         f"targets lie between 0 and {classes - 1}, or are ignore_index ({ignore_index})",
         raised=IndexError,
@@ -137,28 +136,24 @@ def _other_batch(shape: Shape, target: Shape) -> bool:
 def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inferred:
     shape = input.shape
     if not shape or target.shape != without_classes(shape):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"nll_loss: input is {list(shape)}, target is {list(target.shape)}",
             "input is (C), (N, C) or (N, C, ...), target is (), (N) or (N, ...)",
             raised=ValueError if _other_batch(shape, target.shape) else None,
         )
     if target.dtype.category != INTEGER or input.dtype.category != FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"nll_loss: input is {input.dtype.name}, target is {target.dtype.name}",
             "input holds floating scores, target holds class indices such as int64",
         )
     if target.dtype not in (int64, uint8):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"nll_loss: expected target dtype to be Long or Byte, but got {target.dtype.name}",
             "convert the target to int64",
         )
     classes = shape[class_axis(shape)]
     if weight is not None and weight.shape != (classes,):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"nll_loss: weight is {list(weight.shape)}, there are {classes} classes",
             "give one weight for each class",
         )

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.accepted import beside_input
 from gradwire_engine.arrays import NAMESPACE_OF, Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
@@ -31,25 +31,21 @@ def check_normalized(
     """The axes to normalise must be the input's last ones, and weight and bias have their shape."""
     lead = len(input.shape) - len(normalized_shape)
     if not normalized_shape or lead < 0 or input.shape[lead:] != normalized_shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: normalized_shape is {list(normalized_shape)}, "
             f"the input is {list(input.shape)}",
             "normalized_shape must be the sizes of the last axes",
         )
     for name, spec in affine.items():
         if spec is not None and spec.shape != normalized_shape:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"{asked}: {name} is {list(spec.shape)}, "
                 f"normalized_shape is {list(normalized_shape)}",
                 "they must be equal",
             )
     if input.dtype.kind not in kinds:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: takes floating tensors, the input is {input.dtype.name}",
-            "convert it first",
+        raise dtype_mismatch(
+            f"{asked}: takes floating tensors, the input is {input.dtype.name}", "convert it first"
         )
     if kinds == "fV":
         beside_input(asked, input, **affine)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import in_rows, leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import REAL_NUMERIC, primitive, reduction
 from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.expand import with_kept_dims
@@ -29,15 +29,14 @@ from gradwire_engine.spec import Spec, bool_, int64
 
 def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     if input.shape and not input.shape[dim]:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"kthvalue: axis {dim} of {list(input.shape)} has no elements",
             "take it along an axis that has some",
             raised=IndexError,
         )
     check_k("kthvalue", input, dim, k, 1)
     if input.dtype is bool_:
-        raise error("dtype_mismatch", "kthvalue: bools have no ranks", "convert them to integers")
+        raise dtype_mismatch("kthvalue: bools have no ranks", "convert them to integers")
     tail = input.shape[dim + 1 :]
     shape = (*input.shape[:dim], *((1,) if keepdim else ()), *tail) if input.shape else ()
     return input.with_(shape=shape), input.with_(shape=shape, dtype=int64)

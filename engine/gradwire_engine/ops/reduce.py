@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import (
     INEXACT,
     composite,
@@ -83,10 +83,8 @@ def nansum(
     if input.dtype.kind == "c" or (dtype is not None and dtype.is_complex and not whole):
         reduced_shape("nansum", input.shape, dim, keepdim)  # what is wrong with axes is said first
         if input.dtype.kind == "c" or 0 not in input.shape:
-            raise error(
-                "dtype_mismatch",
-                "nansum: not defined for complex numbers",
-                "sum the real and the imaginary part",
+            raise dtype_mismatch(
+                "nansum: not defined for complex numbers", "sum the real and the imaginary part"
             )
     return sum(nan_to_zero(input), dim, keepdim, dtype=dtype)
 
@@ -97,8 +95,7 @@ def nanmean(
 ) -> Array:
     """Mean over some axes, or over all, of what is not NaN."""
     if input.dtype.kind in "biu" or (dtype is not None and not dtype.differentiable):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"nanmean: of {input.dtype.name} in {(dtype or input.dtype).name}; both are to be "
             "floating",
             "convert it first",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array, copied
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
 from gradwire_engine.ops.arithmetic import div
 from gradwire_engine.ops.choose import zero_of
@@ -103,10 +103,8 @@ def div_with_rounding(input: Array, other: Array, *, rounding_mode: str | None) 
     if rounding_mode is None:
         return div(input, other)
     if rounding_mode not in ("floor", "trunc"):
-        raise error(
-            "invalid_argument",
-            f"div: rounding_mode is {rounding_mode!r}",
-            'it must be None, "floor" or "trunc"',
+        raise invalid_argument(
+            f"div: rounding_mode is {rounding_mode!r}", 'it must be None, "floor" or "trunc"'
         )
     return rounded_div(input, other, rounding_mode)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.accumulate import in_range, summed
 from gradwire_engine.ops.arithmetic import conj
@@ -29,10 +29,8 @@ REDUCTIONS = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 def _reducing(asked: str, reduce: str, known: tuple[str, ...]) -> None:
     if reduce not in known:
-        raise error(
-            "invalid_argument",
-            f"{asked}: reduce is {reduce!r}",
-            f"it must be one of {', '.join(known)}",
+        raise invalid_argument(
+            f"{asked}: reduce is {reduce!r}", f"it must be one of {', '.join(known)}"
         )
 
 
@@ -82,8 +80,7 @@ def _extreme(xp: Any, base: Array, flat: Array, values: Array, reduce: str, incl
 
 def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
     if input.dtype.is_complex and reduce in ("amax", "amin") and index.size:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"scatter_reduce: {reduce} of {input.dtype.name}: complex numbers have no order",
             "take abs() or a part",
         )
@@ -227,8 +224,7 @@ def index_reduce(
     if reduce == "mean":
         refuse("index_reduce", (BOOLS,), input)
     if index.ndim > 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_reduce: the index has shape {list(index.shape)}",
             "give a vector",
             raised=IndexError,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import composite, floating, primitive, reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.ones import ones_of
@@ -149,8 +149,7 @@ def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
 def softmax_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or input.dtype
     if wanted.category != FLOAT and 0 not in input.shape:  # of nothing any dtype will do
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"softmax: takes floating tensors, this one would be {wanted.name}",
             "convert it, or give dtype",
             raised=NotImplementedError,

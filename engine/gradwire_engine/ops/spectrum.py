@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices, singular_vectors
 from gradwire_engine.kernels.one_pass import one_pass
@@ -73,8 +73,7 @@ def of_any_phase(xp: Any, input: Array, turned: Array, back: Array, asked: str) 
     are compared as torch does, to a hundredth of 1 and of their size.
     """
     if not bool(xp.allclose(turned, back, 1e-2, 1e-2)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"backward of {asked}: complex vectors are known up to a factor e^{{i phi}}, and the "
             "loss depends on it, so it has no derivative",
             "take of the vectors what no phase changes, as abs() or v v^H",
@@ -90,7 +89,7 @@ def _phases(x: Any, g: Any, dim: int) -> Any:
 def _eigh_spec(A: Spec, UPLO: str) -> tuple[Spec, Spec]:
     need_matrices("linalg.eigh", A, square=True)
     if UPLO.upper() not in ("L", "U"):
-        raise error("invalid_argument", f"linalg.eigh: UPLO is {UPLO!r}", "it is 'L' or 'U'")
+        raise invalid_argument(f"linalg.eigh: UPLO is {UPLO!r}", "it is 'L' or 'U'")
     return Spec(A.shape[:-1], real_of(A.dtype), ""), A
 
 
@@ -188,8 +187,7 @@ def eigvals(A: Array) -> Array:
 def _svd_spec(A: Spec, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
     need_matrices("linalg.svd", A)
     if driver is not None and A.device == "cpu":
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"linalg.svd: driver={driver!r} of a matrix on cpu",
             "leave it out: drivers are those of CUDA devices",
         )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
@@ -32,14 +32,12 @@ EXACT = (float32, float64, complex64, complex128)
 def need_matrices(asked: str, A: Spec, *, square: bool = False) -> Spec:
     """Refuse what is not a stack of (square) matrices in one of LAPACK's dtypes."""
     if len(A.shape) < 2 or (square and A.shape[-1] != A.shape[-2]):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the operand is {list(A.shape)}",
             f"it takes {'square ' if square else ''}matrices in the last two axes",
         )
     if A.dtype not in EXACT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: not defined for {A.dtype.name}",
             f"convert it to {', '.join(d.name for d in EXACT)}",
         )
@@ -121,16 +119,12 @@ def _system_spec(A: Spec, B: Spec) -> Inferred:
     need_matrices("linalg.solve", A, square=True)
     need_matrices("linalg.solve", B)
     if A.dtype is not B.dtype:
-        raise error(
-            "dtype_mismatch",
-            f"linalg.solve: A is {A.dtype.name}, B is {B.dtype.name}",
-            "convert one of them",
+        raise dtype_mismatch(
+            f"linalg.solve: A is {A.dtype.name}, B is {B.dtype.name}", "convert one of them"
         )
     if A.shape[-1] != B.shape[-2]:
-        raise error(
-            "shape_mismatch",
-            f"linalg.solve: A is {list(A.shape)}, B is {list(B.shape)}",
-            "B needs as many rows as A",
+        raise shape_mismatch(
+            f"linalg.solve: A is {list(A.shape)}, B is {list(B.shape)}", "B needs as many rows as A"
         )
     batch = broadcast_shapes("linalg.solve", A.shape[:-2], B.shape[:-2])
     return Inferred(B.with_(shape=(*batch, *B.shape[-2:])))

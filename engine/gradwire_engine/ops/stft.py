@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arithmetic import div, is_complex, mul
 from gradwire_engine.ops.axes import squeeze, transpose, unsqueeze
@@ -25,13 +25,11 @@ SMALL = 1e-11
 
 
 def _refuse(asked: str, detail: str, hint: str) -> Exception:
-    return error("invalid_argument", f"{asked}: {detail}", hint)
+    return invalid_argument(f"{asked}: {detail}", hint)
 
 
 def _refuse_dtype(asked: str, input: Any, wanted: str) -> Exception:
-    return error(
-        "dtype_mismatch", f"{asked}: {input.dtype.name} came in", f"it takes {wanted}; convert"
-    )
+    return dtype_mismatch(f"{asked}: {input.dtype.name} came in", f"it takes {wanted}; convert")
 
 
 def _sizes(
