@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.indices import index_added, index_written, indexed
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import LIKE_FIRST, Given, Lies
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed_rows
 from gradwire_engine.ops.views import zeros_of
@@ -114,12 +114,11 @@ def _looked_up(call: Call, given: Given) -> Order:
     return iterated(found, ((found, tuple(seen)), *wide))
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, indices, masks, input_spec: index_sum(g, indices, input_spec.shape)),
     spec=lambda input, indices: input.with_(shape=indexed_shape(input.shape, indices)),
     fallible=True,
     exact=True,
-    public=False,
     formula="g added at the indexed places of zeros",
     batch=indexed,
     lies=Lies(_looked_up),
@@ -142,10 +141,9 @@ def _flat_places(xp: Any, indices: Any, sizes: Shape) -> Array:
     return places.reshape(-1)
 
 
-@primitive(
+@internal(
     vjp("the indexed elements of g", input=lambda g, indices: index(g, indices)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="IndexPutImplBackward0",
     batch=index_added,
 )
@@ -182,7 +180,7 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     return input
 
 
-@primitive(
+@internal(
     vjp(
         "input: g with zeros at the places (g itself if they accumulate); values: g there",
         input=lambda g, indices, masks, accumulate: (
@@ -193,7 +191,6 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     spec=_put_spec,
     fallible=True,
     grad_name="IndexPutBackward0",
-    public=False,
     batch=index_written,
     lies=LIKE_FIRST,
 )

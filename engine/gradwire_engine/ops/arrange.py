@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows, leading
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import LIKE_FIRST, Given, Lies
 from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY
@@ -218,7 +218,7 @@ def _places_spec(repeats: Spec, count: int) -> Spec:
     return Spec((count,), int64, "")
 
 
-@primitive(spec=_places_spec, public=False, fallible=True)
+@internal(spec=_places_spec, fallible=True)
 def repeated_places(xp: Any, repeats: Array, count: int) -> Array:
     """Each place as often as the repeats say."""
     if repeats.size and int(repeats.min()) < 0:

@@ -8,7 +8,7 @@ from gradwire_engine.accepted import COMPLEX, HALVES, INTEGERS, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels.sums_of_windows import Windows, means, means_back
 from gradwire_engine.ops.axes import squeeze, unsqueeze
 from gradwire_engine.ops.beside import beside
@@ -39,7 +39,7 @@ def _planes(input: Spec, size: Shape) -> Spec:
     return input.with_(shape=(*input.shape[: len(input.shape) - len(size)], *size))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, input, found, kernel, stride, padding, padded, divisor: beside(
             window_means_back(
@@ -51,7 +51,6 @@ def _planes(input: Spec, size: Shape) -> Spec:
         )
     ),
     spec=lambda input, found: _planes(input, found),
-    public=False,
     linear=True,
     batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackward0",
@@ -66,14 +65,13 @@ def window_means(
     return means(xp, input, input.shape[input.ndim - len(found) :], how)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, found, kernel, stride, padding, padded, divisor: window_means(
             g, found, kernel, stride, padding, padded, divisor
         )
     ),
     spec=lambda input, size: _planes(input, size),
-    public=False,
     linear=True,
     batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackwardBackward0",

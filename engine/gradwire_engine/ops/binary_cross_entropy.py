@@ -8,7 +8,7 @@ from gradwire_engine.accepted import WHOLE, group, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.laid import ITERATED_BACKWARDS, LIKE_FIRST
 from gradwire_engine.op import Inferred
@@ -61,7 +61,7 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
     return mean(losses) if reduction == "mean" else sum(losses)
 
 
-@primitive(
+@internal(
     vjp(
         "input: g (sigmoid(input) - target); target: -g input",
         input=lambda g, input, target, reduction, input_spec: _logits_gradient(
@@ -72,7 +72,6 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
         ),
     ),
     spec=_logits_spec,
-    public=False,
     grad_name="BinaryCrossEntropyWithLogitsBackward0",
     batch=parts(_logits_in_parts),
     lies=ITERATED_BACKWARDS,
@@ -113,14 +112,13 @@ def _in_unit_interval(xp: Any, input: Array) -> None:
         )
 
 
-@primitive(
+@internal(
     vjp(
         "input: g (input - target) / (input (1 - input)); target: g log((1 - input) / input)",
         input=lambda g, input, target: g * (input - target) / clamp(input * (1 - input), TINY),
         target=lambda g, input: g * (log(1 - input) - log(input)),
     ),
     spec=lambda input, target: _floats("binary_cross_entropy", input, target),
-    public=False,
     fallible=True,
     grad_name="BinaryCrossEntropyBackward0",
     batch=leading,

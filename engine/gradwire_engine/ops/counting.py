@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import Weak
@@ -95,13 +95,12 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@primitive(
+@internal(
     spec=lambda input: (
         input.with_(shape=(input.size,)),
         input.with_(dtype=int64),
         Spec((input.size,), int64, ""),
     ),
-    public=False,
     outputs=("values", "inverse", "counts"),
     data_dependent=True,
     exact=True,
@@ -124,9 +123,8 @@ def _along_spec(input: Spec, dim: int) -> tuple[Spec, Spec, Spec]:
     return input, length, length
 
 
-@primitive(
+@internal(
     spec=_along_spec,
-    public=False,
     outputs=("values", "inverse", "counts"),
     data_dependent=True,
     exact=True,
@@ -139,9 +137,8 @@ def distinct_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array
     return values, inverse.reshape(-1), counts
 
 
-@primitive(
+@internal(
     spec=_along_spec,
-    public=False,
     outputs=("values", "inverse", "counts"),
     data_dependent=True,
     exact=True,

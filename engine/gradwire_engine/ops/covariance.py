@@ -8,7 +8,7 @@ from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.mode import current
 from gradwire_engine.ops.arithmetic import div, is_complex, mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
@@ -24,9 +24,7 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.spec import FLOAT
 
 
-@primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def weights_of(xp: Any, input: Array, called: str) -> Array:
     """Weights of observations, none of which is negative."""
     if input.size and bool(xp.any(input < 0)):
@@ -34,9 +32,7 @@ def weights_of(xp: Any, input: Array, called: str) -> Array:
     return input
 
 
-@primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def not_nothing(xp: Any, input: Array) -> Array:
     """What weights sum up to, which must not be 0."""
     if input.size and not bool(xp.all(input)):

@@ -14,7 +14,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels import ctc
 from gradwire_engine.ops.arithmetic import div
 from gradwire_engine.ops.axes import squeeze, unsqueeze
@@ -73,7 +73,7 @@ def _check_values(log_probs: Array, targets: Array, inputs: Array, lengths: Arra
         )
 
 
-@primitive(
+@internal(
     vjp(
         log_probs=lambda g, log_probs, targets, inputs, lengths, out, blank, zero_infinity: (
             classes_gradient(
@@ -83,7 +83,6 @@ def _check_values(log_probs: Array, targets: Array, inputs: Array, lengths: Arra
         )
     ),
     spec=_loss_spec,
-    public=False,
     fallible=True,
     batch=as_samples(log_probs=1),
     grad_name="CtcLossBackward0",
@@ -100,9 +99,8 @@ def sequence_losses(
     return -ctc.likelihood(xp, alpha, states)
 
 
-@primitive(
+@internal(
     spec=lambda like, lengths: Spec((len(lengths),), int64, ""),
-    public=False,
     batch=lambda b: b.fronted(b.again(like=b.front("like"))),
 )
 def lengths_beside(xp: Any, like: Array, lengths: Ints) -> Array:
@@ -110,9 +108,8 @@ def lengths_beside(xp: Any, like: Array, lengths: Ints) -> Array:
     return xp.asarray(list(lengths), xp.int64)
 
 
-@primitive(
+@internal(
     spec=lambda targets, lengths: Spec((*lengths.shape, targets.shape[-1]), targets.dtype, ""),
-    public=False,
     fallible=True,
     batch=leading,
 )

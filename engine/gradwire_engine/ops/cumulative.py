@@ -9,7 +9,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import dtype_mismatch
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.running_sums import running_sums
 from gradwire_engine.op import Inferred
@@ -67,10 +67,8 @@ def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Ar
     return running_sums(xp, input, dim) if input.ndim else xp.array(input)
 
 
-@primitive(
+@internal(
     vjp("g shifted back", input=lambda g, dim, by: shifted(g, dim, -by, 0)),
-    spec=lambda input: input,
-    public=False,
     exact=True,
     batch=along("dim"),
 )
@@ -95,10 +93,8 @@ def _recurrence_gradients(
     return to_term, mul(to_term, conj(shifted(out, dim, step, 0))) if needs[1] else None
 
 
-@primitive(
+@internal(
     vjp("the recurrence in the other direction", joint=_recurrence_gradients),
-    spec=lambda input: input,
-    public=False,
     batch=along("dim"),
 )
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul
 from gradwire_engine.ops.axes import mH as adjoint
@@ -54,10 +54,8 @@ def _no_further(g: Any, A: Any, direction: Any) -> Any:
     )
 
 
-@primitive(
+@internal(
     vjp(A=_no_further, direction=lambda g, A: cofactor_change(A, g)),
-    spec=lambda A: A,
-    public=False,
     batch=stacked(A=2, direction=2),
     formula="the same of g for the direction; there is none for A",
 )
@@ -72,12 +70,7 @@ def cofactor_change(xp: Any, A: Array, direction: Array) -> Array:
     return xp.conjugate(phase)[..., None, None] * (u @ xp.conjugate(inner) @ vh)
 
 
-@primitive(
-    vjp("their change along g", A=lambda g, A: cofactor_change(A, g)),
-    spec=lambda A: A,
-    public=False,
-    batch=leading,
-)
+@internal(vjp("their change along g", A=lambda g, A: cofactor_change(A, g)), batch=leading)
 def cofactors(xp: Any, A: Array) -> Array:
     """The conjugated cofactors of each matrix, also of singular ones."""
     return _adjugate_transposed(xp, A)

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.views import diagonal, placed
 from gradwire_engine.rule import vjp
@@ -49,13 +49,12 @@ def _length(input: Spec, offset: int) -> Spec:
     return input.with_(shape=(max(min(rows + min(offset, 0), columns - max(offset, 0)), 0),))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, offset, input_spec: placed(g, input_spec.shape, "diagonal", (offset, 0, 1))
     ),
     spec=_length,
     exact=True,
-    public=False,
     grad_name="DiagonalBackward0_copy",
     formula="zeros but for the diagonal, which is g",
     batch=parts(lambda input, offset: diagonal(input, offset, 0, 1)),

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.axes import squeeze, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import gt, le
@@ -34,14 +34,14 @@ def _kept_spec(input: Spec, shape: Ints, p: float) -> Spec:
     return input.with_(shape=shape)
 
 
-@primitive(spec=_kept_spec, random=True, public=False)
+@internal(spec=_kept_spec, random=True)
 def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: float) -> Array:
     """A mask in the input's dtype: `scale` with probability 1 - p, else 0."""
     held = generator.random(shape, dtype=xp.float32) >= p
     return (held.astype(input.dtype) * scale).astype(input.dtype, copy=False)
 
 
-@primitive(spec=lambda input: input, random=True, public=False)
+@internal(random=True)
 def uniform_between(xp: Any, generator: Any, input: Array, low: float, high: float) -> Array:
     """Random numbers between two bounds, in the shape of the input."""
     return uniform(xp, generator, input.shape, dtype_of(input.dtype)) * (high - low) + low

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, leading_of, parts
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, elementwise, primitive
+from gradwire_engine.families import composite, elementwise, internal
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.accumulate import in_range
@@ -34,7 +34,7 @@ def _looked_up(input: Spec, weight: Spec) -> Spec:
     return Spec((*input.shape, weight.shape[1]), weight.dtype, "")
 
 
-@primitive(spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""), public=False)
+@internal(spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""))
 def row_shares(
     xp: Any, index: Array, size: int, padding: int | None, by_frequency: bool, dtype: DType
 ) -> Array:
@@ -86,7 +86,7 @@ def _looked_up_in_each(b: Any) -> Any:
     return leading_of("input")(b)
 
 
-@primitive(
+@internal(
     vjp(
         weight=lambda g, input, padding_idx, scale_grad_by_freq, weight_spec: _table_gradient(
             g, input, padding_idx, scale_grad_by_freq, weight_spec
@@ -94,7 +94,6 @@ def _looked_up_in_each(b: Any) -> Any:
     ),
     spec=_looked_up,
     name="embedding_rows",
-    public=False,
     fallible=True,
     exact=True,
     grad_name="EmbeddingBackward0",
@@ -121,9 +120,8 @@ def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
     return padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + rows
 
 
-@primitive(
+@internal(
     spec=lambda input, rows: Spec((rows,), bool_, ""),
-    public=False,
     fallible=True,
     batch=parts(lambda input, rows: _named_in_each(input, rows)),
 )
@@ -172,9 +170,8 @@ def embedding(
     return embedding_rows(input, weight, padding_idx, scale_grad_by_freq)
 
 
-@primitive(
+@internal(
     spec=lambda input, classes: Spec((*input.shape, classes), int64, ""),
-    public=False,
     fallible=True,
     batch=leading,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error, shape_mismatch
-from gradwire_engine.families import composite, primitive, reduction
+from gradwire_engine.families import composite, internal, reduction
 from gradwire_engine.families import view as view_family
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.sums import OF_BLAS, summed
@@ -153,13 +153,11 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
     return input.reshape(size)
 
 
-@primitive(
+@internal(
     vjp("g", input=lambda g: g),
-    spec=lambda input: input,
     name="contiguous_copy",
     grad_name="CloneBackward0",
     exact=True,
-    public=False,
     batch=leading,
     linear=True,
 )
@@ -168,13 +166,12 @@ def contiguous_copy(xp: Any, input: Array) -> Array:
     return xp.array(input, order="C")
 
 
-@primitive(
+@internal(
     vjp("g in the input's shape", input=lambda g, input_spec: reshape(g, input_spec.shape)),
     spec=lambda input, size: input.with_(shape=size),
     name="unsafe_view",
     grad_name="UnsafeViewBackward0",
     exact=True,
-    public=False,
     batch=lambda b: b.again(input=b.front("input"), size=(b.size, *b["size"])),
     linear=True,
 )

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows
 from gradwire_engine.errors import dtype_mismatch
-from gradwire_engine.families import REAL, REAL_NUMERIC, composite, primitive, reduction
+from gradwire_engine.families import REAL, REAL_NUMERIC, composite, internal, reduction
 from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
@@ -35,10 +35,9 @@ def to_index(dtype: DType) -> DType:
     return int64
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, index, dim: gather(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     exact=True,
     grad_name="ValueSelectingReductionBackward0",
     batch=along("dim", sized="shape"),

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, by_vector, leading, parts
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed, summed_rows
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.advanced import nonzero
@@ -93,10 +93,9 @@ def _rows_added(input: Any, index: Any, dim: int, shape: Shape) -> Any:
     return gather_sum(input, widened(index, dim, tuple(input.shape)), dim, shape)
 
 
-@primitive(
+@internal(
     vjp("the selected slices of g", input=lambda g, index, dim: index_select(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="IndexAddBackward0",
     batch=by_vector(along("dim", sized="shape", alone=("index",)), parts(_rows_added), "index"),
 )
@@ -174,10 +173,9 @@ def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     return found
 
 
-@primitive(
+@internal(
     vjp("the gathered elements of g", input=lambda g, index, dim: gather(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="ScatterAddBackward0",
     batch=along("dim", sized="shape"),
     linear=True,
@@ -229,10 +227,9 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     return xp.take(input.reshape(-1), from_front(index, input.size))
 
 
-@primitive(
+@internal(
     vjp("the elements of g taken", input=lambda g, index: take(g, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="PutBackward0",
     batch=parts(_summed_one_by_one),
 )
@@ -249,7 +246,7 @@ def _places_spec(index: Spec, size: int) -> Spec:
     return index
 
 
-@primitive(spec=_places_spec, public=False, batch=leading)
+@internal(spec=_places_spec, batch=leading)
 def front_places(xp: Any, index: Array, size: int) -> Array:
     """Indices that may count from the end of an axis as ones that count from its front."""
     return from_front(index, size)

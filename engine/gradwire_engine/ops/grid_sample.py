@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import called, reshape
@@ -72,9 +72,7 @@ def _base_spec(theta: Spec, size: Ints) -> Spec:
     return theta.with_(shape=(prod(size), len(size) + 1))
 
 
-@primitive(
-    spec=_base_spec, public=False, batch=lambda b: b.fronted(b.again(theta=b.front("theta")))
-)
+@internal(spec=_base_spec, batch=lambda b: b.fronted(b.again(theta=b.front("theta"))))
 def base_grid(xp: Any, theta: Array, size: Ints, corners: bool) -> Array:
     """The coordinates of an image's places, the last axis' first, and a 1; in theta's dtype."""
     axes = len(size)

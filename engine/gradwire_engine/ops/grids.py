@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.expand import expand, reshape
 from gradwire_engine.ops.join import stack
@@ -67,9 +67,7 @@ def _tuples(n: int, r: int, repeats: bool) -> int:
     return comb(n + r - 1, r) if repeats and n + r else comb(n, r)
 
 
-@primitive(
-    spec=lambda n, r, repeats: (Spec((_tuples(n, r, repeats),), int64, ""),) * r, public=False
-)
+@internal(spec=lambda n, r, repeats: (Spec((_tuples(n, r, repeats),), int64, ""),) * r)
 def tuple_places(xp: Any, n: int, r: int, repeats: bool, device: Device | None = None) -> Any:
     """The places of all r-tuples among n elements: the first of each tuple, the second, …"""
     first = n if repeats else n - r + 1  # so many elements can be the first of a tuple

@@ -53,7 +53,6 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
 
 @primitive(
     vjp("zeros", input=lambda g: zeros_like(g)),
-    spec=lambda input: input,
     name="zero_",
     inplace=True,
     exact=True,

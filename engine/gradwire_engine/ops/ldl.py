@@ -13,7 +13,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import dtype_mismatch, error, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import COLUMNS, LIKE_FIRST
 from gradwire_engine.long_calls import Functions
 from gradwire_engine.ops.expand import reshape
@@ -68,13 +68,7 @@ def _factor_spec(A: Spec) -> tuple[Spec, Spec, Spec]:
     return A, Spec(A.shape[:-1], int32, ""), Spec(A.shape[:-2], int32, "")
 
 
-@primitive(
-    spec=_factor_spec,
-    public=False,
-    outputs=("LD", "pivots", "info"),
-    batch=leading,
-    lies=COLUMNS,
-)
+@internal(spec=_factor_spec, outputs=("LD", "pivots", "info"), batch=leading, lies=COLUMNS)
 def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """LDL factors of the lower triangle of each matrix in one, with LAPACK's pivots and info."""
     if not A.size:
@@ -84,14 +78,7 @@ def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]
     return packed, pivots, info
 
 
-@primitive(
-    spec=lambda LD: LD,
-    public=False,
-    fallible=True,
-    exact=True,
-    batch=leading,
-    lies=LIKE_FIRST,
-)
+@internal(fallible=True, exact=True, batch=leading, lies=LIKE_FIRST)
 def factored(xp: Any, LD: Array, info: Array, asked: str) -> Array:
     """The factors, if no block of D is 0."""
     if bool(xp.any(info > 0)):

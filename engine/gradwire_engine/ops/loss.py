@@ -11,7 +11,7 @@ from gradwire_engine.accepted import BOOLS, COMPLEX, INTEGERS, WHOLE, group, ref
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels.sums import LONGEST
 from gradwire_engine.ops.arithmetic import mul, neg, shared_out, sub
 from gradwire_engine.ops.beside import beside
@@ -93,14 +93,13 @@ def _mean_in_parts(input: Any, target: Any, count: int) -> Any:
     return shared_out(sum(square(sub(input, target))), count)
 
 
-@primitive(
+@internal(
     vjp(
         "input: 2 g (input - target) / count; target: its negation",
         input=lambda g, input, target, count: _distances(g, input, target, count),
         target=lambda g, input, target, count: neg(_distances(g, input, target, count)),
     ),
     spec=lambda input, target: input.with_(shape=()),
-    public=False,
     grad_name="MseLossBackward0",
     batch=parts(_mean_in_parts),
 )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import sub
 from gradwire_engine.ops.arrange import tril, triu
@@ -131,10 +131,9 @@ def _factored(xp: Any, a: Array) -> tuple[Array, Array]:
     return packed, xp.asarray(_pivots(order, k), dtype=xp.int32)
 
 
-@primitive(
+@internal(
     vjp(A=lambda g_LU, LU, pivots: _gradient(g_LU, LU, pivots)),
     spec=_factor_spec,
-    public=False,
     outputs=("LU", "pivots"),
     fallible=True,
     grad_name="LinalgLuFactorExBackward0",
@@ -164,7 +163,7 @@ def _permutation_spec(pivots: Spec, rows: int, dtype: DType) -> Spec:
     return Spec((*pivots.shape[:-1], rows, rows), dtype, "")
 
 
-@primitive(spec=_permutation_spec, public=False, exact=True, batch=leading)
+@internal(spec=_permutation_spec, exact=True, batch=leading)
 def permutation(xp: Any, pivots: Array, rows: int, dtype: DType) -> Array:
     """The permutation matrix P of A = P L U that a sequence of swaps stands for."""
     kind = getattr(dtype, "numpy", dtype)
@@ -177,7 +176,7 @@ def permutation(xp: Any, pivots: Array, rows: int, dtype: DType) -> Array:
     return (xp.arange(rows)[:, None] == order[..., None, :]).astype(kind)
 
 
-@primitive(spec=lambda LU: Spec(LU.shape[:-2], int32, ""), public=False, batch=leading)
+@internal(spec=lambda LU: Spec(LU.shape[:-2], int32, ""), batch=leading)
 def first_zero_pivot(xp: Any, LU: Array) -> Array:
     """Which diagonal element of U is the first 0, counted from 1; 0 if none is."""
     zero = xp.diagonal(LU, 0, -2, -1) == 0

@@ -10,7 +10,7 @@ from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
@@ -84,15 +84,13 @@ def gaussian_nll_loss(
     return reduced(losses, how)
 
 
-@primitive(
+@internal(
     vjp("g", input=lambda g: g),
-    spec=lambda input: input,
     name="checked_variance",
     batch=leading,
     exact=True,
     symmetric=True,
     fallible=True,
-    public=False,
 )
 def _checked_variance(xp: Any, input: Array) -> Array:
     """Variances as they are; an error where one is negative."""

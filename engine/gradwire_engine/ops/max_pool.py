@@ -10,7 +10,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels import extremes_of_windows as extremes
 from gradwire_engine.kernels.windows import Sizes, reach
 from gradwire_engine.mode import local
@@ -43,7 +43,7 @@ def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
     return spec, spec.with_(dtype=int64)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g_out, input, indices, kernel, stride, dilation: beside(
             put_back(
@@ -60,7 +60,6 @@ def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
     ),
     spec=_pooled,
     outputs=("out", "indices"),
-    public=False,
     batch=leading,
     grad_name=lambda named: f"MaxPool{len(named['kernel'])}DWithIndicesBackward0",
     formula="g at the places of the maxima",
@@ -75,7 +74,7 @@ def windows_max(
     return extremes.largest(xp, input, axes, padding, last)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g_out, input, indices, found: beside(
             put_back(
@@ -95,7 +94,6 @@ def windows_max(
     ),
     spec=_pooled,
     outputs=("out", "indices"),
-    public=False,
     batch=leading,
     grad_name=lambda named: f"AdaptiveMaxPool{len(named['found'])}DBackward0",
     formula="g at the places of the maxima",
@@ -139,10 +137,9 @@ def _adaptive_max_pool(axes: int, input: Any, output_size: Data) -> tuple[Any, A
     return squeeze(results[0], -2), squeeze(results[1], -2)
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, indices, shape, axes: picked(g, indices, axes, False)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     fallible=True,
     exact=True,
     linear=True,

@@ -11,7 +11,7 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.accumulate import below
 from gradwire_engine.ops.arithmetic import div, mul, neg
@@ -211,14 +211,13 @@ def _to_classes(
     return scatter_at(zeros, found.dim, found.index, values)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, input, target, weight, ignore_index, reduction: _gradient(
             g, input, target, weight, ignore_index, reduction
         )
     ),
     spec=_spec,
-    public=False,
     fallible=True,
     grad_name=lambda named: f"NllLoss{'2D' if len(named['input'].shape) > 2 else ''}Backward0",
     batch=parts(_of_classes),
@@ -240,7 +239,7 @@ def nll(
     return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, target, weight, ignore_index, reduction: nll(
             g, target, weight, ignore_index, reduction
@@ -250,7 +249,6 @@ def nll(
     spec=lambda input, scores: Inferred(
         input.with_(shape=scores.shape), input.dtype, kept=("target", "scores")
     ),
-    public=False,
     grad_name="NllLossBackwardBackward0",
     batch=parts(_to_classes),
 )

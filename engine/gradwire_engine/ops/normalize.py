@@ -9,7 +9,7 @@ from gradwire_engine.accepted import beside_input
 from gradwire_engine.arrays import NAMESPACE_OF, Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
 from gradwire_engine.errors import dtype_mismatch, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.kernels.sums import row_products, row_sums, summed
@@ -157,14 +157,13 @@ def _affine(
     return out if bias is None else add(out, bias), center, scale
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g_out, input, weight, bias, center, scale, normalized_shape, eps, needs: (
             _in_one_node(g_out, input, weight, bias, center, scale, normalized_shape, eps, needs)
         )
     ),
     spec=_layer_spec,
-    public=False,
     outputs=("out", "center", "scale"),
     grad_name="NativeLayerNormBackward0",
     batch=by_vector(leading_of("input"), parts(_affine), "weight", "bias"),

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, leading
 from gradwire_engine.errors import invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.accumulate import summed_rows
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.rule import vjp
@@ -95,7 +95,7 @@ def _pad_name(named: dict[str, Any]) -> str:
     return f"{kind}Pad{named['axes']}DBackward0"
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, dim, before, after, mode, axes, input_spec: axis_unpadded(
             g, dim, before, after, mode, axes, input_spec.shape[dim]
@@ -103,7 +103,6 @@ def _pad_name(named: dict[str, Any]) -> str:
     ),
     spec=_axis_shape,
     exact=True,
-    public=False,
     grad_name=_pad_name,
     batch=along("dim"),
 )
@@ -114,7 +113,7 @@ def axis_padded(
     return xp.take(input, _places(xp, input.shape[dim], before, after, mode), axis=dim)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, dim, before, after, mode, axes: axis_padded(
             g, dim, before, after, mode, axes
@@ -123,7 +122,6 @@ def axis_padded(
     spec=lambda input, dim, size: input.with_(
         shape=(*input.shape[:dim], size, *input.shape[dim + 1 :])
     ),
-    public=False,
     batch=along("dim"),
 )
 def axis_unpadded(

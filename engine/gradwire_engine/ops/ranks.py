@@ -10,7 +10,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import in_rows, leading
 from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import REAL_NUMERIC, primitive, reduction
+from gradwire_engine.families import REAL_NUMERIC, internal, primitive, reduction
 from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import (
@@ -83,10 +83,9 @@ def _median_of_all(xp: Any, input: Array, skip_nan: bool) -> Array:
     return _median(xp, input.reshape(-1), 0, False, skip_nan)[0]
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, input, out, input_spec: _equal_in_row(g, input, out, input_spec)),
     spec=lambda input: input.with_(shape=input.shape[:-1]),
-    public=False,
     exact=True,
     batch=leading,
 )

@@ -9,7 +9,7 @@ import ml_dtypes
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.ops.arithmetic import conj, mul, sub
@@ -103,14 +103,13 @@ def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tu
     return mul(out, weight), scale
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: _joint(
             g_out, input, weight, scale, normalized_shape, eps, needs
         )
     ),
     spec=_rms_spec,
-    public=False,
     outputs=("out", "scale"),
     grad_name=lambda named: (
         "MulBackward0" if named["input"].dtype.itemsize > 2 else "ToCopyBackward0"

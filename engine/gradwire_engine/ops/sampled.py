@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels import grid_sampling
 from gradwire_engine.kernels.grid_sampling import SHARPNESS, Sampling
 from gradwire_engine.kernels.one_pass import one_pass
@@ -165,14 +165,13 @@ def grid_gradients(
     return grid_sampling.sampled_back(xp, g, input, grid, how, needs)
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g, input, grid, mode, padding, corners, needs: grid_gradients(
             g, input, grid, mode, padding, corners, needs
         )
     ),
     spec=lambda input, grid: input.with_(shape=(*input.shape[:2], *grid.shape[1:-1])),
-    public=False,
     batch=as_samples(),
     formula="input: g times the weights, at the places; grid: g times the input's slope there",
 )

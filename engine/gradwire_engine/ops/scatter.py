@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, parts
 from gradwire_engine.errors import dtype_mismatch, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.advanced import index as index_at
@@ -61,14 +61,13 @@ def padded(g: Any, like: Spec) -> Any:
     return g
 
 
-@primitive(
+@internal(
     vjp(
         "input: g with zeros at the places written; src: g there",
         input=lambda g, index, dim: scatter_at(g, dim, index, 0),
         src=lambda g, index, dim, src_spec: padded(gather(g, dim, index), src_spec),
     ),
     spec=lambda input, dim, index, src: scatter_fits("scatter", input, dim, index, src),
-    public=False,
     fallible=True,
     exact=True,
     grad_name=lambda named: f"ScatterBackward{int(isinstance(named['src'], Weak))}",
@@ -159,9 +158,8 @@ def _ranked(mask: Spec) -> Spec:
     return mask.with_(dtype=int64)
 
 
-@primitive(
+@internal(
     spec=_ranked,
-    public=False,
     fallible=True,
     batch=lambda b: b.again(mask=b.front("mask"), apart=b["apart"] + 1),
 )

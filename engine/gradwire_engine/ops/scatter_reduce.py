@@ -8,7 +8,7 @@ from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.accumulate import in_range, summed
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
@@ -87,7 +87,7 @@ def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
     return scatter_fits("scatter_reduce", input, dim, index, src)
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g, input, index, src, out, dim, reduce, include_self, src_spec: _gradients(
             g, _Use(input, index, _cut(src, index.shape), out, dim, include_self), reduce, src_spec
@@ -95,7 +95,6 @@ def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
     ),
     spec=lambda input, dim, index, src, reduce: _fits(input, dim, index, src, reduce),
     name="scatter_reduce_at",
-    public=False,
     fallible=True,
     grad_name="ScatterReduceBackward0",
     formula="g shared by what it was reduced from",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels import large_matrices, singular_vectors
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.laid import COLUMNS
@@ -59,13 +59,7 @@ def _skew(x: Any) -> Any:
     return sub(x, adjoint(x))
 
 
-@primitive(
-    vjp(input=lambda g: g),
-    spec=lambda input: input,
-    public=False,
-    fallible=True,
-    batch=leading,
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def of_any_phase(xp: Any, input: Array, turned: Array, back: Array, asked: str) -> Array:
     """A cotangent of vectors whose phase nothing depends on: else there is no derivative.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import dtype_mismatch, shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.singularity import first_zero_pivot, singular
@@ -135,11 +135,10 @@ def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
     return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
 
 
-@primitive(
+@internal(
     vjp(joint=_system_gradients),
     spec=_system_spec,
     name="linalg.solve",
-    public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",
     batch=stacked(A=2, B=2),
@@ -158,10 +157,9 @@ def _gradients_anyway(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
     return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
 
 
-@primitive(
+@internal(
     vjp(joint=_gradients_anyway),
     spec=_system_spec,
-    public=False,
     grad_name="LinalgSolveExBackward0",
     batch=stacked(A=2, B=2),
     lies=COLUMNS,
@@ -193,7 +191,7 @@ def factored_gradients(
     return -xp.matmul(to_right, xp.conj(out.T)) if needs[0] else None, to_right
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g_out, A, out, LU, pivots, needs: factored_gradients(
             g_out, A, out, LU, pivots, needs
@@ -201,7 +199,6 @@ def factored_gradients(
     ),
     spec=_factored_spec,
     outputs=("out", "LU", "pivots"),
-    public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",
     lies=COLUMNS,

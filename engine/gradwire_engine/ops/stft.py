@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.arithmetic import div, is_complex, mul
 from gradwire_engine.ops.axes import squeeze, transpose, unsqueeze
 from gradwire_engine.ops.complex import view_as_real
@@ -121,9 +121,7 @@ def stft(
     return view_as_real(found) if return_complex is False else found
 
 
-@primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def weighty(xp: Any, input: Array) -> Array:
     """What windows weigh together, which must not be nothing anywhere."""
     if not input.size or float(xp.abs(input).min()) < SMALL:

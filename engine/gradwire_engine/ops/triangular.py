@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels.singularity import (
     first_not_positive,
     first_zero,
@@ -82,11 +82,10 @@ def _ordered(call: Call, given: Given) -> Order:
 _by_rows_or_columns = Lies(_ordered, anyway=True)
 
 
-@primitive(
+@internal(
     vjp(joint=_triangular_gradients),
     spec=_triangular_spec,
     name="linalg.solve_triangular",
-    public=False,
     grad_name="LinalgSolveTriangularBackward0",
     batch=stacked(A=2, B=2),
     lies=_by_rows_or_columns,
@@ -142,11 +141,10 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
     return adjoint(triangular_system(adjoint(out), adjoint(left), True, False))
 
 
-@primitive(
+@internal(
     vjp(A=_cholesky_gradient),
     spec=lambda A: need_matrices("linalg.cholesky", A, square=True),
     name="linalg.cholesky",
-    public=False,
     fallible=True,
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,
@@ -199,10 +197,9 @@ def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     return found, xp.asarray(order)
 
 
-@primitive(
+@internal(
     vjp(A=lambda g_L, L: _cholesky_gradient(g_L, L)),
     spec=lambda A: (need_matrices("linalg.cholesky_ex", A, square=True), _info_of(A)),
-    public=False,
     outputs=("L", "info"),
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,

@@ -9,7 +9,7 @@ from gradwire_engine.accepted import INTEGERS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import shape_mismatch
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal
 from gradwire_engine.kernels.windows import Sizes, add_windows, counts, padded, windows
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.expand import called
@@ -26,14 +26,13 @@ def _columns_spec(input: Spec, kernel: Ints, dilation: Ints, padding: Ints, stri
     return input.with_(shape=(input.shape[0], input.shape[1] * prod(kernel), prod(found)))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, kernel, dilation, padding, stride, input_spec: columns_added(
             g, input_spec.shape[2:], kernel, dilation, padding, stride
         )
     ),
     spec=_columns_spec,
-    public=False,
     linear=True,
     batch=as_samples(),
     exact=True,
@@ -49,7 +48,7 @@ def columns_of(
     return seen.reshape(input.shape[0], rows, prod(seen.shape[2 + len(kernel) :]))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, kernel, dilation, padding, stride: columns_of(
             g, kernel, dilation, padding, stride
@@ -58,7 +57,6 @@ def columns_of(
     spec=lambda input, size, kernel: input.with_(
         shape=(input.shape[0], input.shape[1] // prod(kernel), *size)
     ),
-    public=False,
     linear=True,
     batch=as_samples(),
     grad_name="Col2ImBackward0",

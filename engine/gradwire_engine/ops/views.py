@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, primitive, view
+from gradwire_engine.families import composite, internal, view
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.expand import contiguous
@@ -56,11 +56,10 @@ def _zeros_in_each(b: Any) -> Any:
     return b.again(input=b.front("input"), shape=(b.size, *b["shape"]))
 
 
-@primitive(
+@internal(
     vjp("the part of g", input=_seen),
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
-    public=False,
     grad_name=lambda named: f"{named['part'].title()}BackwardBackward0",
     batch=_placed_in_each,
     linear=True,
@@ -88,7 +87,7 @@ def _named(part: str, where: Data) -> dict[str, Any]:
     return dict(zip(list(PARTS[part].signature.by_name)[1:], where, strict=True))
 
 
-@primitive(
+@internal(
     vjp(
         "input: g with the part set to 0; src: the part of g",
         input=lambda g, src_spec, part, where: replaced(
@@ -98,7 +97,6 @@ def _named(part: str, where: Data) -> dict[str, Any]:
     ),
     spec=_replaceable,
     exact=True,
-    public=False,
     grad_name=lambda named: f"{named['part'].title().replace('_', '')}ScatterBackward0",
     batch=_replaced_in_each,
     linear=True,
@@ -111,12 +109,7 @@ def replaced(xp: Any, input: Array, src: Array, part: str, where: Data) -> Array
     return out
 
 
-@primitive(
-    spec=lambda input, shape: input.with_(shape=shape),
-    exact=True,
-    public=False,
-    batch=_zeros_in_each,
-)
+@internal(spec=lambda input, shape: input.with_(shape=shape), exact=True, batch=_zeros_in_each)
 def zeros_of(xp: Any, input: Array, shape: Ints) -> Array:
     """Zeros of a shape in the input's dtype, without a history."""
     return xp.zeros(shape, input.dtype)

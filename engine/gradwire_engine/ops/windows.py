@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
 from gradwire_engine.errors import invalid_argument
-from gradwire_engine.families import primitive, view
+from gradwire_engine.families import internal, view
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.expand import sum as summed_over
@@ -51,10 +51,9 @@ def _folded_in_each(b: Any) -> Any:
     return along("dimension", sized="shape")(b)
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, dimension, size, step: unfold(g, dimension, size, step)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="UnfoldBackwardBackward0",
     formula="the windows of g",
     batch=_folded_in_each,
@@ -143,14 +142,13 @@ def _strided_in_each(b: Any) -> Any:
     return b.again(input=b.front("input"), shape=(b.size, *b["shape"]), **_strided(b))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, size, stride, storage_offset: as_strided(
             contiguous(g), size, stride, storage_offset
         )
     ),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="AsStridedBackward0",
     keeps_result=lambda operands: True,
     formula="g seen by size and stride",
