@@ -349,7 +349,6 @@ def nearer_end(weight: Any) -> Any:
     ),
     takes=INEXACT,
     check=_one_dtype,
-    grad_name="LerpBackward0",
     numbers=(),
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:

@@ -17,7 +17,6 @@ def _with_dtype(input: Spec, dtype: DType) -> Spec:
 @internal(
     vjp("g in the input's dtype", input=lambda g: g),
     spec=_with_dtype,
-    name="to_dtype",
     family="elementwise",
     grad_name="ToCopyBackward0",
     exact=True,

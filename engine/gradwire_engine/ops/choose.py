@@ -52,7 +52,7 @@ def where(xp: Any, condition: Array, input: Array, other: Array) -> Array:
     return chosen(xp, condition, input, other)
 
 
-@elementwise(name="zero_of", public=False, exact=True)
+@elementwise(public=False, exact=True)
 def zero_of(xp: Any, input: Array) -> Array:
     """Zeros in a tensor's shape: the derivative of what is constant but for its jumps."""
     return xp.zeros_like(input)

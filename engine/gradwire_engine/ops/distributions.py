@@ -29,7 +29,6 @@ def _normal_spec(mean: Any, std: Any) -> Inferred:
     vjp("zeros: draws are constants", mean=lambda g: zeros_like(g), std=lambda g: zeros_like(g)),
     spec=_normal_spec,
     random=True,
-    grad_name="NormalBackward0",
     batch=by_element,
     real_gradients=True,
 )

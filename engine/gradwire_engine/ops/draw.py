@@ -176,7 +176,6 @@ def randperm(
     name="uniform_",
     random=True,
     inplace=True,
-    grad_name="UniformBackward0",
 )
 def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: float = 1.0) -> Array:
     """Fill with random numbers, equally likely anywhere from one bound up to another."""
@@ -191,7 +190,6 @@ def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: flo
     name="normal_",
     random=True,
     inplace=True,
-    grad_name="NormalBackward0",
 )
 def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """Fill with normal random numbers."""
@@ -206,7 +204,6 @@ def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: floa
     name="exponential_",
     random=True,
     inplace=True,
-    grad_name="ExponentialBackward0",
 )
 def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> Array:
     """Fill with exponentially distributed random numbers."""
@@ -221,7 +218,6 @@ def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> 
     name="bernoulli_",
     random=True,
     inplace=True,
-    grad_name="BernoulliBackward0",
 )
 def _bernoulli_(xp: Any, generator: Any, input: Array, p: float = 0.5) -> Array:
     """Fill with 1, with a probability, and 0."""

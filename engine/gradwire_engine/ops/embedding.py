@@ -93,7 +93,6 @@ def _looked_up_in_each(b: Any) -> Any:
         )
     ),
     spec=_looked_up,
-    name="embedding_rows",
     fallible=True,
     exact=True,
     grad_name="EmbeddingBackward0",

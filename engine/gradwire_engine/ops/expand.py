@@ -155,7 +155,6 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
 
 @internal(
     vjp("g", input=lambda g: g),
-    name="contiguous_copy",
     grad_name="CloneBackward0",
     exact=True,
     batch=leading,
@@ -169,8 +168,6 @@ def contiguous_copy(xp: Any, input: Array) -> Array:
 @internal(
     vjp("g in the input's shape", input=lambda g, input_spec: reshape(g, input_spec.shape)),
     spec=lambda input, size: input.with_(shape=size),
-    name="unsafe_view",
-    grad_name="UnsafeViewBackward0",
     exact=True,
     batch=lambda b: b.again(input=b.front("input"), size=(b.size, *b["size"])),
     linear=True,

@@ -118,7 +118,7 @@ def max(xp: Any, input: Array) -> Array:
     return input.max()
 
 
-@selection(name="max", grad_name="MaxBackward0")
+@selection(name="max")
 def max_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The largest elements along an axis and their indices."""
     places = xp.argmax(input, axis=dim, keepdims=True) if input.ndim else None
@@ -141,7 +141,7 @@ def min(xp: Any, input: Array) -> Array:
     return input.min()
 
 
-@selection(name="min", grad_name="MinBackward0")
+@selection(name="min")
 def min_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
     """The smallest elements along an axis and their indices."""
     places = xp.argmin(input, axis=dim, keepdims=True) if input.ndim else None

@@ -56,7 +56,6 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
     name="zero_",
     inplace=True,
     exact=True,
-    grad_name="ZeroBackward0",
     batch=leading,
 )
 def zero_(xp: Any, input: Array) -> Array:

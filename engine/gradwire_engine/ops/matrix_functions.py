@@ -124,7 +124,6 @@ def _hermitian_values(xp: Any, A: Array) -> tuple[Array, Array, Array]:
     ),
     name="linalg.pinv",
     fallible=True,
-    grad_name="LinalgPinvBackward0",
     batch=stacked(A=2, atol=0, rtol=0),
 )
 def pseudo_inverse(

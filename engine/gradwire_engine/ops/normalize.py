@@ -165,7 +165,6 @@ def _affine(
     ),
     spec=_layer_spec,
     outputs=("out", "center", "scale"),
-    grad_name="NativeLayerNormBackward0",
     batch=by_vector(leading_of("input"), parts(_affine), "weight", "bias"),
 )
 def native_layer_norm(

@@ -83,7 +83,6 @@ def _truncated(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(input=lambda g, other: zero_of(g), other=lambda g, input, other: zero_of(g)),
-    name="rounded_div",
     takes=REAL_NUMERIC,
     grad_name="DivBackward2",
     public=False,

@@ -94,7 +94,6 @@ def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
         )
     ),
     spec=lambda input, dim, index, src, reduce: _fits(input, dim, index, src, reduce),
-    name="scatter_reduce_at",
     fallible=True,
     grad_name="ScatterReduceBackward0",
     formula="g shared by what it was reduced from",

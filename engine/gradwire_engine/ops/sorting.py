@@ -48,7 +48,6 @@ def order_along(xp: Any, input: Array, dim: int, descending: bool) -> Array:
         )
     ),
     spec=_sorted_spec,
-    name="sort",
     outputs=("values", "indices"),
     family="along",
     exact=True,

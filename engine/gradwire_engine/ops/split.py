@@ -62,11 +62,7 @@ def _even(asked: str, length: int, size: int) -> Ints:
     return tuple(min(size, length - start) for start in range(0, length, size))
 
 
-@view(
-    vjp("the pieces' gradients, joined", input=lambda g, dim: cat(g, dim)),
-    many=True,
-    grad_name="SplitBackward0",
-)
+@view(vjp("the pieces' gradients, joined", input=lambda g, dim: cat(g, dim)), many=True)
 def split(xp: Any, input: Array, split_size_or_sections: int, dim: Dim = 0) -> Any:
     """Cut an axis into pieces of one size, or of the sizes in a list."""
     place = _axis("split", dim, input.shape)

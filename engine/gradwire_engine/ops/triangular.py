@@ -86,7 +86,6 @@ _by_rows_or_columns = Lies(_ordered, anyway=True)
     vjp(joint=_triangular_gradients),
     spec=_triangular_spec,
     name="linalg.solve_triangular",
-    grad_name="LinalgSolveTriangularBackward0",
     batch=stacked(A=2, B=2),
     lies=_by_rows_or_columns,
 )
