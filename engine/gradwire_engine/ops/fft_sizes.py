@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import floating
+from gradwire_engine.families import composite, floating
+from gradwire_engine.op import Composite
 from gradwire_engine.ops.arithmetic import is_complex
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.fourier import OTHER, complex_to_real, real_to_complex
@@ -133,13 +135,52 @@ def from_half(asked: str, input: Any, dims: Dims, sizes: list[int], norm: str) -
     return complex_to_real(input, dims, norm, sizes[-1])
 
 
-def real_sizes(input: Any, dims: Dims, sizes: list[int], s: Ints | None) -> list[int]:
-    """What the last dim has by default: the points whose halved frequencies these are."""
-    if s is None or s[-1] == -1:
-        sizes[-1] = 2 * (input.shape[dims[-1]] - 1)
-    return sizes
+def transforms(
+    module: str,
+    name: str,
+    one: Callable[..., Any],
+    several: Callable[..., Any],
+    *docs: str,
+    halved: bool = False,
+) -> Composite:
+    """Declare a transform along one axis, along several and along two; the first of these ops.
 
+    one, several: take the op's name, the input, the dims, the points along each and the norm.
+    halved: the input is half of the frequencies, and by default as many points as have these.
+    """
 
-def real_points(input: Any, dims: Dims, n: int | None) -> list[int]:
-    """As real_sizes, for a single dim."""
-    return [2 * (input.shape[dims[0]] - 1) if n is None else n]
+    def run(ending: str, input: Any, given: Any, dim: Any, norm: str | None) -> Any:
+        asked = f"fft.{name}{ending}"
+        where = norm_of(asked, norm)
+        if ending:
+            dims, sizes = several_axes(asked, input, given, dim)
+        else:
+            dims = one_axis(asked, input, dim)
+            sizes = [input.shape[dims[0]] if given is None else given]
+        if halved:
+            need_axes(asked, dims)
+            if given is None or (ending and given[-1] == -1):
+                sizes[-1] = 2 * (input.shape[dims[-1]] - 1)
+        return (several if ending else one)(asked, input, dims, sizes, where)
+
+    def along_one(
+        input: Array, n: int | None = None, dim: int = -1, norm: str | None = None
+    ) -> Array:
+        return run("", input, n, dim, norm)
+
+    def along_several(
+        input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None
+    ) -> Array:
+        return run("n", input, s, dim, norm)
+
+    def along_two(
+        input: Array, s: Ints | None = None, dim: Ints = LAST_TWO, norm: str | None = None
+    ) -> Array:
+        return run("2", input, s, dim, norm)
+
+    made = []
+    ways: tuple[Any, ...] = (along_one, along_several, along_two)
+    for ending, function, doc in zip(("", "n", "2"), ways, docs, strict=True):
+        function.__module__, function.__doc__ = module, doc
+        made.append(composite(f"fft.{name}{ending}")(function))
+    return made[0]
