@@ -156,6 +156,7 @@ def _split_along(asked: str, input: Array, where: int | Ints, dim: int, least: i
             f"{asked}: takes a tensor with at least {least} axes, this one has {input.ndim}",
             "reshape it",
         )
+    dim = min(dim, input.ndim - 1)
     if isinstance(where, tuple):
         return _tensor_split_at(input, where, dim)
     if where < 1 or input.shape[dim] % where:
@@ -166,40 +167,24 @@ def _split_along(asked: str, input: Array, where: int | Ints, dim: int, least: i
     return tensor_split(input, where, dim)
 
 
-@composite()
-def hsplit(input: Array, indices_or_sections: int) -> Pieces:
-    """Cut into equal pieces, or at places, along the second axis (the only one of a vector)."""
-    return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
+def _declare(name: str, dim: int, least: int, axis: str, beside: str = "") -> None:
+    """The names of pieces along a certain axis: so many of them, or cut at certain places."""
+
+    def in_pieces(input: Array, indices_or_sections: int) -> Pieces:
+        return _split_along(name, input, indices_or_sections, dim, least)
+
+    def at_places(input: Array, indices_or_sections: Ints) -> Pieces:
+        return _split_along(name, input, indices_or_sections, dim, least)
+
+    in_pieces.__doc__ = f"Cut into equal pieces, or at places, along the {axis} axis{beside}."
+    at_places.__doc__ = f"Cut at these places along the {axis} axis."
+    composite(name)(in_pieces)
+    composite(name)(at_places)
 
 
-@composite(name="hsplit")
-def _hsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
-    """Cut at these places along the second axis."""
-    return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
-
-
-@composite()
-def vsplit(input: Array, indices_or_sections: int) -> Pieces:
-    """Cut into equal pieces, or at places, along the first axis."""
-    return _split_along("vsplit", input, indices_or_sections, 0, 2)
-
-
-@composite(name="vsplit")
-def _vsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
-    """Cut at these places along the first axis."""
-    return _split_along("vsplit", input, indices_or_sections, 0, 2)
-
-
-@composite()
-def dsplit(input: Array, indices_or_sections: int) -> Pieces:
-    """Cut into equal pieces, or at places, along the third axis."""
-    return _split_along("dsplit", input, indices_or_sections, 2, 3)
-
-
-@composite(name="dsplit")
-def _dsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
-    """Cut at these places along the third axis."""
-    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+_declare("hsplit", 1, 1, "second", " (the only one of a vector)")
+_declare("vsplit", 0, 2, "first")
+_declare("dsplit", 2, 3, "third")
 
 
 @view(vjp("the slices' gradients, stacked", input=lambda g, dim: stack(g, dim)), many=True)
