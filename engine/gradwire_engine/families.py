@@ -33,6 +33,9 @@ FLOAT_ONLY = (FLOAT,)
 INEXACT = (FLOAT, COMPLEX)
 """Categories of dtypes that an elementwise op takes."""
 
+F = "nn.functional."
+"""What names in torch.nn.functional begin with here; a `space`."""
+
 _CATEGORY_NAMES = ("bool", "integer", "floating", "complex")
 
 

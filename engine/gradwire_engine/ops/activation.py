@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
+from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, F, composite, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen, zeroed
 from gradwire_engine.kernels.sweeps import LARGE, swept
@@ -17,20 +17,17 @@ from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Number, uint8
 
-NN = "nn.functional."
-
-of_floats = partial(elementwise, space=NN, takes=FLOAT_ONLY)
+of_floats = partial(elementwise, space=F, takes=FLOAT_ONLY)
 """An activation that is defined for floats."""
 
-of_numbers = partial(elementwise, space=NN, takes=REAL_NUMERIC)
+of_numbers = partial(elementwise, space=F, takes=REAL_NUMERIC)
 """And for integers."""
 
+inner = partial(elementwise, takes=FLOAT_ONLY, public=False)
+"""An op that activations and their derivatives are written in."""
 
-def _gate_formula(g: Any, out: Any) -> Any:
-    return gate(g, out, 0)
 
-
-@one_pass(_gate_formula)
+@one_pass(lambda g, out: gate(g, out, 0))
 def _through_relu(xp: Any, g: Array, out: Array) -> Array:
     """The gradient where relu's result is above 0 or NaN, else 0."""
     if g.size < LARGE and out.shape:
@@ -44,14 +41,12 @@ def relu(xp: Any, input: Array) -> Array:
     return xp.maximum(0, input)  # which of two zeros is the second, -0 among them
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, threshold: gate(g, input, threshold),
         input=lambda g: zero_of(g),
     ),
     name="threshold_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
@@ -68,14 +63,12 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     return chosen(xp, xp.less_equal(input, threshold), input.dtype.type(value), input)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, low, high: gate_between(g, input, low, high),
         input=lambda g: zero_of(g),
     ),
     name="hardtanh_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: Number) -> Array:
@@ -84,14 +77,12 @@ def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: N
     return chosen(xp, inside, grad_output, 0)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, lambd: gate_outside(g, input, lambd),
         input=lambda g: zero_of(g),
     ),
     name="hardshrink_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Array:
@@ -154,15 +145,13 @@ def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     return chosen(xp, xp.greater(input, 0), input, scaled)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, slope: leaky_gate(g, input, slope),
         input=lambda g: zero_of(g),
         slope=lambda g, grad_output, input: where(input > 0, 0, g * grad_output),
     ),
     name="leaky_relu_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array:
@@ -170,7 +159,7 @@ def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array
     return chosen(xp, xp.greater(input, 0), grad_output, xp.multiply(grad_output, slope))
 
 
-@elementwise(
+@inner(
     vjp(
         input=lambda g, input, weight: leaky_gate(g, input, weight),
         weight=lambda g, input, weight: beside(
@@ -181,15 +170,13 @@ def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array
         ),
     ),
     name="prelu_kernel",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 def _prelu(xp: Any, input: Array, weight: Array) -> Array:
     """Each element where it is positive, else times a weight of the same shape."""
     return chosen(xp, xp.greater(input, 0), input, xp.multiply(input, weight))
 
 
-@composite(space=NN)
+@composite(space=F)
 def prelu(input: Array, weight: Array) -> Array:
     """Each element where it is positive, else times a learned weight: one, or one per channel."""
     channels = input.shape[1] if len(input.shape) > 1 else 1
@@ -219,18 +206,13 @@ def hardsigmoid(xp: Any, input: Array) -> Array:
     return xp.divide(_limited(xp, xp.add(input, 3), 0, 6), 6)
 
 
-def _by_hardswish_slope(g: Any, grad_output: Any, input: Any) -> Any:
-    inside = (input > -3) & (input < 3)
-    return where(inside, g * grad_output / 3, 0)
-
-
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input: hardswish_backward(g, input),
-        input=_by_hardswish_slope,
+        input=lambda g, grad_output, input: where(
+            (input > -3) & (input < 3), g * grad_output / 3, 0
+        ),
     ),
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def hardswish_backward(xp: Any, grad_output: Array, input: Array) -> Array:

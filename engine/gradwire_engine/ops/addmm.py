@@ -129,13 +129,16 @@ def _stacks_spec(asked: str, input: Spec, batch1: Spec, batch2: Spec) -> Spec:
     return _added_spec(asked, input, summed)
 
 
+_OF_STACKS = vjp(
+    "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
+    input=lambda g, beta: _scaled(g, beta),
+    batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
+    batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
+)
+
+
 @primitive(
-    vjp(
-        "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
-        input=lambda g, beta: _scaled(g, beta),
-        batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
-        batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
-    ),
+    _OF_STACKS,
     spec=lambda input, batch1, batch2: _stacks_spec("baddbmm", input, batch1, batch2),
     inplace=True,
     batch=parts(
@@ -150,12 +153,7 @@ def baddbmm(
 
 
 @primitive(
-    vjp(
-        "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
-        input=lambda g, beta: _scaled(g, beta),
-        batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
-        batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
-    ),
+    _OF_STACKS,
     spec=lambda input, batch1, batch2: _stacks_spec("addbmm", input, batch1, batch2),
     inplace=True,
     batch=parts(

@@ -274,14 +274,14 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     return xp.add(input, xp.multiply(first, tensor2))
 
 
-def _by_dividend(g: Any, divisor: Any, value: Number, divisor_spec: Spec) -> Any:
+def _by_dividend(g: Any, tensor2: Any, value: Number, tensor2_spec: Spec) -> Any:
     """Torch writes a quotient into the divisor here, which whole numbers don't hold."""
-    if divisor_spec.dtype.category < FLOAT:
+    if tensor2_spec.dtype.category < FLOAT:
         raise dtype_mismatch(
-            f"backward: addcdiv by a {divisor_spec.dtype.name} tensor has no derivative by tensor1",
+            f"backward: addcdiv by a {tensor2_spec.dtype.name} tensor has no derivative by tensor1",
             "convert tensor2 to floats first",
         )
-    return g * conj(value / divisor)
+    return g * conj(value / tensor2)
 
 
 def _no_whole_quotient(named: dict[str, Any]) -> None:
@@ -298,9 +298,7 @@ def _no_whole_quotient(named: dict[str, Any]) -> None:
     vjp(
         "input: g; tensor1: g conj(value / tensor2); tensor2: -g conj(value tensor1 / tensor2²)",
         input=lambda g: g,
-        tensor1=lambda g, tensor2, value, tensor2_spec: _by_dividend(
-            g, tensor2, value, tensor2_spec
-        ),
+        tensor1=_by_dividend,
         tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
     ),
     takes=INEXACT,
@@ -372,9 +370,9 @@ def _by_weight(g: Any, input: Any, end: Any, input_spec: Spec) -> Any:
 @elementwise(
     vjp(
         "input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
-        input=lambda g, weight, weight_spec: _by_start(g, weight, weight_spec),
+        input=_by_start,
         end=lambda g, weight: g * conj(weight),
-        weight=lambda g, input, end, input_spec: _by_weight(g, input, end, input_spec),
+        weight=_by_weight,
     ),
     name="lerp",
     takes=INEXACT,

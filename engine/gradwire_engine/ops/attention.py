@@ -7,14 +7,13 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.attended import attended, causal_mask, safe_softmax
 from gradwire_engine.ops.axes import mT, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.dropout import dropout
 from gradwire_engine.ops.expand import expand, reshape
-from gradwire_engine.ops.loss import F
 from gradwire_engine.ops.matmul import matmul
 
 

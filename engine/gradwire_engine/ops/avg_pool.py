@@ -7,8 +7,8 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, HALVES, INTEGERS, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import composite, internal
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.sums_of_windows import Windows, means, means_back
 from gradwire_engine.ops.axes import squeeze, unsqueeze
 from gradwire_engine.ops.beside import beside
@@ -19,24 +19,13 @@ from gradwire_engine.ops.sliding import (
     has_planes,
     output_sizes,
     per_axis,
+    pooled,
     pooled_sizes,
     with_strides,
 )
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Ints
-from gradwire_engine.spec import Shape, Spec, bool_
-
-F = "nn.functional."
-
-
-def _planes(input: Spec, size: Shape) -> Spec:
-    if input.dtype is bool_ or input.dtype.is_complex:
-        raise dtype_mismatch(
-            f"avg_pool: takes integer and floating tensors, not {input.dtype.name}",
-            "convert it first",
-            raised=NotImplementedError,
-        )
-    return input.with_(shape=(*input.shape[: len(input.shape) - len(size)], *size))
+from gradwire_engine.spec import Shape
 
 
 @internal(
@@ -50,7 +39,7 @@ def _planes(input: Spec, size: Shape) -> Spec:
             called=f"AvgPool{len(kernel)}DBackwardBackward0",
         )
     ),
-    spec=lambda input, found: _planes(input, found),
+    spec=lambda input, found: pooled("avg_pool", input, found),
     linear=True,
     batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackward0",
@@ -71,7 +60,7 @@ def window_means(
             g, found, kernel, stride, padding, padded, divisor
         )
     ),
-    spec=lambda input, size: _planes(input, size),
+    spec=lambda input, size: pooled("avg_pool", input, size),
     linear=True,
     batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackwardBackward0",

@@ -8,14 +8,14 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, WHOLE, beside_input, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.arithmetic import div, mul, reciprocal, sub
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.exponential import rsqrt
-from gradwire_engine.ops.normalize import F, native_layer_norm
+from gradwire_engine.ops.normalize import native_layer_norm
 from gradwire_engine.ops.pad import pad
 from gradwire_engine.ops.power import pow, square
 from gradwire_engine.ops.reduce import mean

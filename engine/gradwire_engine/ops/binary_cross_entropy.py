@@ -8,7 +8,7 @@ from gradwire_engine.accepted import WHOLE, group, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, parts
 from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.laid import ITERATED_BACKWARDS, LIKE_FIRST
 from gradwire_engine.op import Inferred
@@ -17,7 +17,7 @@ from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.exponential import exp, log, log1p, sigmoid
 from gradwire_engine.ops.limits import clamp
-from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
+from gradwire_engine.ops.loss import reduced, reduction_of, same_shape
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.smooth import log_of_sigmoid
@@ -37,11 +37,7 @@ def _logits_spec(input: Spec, target: Spec, reduction: str) -> Inferred:
     return found if reduction == "none" else Inferred(input.with_(shape=()), found.compute)
 
 
-def _logits_formula(g: Any, input: Any, target: Any) -> Any:
-    return mul(g, sigmoid(input) - target)
-
-
-@one_pass(_logits_formula)
+@one_pass(lambda g, input, target: mul(g, sigmoid(input) - target))
 def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
     out = xp.negative(input if input.ndim else input[None])
     xp.exp(out, out=out)

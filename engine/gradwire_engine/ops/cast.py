@@ -7,16 +7,12 @@ from typing import Any
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.families import internal, primitive
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import DType, Spec
-
-
-def _with_dtype(input: Spec, dtype: DType) -> Spec:
-    return input.with_(dtype=dtype)
+from gradwire_engine.spec import DType
 
 
 @internal(
     vjp("g in the input's dtype", input=lambda g: g),
-    spec=_with_dtype,
+    spec=lambda input, dtype: input.with_(dtype=dtype),
     family="elementwise",
     grad_name="ToCopyBackward0",
     exact=True,

@@ -6,15 +6,13 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.kernels.windows import Sizes, counts, reach
 from gradwire_engine.ops.convolution import convolved, convolved_back
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.pad import constant_pad_nd
 from gradwire_engine.ops.sliding import as_given, batched, per_axis, windows_fit
 from gradwire_engine.signature import Ints
-
-F = "nn.functional."
 
 
 def _refused(asked: str, what: str, hint: str) -> Exception:

@@ -174,7 +174,7 @@ def fits(asked: str, value: Any, dtype: DType, halves: bool = True) -> Any:
         value = value.real
     if dtype.category == INTEGER:
         return _whole(asked, value, dtype)
-    if _too_large(value, dtype):
+    if _largest(dtype) < abs(value) < inf:
         if halves or not dtype.half:
             raise _unfit(asked, value, dtype)
         return inf if value > 0 else -inf
@@ -197,10 +197,6 @@ def _whole(asked: str, value: int | float, dtype: DType) -> int:
     if not info.min <= (whole if exact else value) <= info.max:
         raise _unfit(asked, value, dtype)
     return whole
-
-
-def _too_large(value: int | float, dtype: DType) -> bool:
-    return _largest(dtype) < abs(value) < inf
 
 
 @cache

@@ -7,13 +7,13 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import div, mul, neg, shared_out
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.logical import logical_not
-from gradwire_engine.ops.loss import F, reduced, reduction_of
+from gradwire_engine.ops.loss import reduced, reduction_of
 from gradwire_engine.ops.nll import class_axis, nll
 from gradwire_engine.ops.softmax import log_softmax
 from gradwire_engine.unrecorded import refuse_settled

@@ -14,7 +14,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels import ctc
 from gradwire_engine.ops.arithmetic import div
 from gradwire_engine.ops.axes import squeeze, unsqueeze
@@ -163,7 +163,7 @@ def _loss(
     return squeeze(found, 0) if alone else found
 
 
-@composite(space="nn.functional.", aliases=("ctc_loss",))
+@composite(space=F, aliases=("ctc_loss",))
 def ctc_loss(
     log_probs: Array,
     targets: Array,

@@ -80,7 +80,8 @@ def _paths(emission: Any, classes: Any, inputs: Any, lengths: Any, blank: int) -
     skips = skipping(classes, blank)
     ahead = constant_pad_nd(skips, (-2, 2), False) if width else skips
     at = [select(emission, 0, t) for t in range(times)]
-    alpha = [constant_pad_nd(narrow(at[0], 1, 0, min(2, 2 * width + 1)), _rest(width), NEVER)]
+    first, rest = narrow(at[0], 1, 0, min(2, 2 * width + 1)), max(2 * width - 1, 0)
+    alpha = [constant_pad_nd(first, (0, rest), NEVER)]
     for t in range(1, times):
         alpha.append(_step(alpha[-1], skips, 1) + at[t])
     beta: Any = alpha[0] * 0 + NEVER
@@ -90,10 +91,6 @@ def _paths(emission: Any, classes: Any, inputs: Any, lengths: Any, blank: int) -
         beta = following + at[t]
         found.append(alpha[t] + following)
     return stack(tuple(reversed(found)), 0)
-
-
-def _rest(width: int) -> tuple[int, int]:
-    return (0, max(2 * width - 1, 0))
 
 
 def _recorded(

@@ -173,29 +173,24 @@ def _running(xp: Any, input: Array, dim: int, wins: Any) -> Found:
     return xp.take_along_axis(input, places, dim), places
 
 
-@primitive(
-    vjp(input=_taken_back),
+extreme_so_far = partial(
+    primitive,
+    vjp("g added where each value was taken from", input=_taken_back),
     spec=_ordered,
     outputs=("values", "indices"),
     family="along",
     exact=True,
     any_axis_of_none=True,
-    formula="g added where each value was taken from",
 )
+
+
+@extreme_so_far()
 def cummax(xp: Any, input: Array, dim: Dim) -> Found:
     """The largest element so far along an axis, and its index."""
     return _running(xp, input, dim, xp.greater_equal)
 
 
-@primitive(
-    vjp(input=_taken_back),
-    spec=_ordered,
-    outputs=("values", "indices"),
-    family="along",
-    exact=True,
-    any_axis_of_none=True,
-    formula="g added where each value was taken from",
-)
+@extreme_so_far()
 def cummin(xp: Any, input: Array, dim: Dim) -> Found:
     """The smallest element so far along an axis, and its index."""
     return _running(xp, input, dim, xp.less_equal)

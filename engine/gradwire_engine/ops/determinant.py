@@ -21,17 +21,6 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec, real_of
 
 
-def _adjugate_transposed(xp: Any, A: Array) -> Array:
-    """The cofactors of each matrix by its singular values: they exist for singular ones too."""
-    u, s, vh = xp.linalg.svd(A)
-    before = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), s[..., :-1]], -1), axis=-1)
-    turned = s[..., ::-1]
-    behind = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), turned[..., :-1]], -1), axis=-1)
-    others = (before * behind[..., ::-1])[..., None, :]
-    phase = xp.linalg.det(u) * xp.linalg.det(vh)
-    return xp.conjugate(phase)[..., None, None] * ((u * others) @ vh)
-
-
 def _pairs_left_out(xp: Any, s: Array) -> Array:
     """For each two of the numbers in the last axis the product of all others; 0 on the diagonal."""
     count = s.shape[-1]
@@ -72,8 +61,14 @@ def cofactor_change(xp: Any, A: Array, direction: Array) -> Array:
 
 @internal(vjp("their change along g", A=lambda g, A: cofactor_change(A, g)), batch=leading)
 def cofactors(xp: Any, A: Array) -> Array:
-    """The conjugated cofactors of each matrix, also of singular ones."""
-    return _adjugate_transposed(xp, A)
+    """The conjugated cofactors of each matrix, by its singular values: also of singular ones."""
+    u, s, vh = xp.linalg.svd(A)
+    before = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), s[..., :-1]], -1), axis=-1)
+    turned = s[..., ::-1]
+    behind = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), turned[..., :-1]], -1), axis=-1)
+    others = (before * behind[..., ::-1])[..., None, :]
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    return xp.conjugate(phase)[..., None, None] * ((u * others) @ vh)
 
 
 def _det_formula(g: Any, A: Any, out: Any) -> Any:
@@ -87,7 +82,7 @@ def _det_formula(g: Any, A: Any, out: Any) -> Any:
 def det_gradient(xp: Any, g: Array, A: Array, out: Array) -> Array:
     """The gradient of the determinant: g times the conjugated cofactors, also where it is 0."""
     if A.size and bool(xp.any(out == 0)):
-        return g[..., None, None] * _adjugate_transposed(xp, A)
+        return g[..., None, None] * cofactors.kernel(xp, A)
     return _det_formula(g, A, out)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, HALVES, WHOLE, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.axes import broadcast_to, unsqueeze
 from gradwire_engine.ops.beside import beside
@@ -24,8 +24,6 @@ from gradwire_engine.ops.views import select
 from gradwire_engine.promote import broadcast_shapes, result_type
 from gradwire_engine.signature import Dims, axis
 from gradwire_engine.spec import FLOAT
-
-F = "nn.functional."
 
 
 @composite(grad_name="DistBackward0", numbers=())

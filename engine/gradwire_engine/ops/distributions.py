@@ -51,11 +51,6 @@ def _normal_of_size(
     return randn(size, dtype=dtype, device=device) * std + mean
 
 
-def _chances(xp: Any, chance: Any) -> None:
-    if bool(xp.any(~((chance >= 0) & (chance <= 1)))):
-        raise invalid_argument("bernoulli: a probability outside of 0 to 1", "clamp it")
-
-
 @primitive(
     vjp("zeros: draws are constants", input=lambda g: zeros_like(g)),
     spec=lambda input: input.with_(dtype=inexact("bernoulli", input.dtype)),
@@ -66,7 +61,8 @@ def _chances(xp: Any, chance: Any) -> None:
 )
 def bernoulli(xp: Any, generator: Any, input: Array) -> Array:
     """1 with the probability that each element gives, else 0."""
-    _chances(xp, input)
+    if bool(xp.any(~((input >= 0) & (input <= 1)))):
+        raise invalid_argument("bernoulli: a probability outside of 0 to 1", "clamp it")
     return generator.random(input.shape, dtype=xp.float64) < input
 
 

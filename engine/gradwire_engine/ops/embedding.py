@@ -55,16 +55,16 @@ def by_frequency_once(xp: Any, rows: Array, shares: Array) -> Array:
 
 
 def _table_gradient(
-    g: Any, index: Any, padding_idx: int | None, by_frequency: bool, weight: Spec
+    g: Any, input: Any, padding_idx: int | None, scale_grad_by_freq: bool, weight_spec: Spec
 ) -> Any:
-    size, width = weight.shape
+    (size, width), dtype = weight_spec.shape, weight_spec.dtype
     padding = padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + size
-    rows = reshape(g, (prod(index.shape), width))
+    rows = reshape(g, (prod(input.shape), width))
     if padding is not None:
-        rows = rows * row_shares(index, size, padding, False, weight.dtype)
-    if by_frequency:
-        rows = by_frequency_once(rows, row_shares(index, size, None, True, weight.dtype))
-    return rows_sum(rows, reshape(index, (prod(index.shape),)), 0, weight.shape)
+        rows = rows * row_shares(input, size, padding, False, dtype)
+    if scale_grad_by_freq:
+        rows = by_frequency_once(rows, row_shares(input, size, None, True, dtype))
+    return rows_sum(rows, reshape(input, (prod(input.shape),)), 0, weight_spec.shape)
 
 
 def _rows_of_each(
@@ -87,11 +87,7 @@ def _looked_up_in_each(b: Any) -> Any:
 
 
 @internal(
-    vjp(
-        weight=lambda g, input, padding_idx, scale_grad_by_freq, weight_spec: _table_gradient(
-            g, input, padding_idx, scale_grad_by_freq, weight_spec
-        )
-    ),
+    vjp(weight=_table_gradient),
     spec=_looked_up,
     fallible=True,
     exact=True,

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import dtype_mismatch, invalid_argument
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.embedding import embedding_rows, padding_row, renormed
 from gradwire_engine.ops.expand import called, reshape
@@ -142,7 +142,7 @@ def _check(
         )
 
 
-@composite(space="nn.functional.")
+@composite(space=F)
 def embedding_bag(
     input: Array,
     weight: Array,

@@ -59,11 +59,12 @@ def expand(xp: Any, input: Array, size: Ints) -> Array:
     return xp.broadcast_to(input, _expanded(input.shape, size))
 
 
-def _spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
+def spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
+    """A reduction's cotangent or result, expanded to the shape that it was reduced from."""
     return expand(with_kept_dims(g, dim, shape), shape)
 
 
-@one_pass(_spread_out)
+@one_pass(spread_out)
 def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
     """A reduction's cotangent, the same for all elements that were folded into one."""
     kept = g.reshape([1 if i in dim else size for i, size in enumerate(shape)]) if dim else g

@@ -252,11 +252,6 @@ def front_places(xp: Any, index: Array, size: int) -> Array:
     return from_front(index, size)
 
 
-def _wrapped(indices: Any, size: int) -> Any:
-    """Indices that go round and round the axis, as torch reads them here."""
-    return remainder(indices, size) if size else indices
-
-
 @composite()
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
@@ -284,7 +279,9 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
     have[place] = wanted[place] = 1
     both = list(broadcast_shapes("take_along_dim", tuple(have), tuple(wanted)))
     sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices)]
-    places = _wrapped(expand(indices, sizes[1]), input.shape[place])
+    places = expand(indices, sizes[1])
+    if input.shape[place]:  # they go round and round the axis, as torch reads them here
+        places = remainder(places, input.shape[place])
     return gather(expand(input, sizes[0]), place, places)
 
 

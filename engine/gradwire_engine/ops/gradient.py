@@ -14,13 +14,9 @@ from gradwire_engine.ops.views import narrow
 from gradwire_engine.signature import Arrays, Dims, axes
 
 
-def _part(x: Any, dim: int, start: int, size: int) -> Any:
-    return narrow(x, dim, start, size)
-
-
 def _one_step(f: Any, dim: int, start: int, h: Any) -> Any:
     """The slope between two neighbours."""
-    return div(sub(_part(f, dim, start + 1, 1), _part(f, dim, start, 1)), h)
+    return div(sub(narrow(f, dim, start + 1, 1), narrow(f, dim, start, 1)), h)
 
 
 def _blend(near: Any, far: Any, h_near: Any, h_far: Any) -> Any:
@@ -36,7 +32,7 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
     uniform = isinstance(steps, (int, float))
 
     def step(start: int, length: int = 1) -> Any:
-        return steps if uniform else _part(steps, dim, start, length)
+        return steps if uniform else narrow(steps, dim, start, length)
 
     first, last = _one_step(f, dim, 0, step(0)), _one_step(f, dim, size - 2, step(size - 2))
     if edge_order == 2:
@@ -45,7 +41,7 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
         last = _blend(last, before, step(size - 2), step(size - 3))
     if not count:
         return cat([first, last], dim)
-    left, middle, right = (_part(f, dim, i, count) for i in range(3))
+    left, middle, right = (narrow(f, dim, i, count) for i in range(3))
     if uniform:
         inner = div(sub(right, left), 2 * steps)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import called, reshape
@@ -16,8 +16,6 @@ from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.sampled import sampled
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec, float32
-
-F = "nn.functional."
 
 
 def _check(input: Any, grid: Any, mode: str, padding_mode: str) -> None:

@@ -155,7 +155,7 @@ def _items(index: Any) -> Sequence[Any]:
         item is None
         or item is Ellipsis
         or isinstance(item, (slice, list, tuple))
-        or _has_axes(item)
+        or (_is_value(item) and item.shape)
         for item in index
     ):
         return index
@@ -164,10 +164,6 @@ def _items(index: Any) -> Sequence[Any]:
 
 def _is_value(item: Any) -> bool:
     return hasattr(item, "shape") and hasattr(item, "dtype")
-
-
-def _has_axes(item: Any) -> bool:
-    return _is_value(item) and bool(item.shape)
 
 
 def _entry(input: Any, item: Any) -> Any:

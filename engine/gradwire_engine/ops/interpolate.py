@@ -7,15 +7,13 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.avg_pool import adaptive_mean
 from gradwire_engine.ops.expand import called
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.resample import along_axis
 from gradwire_engine.signature import Data
 from gradwire_engine.spec import Shape
-
-F = "nn.functional."
 
 AXES = {
     "nearest": (1, 2, 3),

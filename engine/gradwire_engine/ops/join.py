@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -165,11 +166,7 @@ def dstack(tensors: Arrays) -> Array:
 @composite()
 def column_stack(tensors: Arrays) -> Array:
     """Join along the second axis, vectors as columns."""
-    return cat([reshape(t, (_size(t), 1)) if t.ndim < 2 else t for t in tensors], 1)
-
-
-def _size(tensor: Any) -> int:
-    return tensor.shape[0] if tensor.ndim else 1
+    return cat([reshape(t, (prod(t.shape), 1)) if t.ndim < 2 else t for t in tensors], 1)
 
 
 def _sides(shape: Shape) -> tuple[int, int]:

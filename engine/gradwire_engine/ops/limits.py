@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -155,11 +156,11 @@ def clamp_max(xp: Any, input: Array, max: Array) -> Array:
     return xp.minimum(input, _limit(max, input))
 
 
-def _halved(g: Any, a: Any, b: Any) -> Any:
-    return where(a < b, 0, where(a == b, g / 2, g))
+of_two = partial(elementwise, takes=REAL, inplace=False, numbers=())
+"""An op that is one of two elements."""
 
 
-@one_pass(_halved)
+@one_pass(lambda g, a, b: where(a < b, 0, where(a == b, g / 2, g)))
 def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
     """The gradient where `a` is larger than `b`; half of it where the two are equal."""
     tie = xp.equal(a, b)
@@ -168,60 +169,48 @@ def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
     return chosen(xp, xp.less(a, b), 0, g)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the larger; half each where equal",
         input=lambda g, input, other: _to_larger(g, input, other),
         other=lambda g, input, other: _to_larger(g, other, input),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def maximum(xp: Any, input: Array, other: Array) -> Array:
     """The larger of two elements; NaN if one is NaN."""
     return xp.maximum(input, other)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the smaller; half each where equal",
         input=lambda g, input, other: _to_larger(g, other, input),
         other=lambda g, input, other: _to_larger(g, input, other),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def minimum(xp: Any, input: Array, other: Array) -> Array:
     """The smaller of two elements; NaN if one is NaN."""
     return xp.minimum(input, other)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the larger; to input where equal",
         input=lambda g, input, other: where((input >= other) | (other != other), g, 0),
         other=lambda g, input, other: where((input >= other) | (other != other), 0, g),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def fmax(xp: Any, input: Array, other: Array) -> Array:
     """The larger of two elements; the other one if one is NaN."""
     return xp.fmax(input, other)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the smaller; to input where equal",
         input=lambda g, input, other: where((input <= other) | (other != other), g, 0),
         other=lambda g, input, other: where((input <= other) | (other != other), 0, g),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def fmin(xp: Any, input: Array, other: Array) -> Array:
     """The smaller of two elements; the other one if one is NaN."""

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import shape_mismatch
-from gradwire_engine.families import primitive
+from gradwire_engine.families import F, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import add, conj, mul
 from gradwire_engine.ops.axes import mT
@@ -97,7 +97,7 @@ def _layer_for_each(b: Any) -> Any:
         bias=lambda g, bias_spec: sum_to_shape(g, bias_spec.shape),
     ),
     spec=_linear_spec,
-    space="nn.functional.",
+    space=F,
     grad_name=_linear_node,
     linear=("input", "weight"),
     batch=_layer_for_each,

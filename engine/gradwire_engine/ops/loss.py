@@ -11,7 +11,7 @@ from gradwire_engine.accepted import BOOLS, COMPLEX, INTEGERS, WHOLE, group, ref
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.sums import LONGEST
 from gradwire_engine.ops.arithmetic import mul, neg, shared_out, sub
 from gradwire_engine.ops.beside import beside
@@ -23,8 +23,6 @@ from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
-
-F = "nn.functional."
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -89,10 +87,6 @@ def _distances(g: Any, input: Any, target: Any, count: int) -> Any:
     return mul(sub(input, target), g * (2 / count))
 
 
-def _mean_in_parts(input: Any, target: Any, count: int) -> Any:
-    return shared_out(sum(square(sub(input, target))), count)
-
-
 @internal(
     vjp(
         "input: 2 g (input - target) / count; target: its negation",
@@ -101,7 +95,7 @@ def _mean_in_parts(input: Any, target: Any, count: int) -> Any:
     ),
     spec=lambda input, target: input.with_(shape=()),
     grad_name="MseLossBackward0",
-    batch=parts(_mean_in_parts),
+    batch=parts(lambda input, target, count: shared_out(sum(square(sub(input, target))), count)),
 )
 def mean_squared(xp: Any, input: Array, target: Array, count: int) -> Array:
     """The sum of squared distances of operands of one shape and dtype, divided by a number."""

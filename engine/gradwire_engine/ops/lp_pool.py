@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import invalid_argument
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.activation import relu
 from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.avg_pool import average
@@ -49,7 +49,7 @@ def _declare(axes: int) -> None:
 
     over = f"over the last {axes} axes" if axes > 1 else "over the last axis"
     lp_pool.__doc__ = f"The p-norms of windows that slide {over}: (sum of x^p)^(1/p)."
-    composite(f"nn.functional.lp_pool{axes}d")(lp_pool)
+    composite(f"{F}lp_pool{axes}d")(lp_pool)
 
 
 for _axes in (1, 2, 3):

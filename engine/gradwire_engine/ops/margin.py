@@ -10,7 +10,7 @@ from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.errors import error, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
@@ -20,7 +20,7 @@ from gradwire_engine.ops.distance import pairwise_distance
 from gradwire_engine.ops.expand import expand, sum
 from gradwire_engine.ops.exponential import exp, log, sqrt, xlogy
 from gradwire_engine.ops.limits import clamp_min, minimum
-from gradwire_engine.ops.loss import F, reduced, reduction_of
+from gradwire_engine.ops.loss import reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.smooth import log_of_sigmoid
 from gradwire_engine.rule import vjp

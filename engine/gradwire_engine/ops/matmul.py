@@ -93,10 +93,6 @@ def need_axes(asked: str, **wanted: tuple[Any, int]) -> None:
             )
 
 
-def _product_spec(input: Spec, other: Spec) -> Spec:
-    return product_spec("matmul", input, other)
-
-
 def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
     """The spec of a matrix product; shape_mismatch where the inner sizes differ.
 
@@ -233,7 +229,7 @@ def _as_it_is(input: Any, other: Any) -> Any:
         input=lambda g, other, input_spec: left_gradient(g, other, input_spec.shape),
         other=lambda g, input, other_spec: right_gradient(g, input, other_spec.shape),
     ),
-    spec=_product_spec,
+    spec=lambda input, other: product_spec("matmul", input, other),
     aliases=("__matmul__", "linalg.matmul"),
     grad_name=_node,
     linear=("input", "other"),

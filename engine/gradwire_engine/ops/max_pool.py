@@ -10,7 +10,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels import extremes_of_windows as extremes
 from gradwire_engine.kernels.windows import Sizes, reach
 from gradwire_engine.mode import local
@@ -21,25 +21,18 @@ from gradwire_engine.ops.sliding import (
     has_planes,
     output_sizes,
     per_axis,
+    pooled,
     pooled_sizes,
     with_strides,
 )
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Ints
-from gradwire_engine.spec import Spec, bool_, int64
+from gradwire_engine.spec import Spec, int64
 from gradwire_engine.tensor import Tensor
-
-F = "nn.functional."
 
 
 def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
-    if input.dtype is bool_ or input.dtype.is_complex:
-        raise dtype_mismatch(
-            f"max_pool: takes integer and floating tensors, not {input.dtype.name}",
-            "convert it first",
-            raised=NotImplementedError,
-        )
-    spec = input.with_(shape=(*input.shape[: len(input.shape) - len(found)], *found))
+    spec = pooled("max_pool", input, found)
     return spec, spec.with_(dtype=int64)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error, invalid_argument, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.choose import where
@@ -17,7 +15,7 @@ from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
-from gradwire_engine.ops.loss import F, reduced, reduction_of
+from gradwire_engine.ops.loss import reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import any
 from gradwire_engine.ops.sequences import arange_from
@@ -68,11 +66,6 @@ def multi_margin_loss(
     return reduced(reshape(found, (1,)) if alone else found, how)
 
 
-def _leading(target: Any, dim: int) -> Any:
-    """Which entries stand before the first negative one."""
-    return cumprod(target >= 0, dim) > 0
-
-
 @composite(space=F, grad_name="MultilabelMarginLossBackward0")
 def multilabel_margin_loss(
     input: Array,
@@ -91,7 +84,7 @@ def multilabel_margin_loss(
             "both are (N, C) or (C), with at least one class",
         )
     dim, classes = input.ndim - 1, input.shape[-1]
-    valid = unsqueeze(_leading(target, dim), -1)
+    valid = unsqueeze(cumprod(target >= 0, dim) > 0, -1)  # before the first negative one
     chosen = unsqueeze(where(target >= 0, target, 0), -1)
     right = any(eq(chosen, arange_from(0, classes, device=input.device)) & valid, (dim,), True)
     right_scores = unsqueeze(gather(input, dim, reshape(chosen, target.shape)), -1)

@@ -161,7 +161,10 @@ def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inf
     return Inferred(found, input.dtype, kept=("target",))
 
 
-def _gradient(g: Any, *others: Any) -> Any:
+def _gradient(
+    g: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str
+) -> Any:
+    others = (input, target, weight, ignore_index, reduction)
     if type(g) is np.ndarray:  # on the walk back, where all are arrays
         return nll_gradient.kernel(np, g, *others)
     return nll_gradient(g, *others)
@@ -212,11 +215,7 @@ def _to_classes(
 
 
 @internal(
-    vjp(
-        input=lambda g, input, target, weight, ignore_index, reduction: _gradient(
-            g, input, target, weight, ignore_index, reduction
-        )
-    ),
+    vjp(input=_gradient),
     spec=_spec,
     fallible=True,
     grad_name=lambda named: f"NllLoss{'2D' if len(named['input'].shape) > 2 else ''}Backward0",

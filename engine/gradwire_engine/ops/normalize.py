@@ -9,7 +9,7 @@ from gradwire_engine.accepted import beside_input
 from gradwire_engine.arrays import NAMESPACE_OF, Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
 from gradwire_engine.errors import dtype_mismatch, shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.kernels.sums import row_products, row_sums, summed
@@ -21,8 +21,6 @@ from gradwire_engine.ops.reduce import mean
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Shape, Spec, float32
-
-F = "nn.functional."
 
 
 def check_normalized(

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, error, invalid_argument
-from gradwire_engine.families import composite
+from gradwire_engine.families import composite, reduced_shape
 from gradwire_engine.ops.arithmetic import lerp, lerp_by_tensor, mul, sub
 from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.cast import clone, to_dtype
@@ -95,13 +95,9 @@ def _quantile(
     found = _between(ordered, expand(ranks, (*ordered.shape[:-1], count)), how)
     found = movedim(found, (found.ndim - 1,), (0,))
     if keepdim:
-        kept = (1,) * input.ndim if dim is None else _kept(input.shape, place)
+        kept = reduced_shape(asked, input.shape, None if dim is None else (place,), True)
         return clone(reshape(found, (count, *kept))) if several else unsafe_view(found, kept)
     return clone(found) if several else unsafe_view(contiguous(found), found.shape[1:])
-
-
-def _kept(shape: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return tuple(1 if i == place else n for i, n in enumerate(shape))
 
 
 @composite(grad_name="SqueezeBackward4")

@@ -5,6 +5,7 @@ NaN counts as larger than every number. Gradients go back to where each value wa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
@@ -102,20 +103,21 @@ def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
     return shared_gradient(g, (input == found) | ((found != found) & (input != input)), last, spec)
 
 
-@reduction(
+_NUMBERS: dict[str, Any] = {"takes": REAL_NUMERIC, "refusal": NotImplementedError}
+
+of_all = partial(
+    reduction,
     vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
-    takes=REAL_NUMERIC,
-    refusal=NotImplementedError,
     of_nothing=True,
     real_gradients=True,
-    batch=in_rows(lambda rows: row_medians(rows, False)),
+    **_NUMBERS,
 )
+
+
+@of_all(batch=in_rows(lambda rows: row_medians(rows, False)))
 def median(xp: Any, input: Array) -> Array:
     """The median of all elements, the lower of two; NaN if there is one."""
     return _median_of_all(xp, input, False)
-
-
-_NUMBERS: dict[str, Any] = {"takes": REAL_NUMERIC, "refusal": NotImplementedError}
 
 
 @selection(name="median", grad_name="MedianBackward1", **_NUMBERS)
@@ -124,14 +126,7 @@ def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Foun
     return _median(xp, input, dim, keepdim, False)
 
 
-@reduction(
-    vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
-    takes=REAL_NUMERIC,
-    refusal=NotImplementedError,
-    of_nothing=True,
-    real_gradients=True,
-    batch=in_rows(lambda rows: row_medians(rows, True)),
-)
+@of_all(batch=in_rows(lambda rows: row_medians(rows, True)))
 def nanmedian(xp: Any, input: Array) -> Array:
     """The median of all elements that are not NaN, the lower of two."""
     return _median_of_all(xp, input, True)

@@ -17,16 +17,11 @@ from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sums import summed
 from gradwire_engine.ops.arithmetic import div, mul, shared_out
 from gradwire_engine.ops.compare import isnan
-from gradwire_engine.ops.expand import expand, sum, with_kept_dims
+from gradwire_engine.ops.expand import spread_out, sum
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints
 from gradwire_engine.spec import DType, Spec, bool_, int64, uint8
-
-
-def spread(value: Any, dim: Dims | None, spec: Spec) -> Any:
-    """A reduction's cotangent or result, expanded to the shape it was reduced from."""
-    return expand(with_kept_dims(value, dim, spec.shape), spec.shape)
 
 
 def folded_count(spec: Spec, out_spec: Spec) -> int:
@@ -43,8 +38,8 @@ def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
 
 @reduction(
     vjp(
-        input=lambda g, dim, input_spec, out_spec: spread(
-            shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec
+        input=lambda g, dim, input_spec, out_spec: spread_out(
+            shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape
         )
     ),
     takes=INEXACT,

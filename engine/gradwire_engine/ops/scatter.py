@@ -154,12 +154,8 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
 # by a mask
 
 
-def _ranked(mask: Spec) -> Spec:
-    return mask.with_(dtype=int64)
-
-
 @internal(
-    spec=_ranked,
+    spec=lambda mask: mask.with_(dtype=int64),
     fallible=True,
     batch=lambda b: b.again(mask=b.front("mask"), apart=b["apart"] + 1),
 )

@@ -158,10 +158,6 @@ def _gradients(g: Any, use: _Use, reduce: str, src: Spec) -> tuple[Any, None, An
     return of_input, None, padded(of_src, src)
 
 
-def _of_sum(g: Any, use: _Use) -> tuple[Any, Any]:
-    return g, use.take(g)
-
-
 def _of_mean(g: Any, use: _Use) -> tuple[Any, Any]:
     start = ones_like(g) if use.include else zeros_like(g)
     count = use.add(start, ones_like(use.src))
@@ -194,7 +190,7 @@ def _reduced(input: Any, use: _Use, src: Any) -> Any:
 
 
 _SHARES = {
-    "sum": _of_sum,
+    "sum": lambda g, use: (g, use.take(g)),
     "mean": _of_mean,
     "amax": _of_extreme,
     "amin": _of_extreme,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import dtype_mismatch, shape_mismatch
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.axes import permute, transpose
 from gradwire_engine.ops.expand import reshape
@@ -12,8 +12,6 @@ from gradwire_engine.ops.exponential import sigmoid
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.views import narrow
 from gradwire_engine.signature import axis
-
-F = "nn.functional."
 
 
 @composite(name=F + "pixel_shuffle", aliases=("pixel_shuffle",), grad_name="PixelShuffleBackward0")

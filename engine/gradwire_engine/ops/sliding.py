@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.errors import invalid_argument, shape_mismatch
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.kernels.windows import Sizes, count, reach
 from gradwire_engine.ops.axes import squeeze, unsqueeze
-from gradwire_engine.spec import Shape
+from gradwire_engine.spec import Shape, Spec, bool_
 
 
 def per_axis(asked: str, name: str, value: int | Sizes, axes: int, least: int = 1) -> Sizes:
@@ -65,6 +65,17 @@ def with_strides(asked: str, kernel: Any, stride: Any, axes: int) -> tuple[Sizes
     """A window's size, and its stride: as large, where none is given."""
     sizes = per_axis(asked, "kernel_size", kernel, axes)
     return sizes, sizes if stride in (None, ()) else per_axis(asked, "stride", stride, axes)
+
+
+def pooled(asked: str, input: Spec, size: Shape) -> Spec:
+    """The spec of what pooling gives: of integers and floats, planes of another size."""
+    if input.dtype is bool_ or input.dtype.is_complex:
+        raise dtype_mismatch(
+            f"{asked}: takes integer and floating tensors, not {input.dtype.name}",
+            "convert it first",
+            raised=NotImplementedError,
+        )
+    return input.with_(shape=(*input.shape[: len(input.shape) - len(size)], *size))
 
 
 def pooled_sizes(

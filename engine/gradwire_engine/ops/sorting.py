@@ -41,18 +41,21 @@ def order_along(xp: Any, input: Array, dim: int, descending: bool) -> Array:
     return last - xp.flip(turned, dim)
 
 
-@primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: put_along(
-            g_values, indices, dim, input_spec.shape
-        )
+_RULE = vjp(
+    "g put back where each value stood",
+    input=lambda g_values, indices, dim, input_spec: put_along(
+        g_values, indices, dim, input_spec.shape
     ),
+)
+
+
+@primitive(
+    _RULE,
     spec=_sorted_spec,
     outputs=("values", "indices"),
     family="along",
     exact=True,
     lies=LIKE_FIRST,
-    formula="g put back where each value stood",
 )
 def sort(xp: Any, input: Array, dim: Dim = -1, descending: bool = False) -> Found:
     """Sort along an axis; the values, and the indices they had."""
@@ -108,16 +111,11 @@ def _topk_spec(input: Spec, k: int, dim: int) -> tuple[Spec, Spec]:
 
 
 @primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: put_along(
-            g_values, indices, dim, input_spec.shape
-        )
-    ),
+    _RULE,
     spec=_topk_spec,
     outputs=("values", "indices"),
     family="along",
     exact=True,
-    formula="g put back where each value stood",
 )
 def topk(
     xp: Any, input: Array, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True

@@ -99,21 +99,16 @@ def _phases_free(asked: str) -> Any:
     return check
 
 
-def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
-    turned = mul(_skew(matmul(adjoint(vectors), g_vectors)), 0.5)
-    inner = _with_diagonal(_over(turned, _gaps(values)), g_values)
-    return matmul(matmul(vectors, inner), adjoint(vectors))
+def _eigh_gradient(
+    g_eigenvalues: Any, g_eigenvectors: Any, eigenvalues: Any, eigenvectors: Any
+) -> Any:
+    turned = mul(_skew(matmul(adjoint(eigenvectors), g_eigenvectors)), 0.5)
+    inner = _with_diagonal(_over(turned, _gaps(eigenvalues)), g_eigenvalues)
+    return matmul(matmul(eigenvectors, inner), adjoint(eigenvectors))
 
 
 @primitive(
-    vjp(
-        A=checked(
-            _phases_free("linalg.eigh"),
-            lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eigh_gradient(
-                g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
-            ),
-        )
-    ),
+    vjp(A=checked(_phases_free("linalg.eigh"), _eigh_gradient)),
     spec=_eigh_spec,
     name="linalg.eigh",
     outputs=("eigenvalues", "eigenvectors"),
@@ -140,24 +135,19 @@ def _eig_spec(A: Spec) -> tuple[Spec, Spec]:
     return found.with_(shape=A.shape[:-1]), found
 
 
-def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
+def _eig_gradient(
+    g_eigenvalues: Any, g_eigenvectors: Any, eigenvalues: Any, eigenvectors: Any
+) -> Any:
     """For vectors of length 1, whose phase a loss must not depend on."""
-    lying = adjoint(vectors)
-    turned = matmul(lying, g_vectors)
-    stretch = mul(matmul(lying, vectors), unsqueeze(real(diagonals(turned)), -2))
-    inner = _with_diagonal(_over(sub(turned, stretch), conj(_gaps(values))), g_values)
+    lying = adjoint(eigenvectors)
+    turned = matmul(lying, g_eigenvectors)
+    stretch = mul(matmul(lying, eigenvectors), unsqueeze(real(diagonals(turned)), -2))
+    inner = _with_diagonal(_over(sub(turned, stretch), conj(_gaps(eigenvalues))), g_eigenvalues)
     return solve_system(lying, matmul(inner, lying))
 
 
 @primitive(
-    vjp(
-        A=checked(
-            _phases_free("linalg.eig"),
-            lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eig_gradient(
-                g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
-            ),
-        )
-    ),
+    vjp(A=checked(_phases_free("linalg.eig"), _eig_gradient)),
     spec=_eig_spec,
     name="linalg.eig",
     outputs=("eigenvalues", "eigenvectors"),
@@ -236,8 +226,7 @@ def _both_turn(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any:
 @primitive(
     vjp(
         A=checked(
-            _both_turn,
-            lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh),
+            _both_turn, lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh)
         )
     ),
     spec=_svd_spec,

@@ -215,11 +215,9 @@ def factored_system(xp: Any, A: Array, B: Array) -> tuple[Array, Array, Array]:
 def _is_large(*matrices: Any) -> bool:
     """Whether these are single matrices of which LAPACK's factors are worth keeping."""
     plain = all(type(m) in APPLY and m.level == 0 and m.ndim == 2 for m in matrices)
-    return plain and matrices[0].shape[0] >= large_matrices.LARGE and _here(matrices[0].device)
-
-
-def _here(device: str) -> bool:
-    return device.partition(":")[0] != "cuda"
+    if not plain or matrices[0].shape[0] < large_matrices.LARGE:
+        return False
+    return matrices[0].device.partition(":")[0] != "cuda"
 
 
 def _found(A: Any, B: Any) -> Any:

@@ -9,7 +9,7 @@ from gradwire_engine.accepted import INTEGERS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
 from gradwire_engine.errors import shape_mismatch
-from gradwire_engine.families import composite, internal
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.windows import Sizes, add_windows, counts, padded, windows
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.expand import called
@@ -17,8 +17,6 @@ from gradwire_engine.ops.sliding import as_given, per_axis
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec
-
-F = "nn.functional."
 
 
 def _columns_spec(input: Spec, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:

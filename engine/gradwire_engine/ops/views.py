@@ -72,7 +72,8 @@ def placed(xp: Any, input: Array, shape: Ints, part: str, where: Data) -> Array:
 
 
 def _replaceable(input: Spec, src: Spec, part: str, where: Data) -> Spec:
-    from_view = PARTS[part].infer({"input": input, **_named(part, where)}).outputs
+    named = dict(zip(PARTS[part].signature.by_name, (input, *where), strict=True))
+    from_view = PARTS[part].infer(named).outputs
     assert isinstance(from_view, Spec)
     if from_view.shape != src.shape:
         raise shape_mismatch(
@@ -81,10 +82,6 @@ def _replaceable(input: Spec, src: Spec, part: str, where: Data) -> Spec:
             "give src the shape of that part",
         )
     return input
-
-
-def _named(part: str, where: Data) -> dict[str, Any]:
-    return dict(zip(list(PARTS[part].signature.by_name)[1:], where, strict=True))
 
 
 @internal(

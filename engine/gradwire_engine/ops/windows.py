@@ -99,10 +99,6 @@ def _strided(b: Any) -> dict[str, Any]:
     return {"size": (b.size, *b["size"]), "stride": (prod(shape), *b["stride"])}
 
 
-def _seen_in_each(b: Any) -> Any:
-    return b.again(input=contiguous(b.front("input")), **_strided(b))
-
-
 def _seen_back(g: Any, shape: Shape, size: Ints, stride: Ints, offset: int | None) -> Any:
     if 0 in size or 0 in shape:
         return zeros_of(g, shape)
@@ -116,7 +112,7 @@ def _seen_back(g: Any, shape: Shape, size: Ints, stride: Ints, offset: int | Non
             g, input_spec.shape, size, stride, storage_offset
         )
     ),
-    batch=_seen_in_each,
+    batch=lambda b: b.again(input=contiguous(b.front("input")), **_strided(b)),
     formula="g summed where elements are seen more than once",
     by_strides=True,
     public=False,
@@ -138,10 +134,6 @@ def as_strided(
     return xp.lib.stride_tricks.as_strided(flat, size, steps)
 
 
-def _strided_in_each(b: Any) -> Any:
-    return b.again(input=b.front("input"), shape=(b.size, *b["shape"]), **_strided(b))
-
-
 @internal(
     vjp(
         input=lambda g, size, stride, storage_offset: as_strided(
@@ -152,7 +144,7 @@ def _strided_in_each(b: Any) -> Any:
     grad_name="AsStridedBackward0",
     keeps_result=lambda operands: True,
     formula="g seen by size and stride",
-    batch=_strided_in_each,
+    batch=lambda b: b.again(input=b.front("input"), shape=(b.size, *b["shape"]), **_strided(b)),
 )
 def strided_sum(
     xp: Any, input: Array, shape: Ints, size: Ints, stride: Ints, storage_offset: int | None
