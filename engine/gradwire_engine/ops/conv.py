@@ -15,20 +15,15 @@ from gradwire_engine.ops.sliding import as_given, batched, per_axis, windows_fit
 from gradwire_engine.signature import Ints
 
 
-def _refused(asked: str, what: str, hint: str) -> Exception:
-    return shape_mismatch(f"{asked}: {what}", hint)
-
-
 def _check(asked: str, axes: int, input: Any, weight: Any, bias: Any, groups: int) -> None:
     """Weight and bias have to be of the convolution's kind and of the input's dtype."""
     if weight.ndim != axes + 2 or 0 in weight.shape[2:]:
-        raise _refused(
-            asked, f"the weight is {list(weight.shape)}", f"it must have {axes + 2} axes"
+        raise shape_mismatch(
+            f"{asked}: the weight is {list(weight.shape)}", f"it must have {axes + 2} axes"
         )
     if groups < 1 or weight.shape[0] < groups or weight.shape[0] % groups:
-        raise _refused(
-            asked,
-            f"{groups} groups for a weight of {list(weight.shape)}",
+        raise shape_mismatch(
+            f"{asked}: {groups} groups for a weight of {list(weight.shape)}",
             "groups must be at least 1 and divide the weight's first axis",
         )
     for name, operand in (("weight", weight), ("bias", bias)):
@@ -47,15 +42,13 @@ def _check(asked: str, axes: int, input: Any, weight: Any, bias: Any, groups: in
 
 def _check_channels(asked: str, have: int, wanted: int, bias: Any, given: int) -> None:
     if have != wanted:
-        raise _refused(
-            asked,
-            f"the input has {have} channels, the weight is for {wanted}",
+        raise shape_mismatch(
+            f"{asked}: the input has {have} channels, the weight is for {wanted}",
             "is the weight's layout right, and groups?",
         )
     if bias is not None and bias.shape != (given,):
-        raise _refused(
-            asked,
-            f"the bias is {list(bias.shape)}, the result has {given} channels",
+        raise shape_mismatch(
+            f"{asked}: the bias is {list(bias.shape)}, the result has {given} channels",
             "give one number for each channel",
         )
 
@@ -116,7 +109,7 @@ def _convolve_back(
     rest = zip(y.shape[2:], weight.shape[2:], stride, padding, more, dilation, strict=True)
     size = tuple((n - 1) * s - 2 * p + reach(k, d) + m for n, k, s, p, m, d in rest)
     if min(size) < 1:
-        raise _refused(asked, f"the result would be of size {list(size)}", "pad less")
+        raise shape_mismatch(f"{asked}: the result would be of size {list(size)}", "pad less")
     made = convolved_back(y, weight, bias, size, stride, padding, dilation, groups)
     return as_given(made, alone)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite, prod
 from typing import Any
 
@@ -95,15 +96,18 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@internal(
+distinguishing = partial(
+    internal, outputs=("values", "inverse", "counts"), data_dependent=True, exact=True
+)
+"""An op that finds the values there are, which of them stands at each place, how often they do."""
+
+
+@distinguishing(
     spec=lambda input: (
         input.with_(shape=(input.size,)),
         input.with_(dtype=int64),
         Spec((input.size,), int64, ""),
     ),
-    outputs=("values", "inverse", "counts"),
-    data_dependent=True,
-    exact=True,
 )
 def distinct(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     """The distinct elements in order, which of them each element is, how often each occurs."""
@@ -123,12 +127,7 @@ def _along_spec(input: Spec, dim: int) -> tuple[Spec, Spec, Spec]:
     return input, length, length
 
 
-@internal(
-    spec=_along_spec,
-    outputs=("values", "inverse", "counts"),
-    data_dependent=True,
-    exact=True,
-)
+@distinguishing(spec=_along_spec)
 def distinct_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array]:
     """The distinct slices along an axis in order, which of them each is, how often each occurs."""
     values, inverse, counts = xp.unique(
@@ -137,12 +136,7 @@ def distinct_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array
     return values, inverse.reshape(-1), counts
 
 
-@internal(
-    spec=_along_spec,
-    outputs=("values", "inverse", "counts"),
-    data_dependent=True,
-    exact=True,
-)
+@distinguishing(spec=_along_spec)
 def runs_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array]:
     """The first of each run of equal slices, which run each slice is in, how long each run is."""
     rows = xp.moveaxis(input, dim, 0)

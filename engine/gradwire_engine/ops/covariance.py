@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error, invalid_argument, shape_mismatch
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, internal
 from gradwire_engine.mode import current
 from gradwire_engine.ops.arithmetic import div, is_complex, mul, sub
@@ -76,28 +76,25 @@ def cov(
     return reshape(found, ()) if found.shape == (1, 1) else found
 
 
-def _refuse(detail: str, hint: str, code: str = "dtype_mismatch") -> Exception:
-    return error(code, f"cov: {detail}", hint)
-
-
 def _checked(x: Any, weights: Any, called: str) -> Any:
     """Weights that fit the observations; their signs are looked at when there are elements."""
     if weights is None:
         return None
     if weights.shape != x.shape[1:]:
-        raise _refuse(
-            f"{called} is {list(weights.shape)}, there are {x.shape[1]} observations",
+        raise shape_mismatch(
+            f"cov: {called} is {list(weights.shape)}, there are {x.shape[1]} observations",
             "give one weight for each observation",
-            "shape_mismatch",
         )
     counts = weights.dtype.kind in "iu"
     if called == "fweights" and not counts:
-        raise _refuse(
-            f"fweights are counts, not {weights.dtype.name}",
+        raise dtype_mismatch(
+            f"cov: fweights are counts, not {weights.dtype.name}",
             "weights that are no integers go into aweights",
         )
     if called == "aweights" and weights.dtype.category != FLOAT:
-        raise _refuse(f"aweights are floating, not {weights.dtype.name}", "counts go into fweights")
+        raise dtype_mismatch(
+            f"cov: aweights are floating, not {weights.dtype.name}", "counts go into fweights"
+        )
     return weights_of(weights, called)
 
 

@@ -14,18 +14,10 @@ from gradwire_engine.laid import ROWS
 from gradwire_engine.ops.activation import inner, of_floats
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.exponential import sigmoid
+from gradwire_engine.ops.exponential import logistic, sigmoid
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.trigonometric import tanh
 from gradwire_engine.rule import vjp
-
-
-def _logistic(xp: Any, x: Array) -> Array:
-    """1 / (1 + exp(-x)) as a fresh array."""
-    out = xp.negative(x)
-    xp.exp(out, out=out)
-    out += 1
-    return xp.divide(1, out, out=out)
 
 
 @elementwise(
@@ -38,7 +30,7 @@ def _logistic(xp: Any, x: Array) -> Array:
 @swept
 def silu(xp: Any, input: Array) -> Array:
     """x times sigmoid of x, also called swish."""
-    out = _logistic(xp, input)
+    out = logistic(xp, input)
     out *= input
     return out
 
@@ -60,7 +52,7 @@ def _silu_bend(x: Any) -> Any:
 @swept
 def silu_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     """The gradient that goes through silu."""
-    s = _logistic(xp, input)
+    s = logistic(xp, input)
     out = xp.subtract(1, s)
     out *= input
     out += 1
@@ -108,7 +100,7 @@ def softplus_backward(
 ) -> Array:
     """The gradient that goes through softplus."""
     scaled = input if beta == 1 else xp.multiply(input, beta)
-    out = _logistic(xp, scaled)
+    out = logistic(xp, scaled)
     out = multiplied(xp, out, grad_output)
     return _linear_above(xp, scaled, threshold, grad_output, out)
 
