@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
 from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import internal
+from gradwire_engine.kernels.kept import kept
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.accumulate import below
 from gradwire_engine.ops.arithmetic import div, mul, neg
@@ -96,18 +96,10 @@ def _plain(target: Array, ignore_index: int, classes: int) -> bool:
     )
 
 
+@kept(lambda samples, classes: samples)
 def _starts(samples: int, classes: int) -> Array:
     """Where each sample's scores begin; to be read only."""
-    return _few_starts(samples, classes) if samples <= _FEW else _all_starts(samples, classes)
-
-
-def _all_starts(samples: int, classes: int) -> Array:
     return np.arange(0, samples * classes, classes)
-
-
-_few_starts = lru_cache(maxsize=64)(_all_starts)
-_FEW = 4096
-"""Samples up to which it is kept where their scores begin."""
 
 
 def extent(xp: Any, array: Array) -> tuple[int, int]:
