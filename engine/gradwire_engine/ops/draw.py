@@ -175,6 +175,7 @@ def randperm(
 
 
 def _fills(name: str, *categories: int) -> Any:
+    """Declare an op that fills a tensor of these categories with draws."""
     return primitive(
         vjp("zeros", input=lambda g: zeros_like(g)),
         spec=lambda input: of_category(name, input, *categories),
