@@ -97,7 +97,7 @@ def sum(
     return summed(input, dim, keepdim)
 
 
-def viewable(shape: Shape, strides: tuple[int, ...], size: Shape, itemsize: int) -> bool:
+def viewable(shape: Shape, strides: tuple[int, ...], size: Shape) -> bool:
     """Whether an array with these strides (bytes) can be seen in another shape without a copy."""
     if not prod(shape):
         return True
@@ -143,9 +143,7 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
 def view(xp: Any, input: Array, size: Ints) -> Array:
     """See a tensor in another shape, sharing memory; an error where that takes a copy."""
     size = resolved_size("view", tuple(input.shape), size)
-    if not input.flags.c_contiguous and not viewable(
-        input.shape, input.strides, size, input.itemsize
-    ):
+    if not input.flags.c_contiguous and not viewable(input.shape, input.strides, size):
         raise shape_mismatch(
             f"view: size {list(size)} is not compatible with shape {list(input.shape)} "
             f"and strides {[s // input.itemsize for s in input.strides]}",
@@ -200,7 +198,7 @@ def reshape(input: Array, shape: Ints) -> Array:
     if type(input) is np.ndarray:  # in a rule, on the walk back
         return input.reshape(shape)
     size = resolved_size("reshape", input.shape, shape)
-    if not viewable(input.shape, input.strides, size, input.dtype.itemsize):
+    if not viewable(input.shape, input.strides, size):
         return unsafe_view(contiguous_copy(input), size)
     seen = view(input, size)
     return seen if row_major(input) else called("ReshapeAliasBackward0", seen)

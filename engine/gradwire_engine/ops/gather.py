@@ -240,7 +240,7 @@ def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
     return summed(xp, from_front(index, size), input, size).reshape(shape)
 
 
-def _places_spec(index: Spec, size: int) -> Spec:
+def _places_spec(index: Spec) -> Spec:
     if index.dtype.category != INTEGER:
         raise dtype_mismatch(f"the indices are {index}", "convert them to int64")
     return index
