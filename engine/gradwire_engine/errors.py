@@ -7,7 +7,7 @@ title and the Python class that torch raises in that place; `error` builds the e
 from __future__ import annotations
 
 import builtins
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 
@@ -158,3 +158,9 @@ def error(
     """Build the exception for `code`; `raised` is the builtin class where it differs from CODES."""
     kind: Any = raised or CODES[code].raised
     return _exception_class(code, kind)(code, detail, hint)
+
+
+shape_mismatch = partial(error, "shape_mismatch")
+dtype_mismatch = partial(error, "dtype_mismatch")
+invalid_argument = partial(error, "invalid_argument")
+"""What ops refuse most often, each by its code."""

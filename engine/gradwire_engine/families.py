@@ -33,6 +33,9 @@ FLOAT_ONLY = (FLOAT,)
 INEXACT = (FLOAT, COMPLEX)
 """Categories of dtypes that an elementwise op takes."""
 
+F = "nn.functional."
+"""What names in torch.nn.functional begin with here; a `space`."""
+
 _CATEGORY_NAMES = ("bool", "integer", "floating", "complex")
 
 
@@ -308,7 +311,7 @@ def view(
 def primitive(
     rules: Rules = None,
     *,
-    spec: Callable[..., Any],
+    spec: Callable[..., Any] | None = None,
     name: str | None = None,
     space: str = "",
     aliases: tuple[str, ...] = (),
@@ -320,11 +323,14 @@ def primitive(
     """An op with a spec rule of its own.
 
     spec takes, by name, whichever of the operands (as Specs) and attributes it wants, and gives the
-    output's Spec, a tuple of them, or an Inferred where operands are to be cast.
+    output's Spec, a tuple of them, or an Inferred where operands are to be cast; without one the
+    output is as the first operand.
     """
-    wanted = parameter_names(spec)
+    wanted = () if spec is None else parameter_names(spec)
 
     def infer(named: dict[str, Any]) -> Inferred:
+        if spec is None:
+            return Inferred(next(iter(named.values())))
         found = spec(*[named[n] for n in wanted])
         return found if isinstance(found, Inferred) else Inferred(found)
 
@@ -335,6 +341,10 @@ def primitive(
         return made
 
     return declare
+
+
+internal = partial(primitive, public=False)
+"""One that rules and other ops are written in; the catalogue doesn't have it."""
 
 
 def composite(

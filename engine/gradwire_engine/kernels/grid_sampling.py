@@ -235,18 +235,20 @@ def _shares(xp: Any, t: Array, mode: str) -> tuple[tuple[int, ...], Array, Array
         slopes[:, 0], slopes[:, 1] = -1, 1
         return (0, 1), weights, slopes
     a = SHARPNESS
-    each = (_far(a, t + 1), _near(a, t), _near(a, 1 - t), _far(a, 2 - t))
+    each = (far(a, t + 1), near(a, t), near(a, 1 - t), far(a, 2 - t))
     weights = xp.stack([weight for weight, _ in each], axis=1)
     slopes = xp.stack([slope for _, slope in each], axis=1)
     slopes[:, 2:] *= -1
     return (-1, 0, 1, 2), weights, slopes
 
 
-def _near(a: float, x: Array) -> tuple[Array, Array]:
+def near(a: float, x: Array) -> tuple[Array, Array]:
+    """The weight of an element less than one away, and how it changes with the distance."""
     return ((a + 2) * x - (a + 3)) * x * x + 1, (3 * (a + 2) * x - 2 * (a + 3)) * x
 
 
-def _far(a: float, x: Array) -> tuple[Array, Array]:
+def far(a: float, x: Array) -> tuple[Array, Array]:
+    """The same of one that is one to two away."""
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
 
 

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.arrays import NAMESPACE_OF
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY
 from gradwire_engine.signature import parameter_names
@@ -70,7 +70,7 @@ def _traced(kernel: Part, spec: Part) -> Part:
         found = kernel(*args, **attributes)
         return tuple(x for x in found if x is not None) if type(found) is tuple else found
 
-    op = primitive(spec=given, public=False, batch=_never)(dense)
+    op = internal(spec=given, batch=_never)(dense)
 
     def run(*args: Any) -> Any:
         found = op(*args)

@@ -35,7 +35,7 @@ def terms_of(mode: str, size: int, found: int, corners: bool, scale: float | Non
     if mode in ("nearest", "nearest-exact"):
         return _nearest(size, found, step, 0.5 if mode == "nearest-exact" else 0.0)
     if mode.startswith("smooth"):
-        return _smoothed(size, found, step, corners, mode == "smooth cubic")
+        return _smoothed(size, found, step, mode == "smooth cubic")
     at = np.arange(found) * step if corners else (np.arange(found) + 0.5) * step - 0.5
     if mode == "cubic":
         first = np.floor(at)
@@ -127,7 +127,7 @@ def _nearest(size: int, found: int, step: float, offset: float) -> Terms:
     return Terms(_within(np.floor(at), size)[:, None], np.ones((found, 1)))
 
 
-def _smoothed(size: int, found: int, step: float, corners: bool, is_cubic: bool) -> Terms:
+def _smoothed(size: int, found: int, step: float, is_cubic: bool) -> Terms:
     """A filter as wide as what a new element stands for, so that nothing is left out."""
     wide = max(step, 1.0)
     half = (2.0 if is_cubic else 1.0) * wide

@@ -63,7 +63,7 @@ def _shared_out(x: Array, axis: int, out: Array) -> None:
     parts = _parts(x.shape[widest], widest) if beside else _parts(x.shape[axis], axis)
     share_out([partial(x[part].cumsum, axis, out=out[part]) for part in parts])
     if not beside:
-        _go_on(out, axis, parts)
+        _go_on(out, parts)
 
 
 def _parts(size: int, axis: int) -> list[Slices]:
@@ -72,7 +72,7 @@ def _parts(size: int, axis: int) -> list[Slices]:
     return [(*before, slice(first, first + step)) for first in range(0, size, step)]
 
 
-def _go_on(out: Array, axis: int, parts: list[Slices]) -> None:
+def _go_on(out: Array, parts: list[Slices]) -> None:
     """Have the sums of each part of an axis go on where those of the part before it end."""
     for part, following in pairwise(parts):
         rows = out[following]

@@ -66,6 +66,3 @@ def _first(xp: Any, A: Array, place: Place) -> tuple[str, int]:
         if found:
             return f"(Batch element {i}): " if A.ndim > 2 else "", found
     return "", 0
-
-
-__all__ = ["first_not_positive", "first_zero", "first_zero_pivot", "not_positive", "singular"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument
 from gradwire_engine.kernels.kept import kept
 
 Sizes = tuple[int, ...]
@@ -69,8 +69,7 @@ def padded(xp: Any, x: Array, before: Sizes, after: Sizes, value: float = 0) -> 
 def windows(xp: Any, x: Array, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Array:
     """All windows of a padded array as a view: (leading axes, places in a window, windows)."""
     if any(n < 1 for n in (*kernel, *stride, *dilation)):  # it would see beyond the array
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"windows of size {kernel}, stride {stride}, dilation {dilation}",
             "all of them have to be 1 or more",
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.kernels.ones import ones_of
 
 
@@ -96,8 +96,7 @@ def in_range(
     low, high = int(index.min()), int(index.max())
     if high >= size or low < (-size if negative else 0):
         wrong = high if high >= size else low
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: index {wrong} is out of bounds for dimension {dim} with size {size}",
             f"indices must lie between {-size if negative else 0} and {size - 1}",
             raised=raised,

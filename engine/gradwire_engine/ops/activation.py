@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, F, composite, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen, zeroed
 from gradwire_engine.kernels.sweeps import LARGE, swept
@@ -17,20 +17,17 @@ from gradwire_engine.ops.expand import reshape
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Number, uint8
 
-NN = "nn.functional."
-
-of_floats = partial(elementwise, space=NN, takes=FLOAT_ONLY)
+of_floats = partial(elementwise, space=F, takes=FLOAT_ONLY)
 """An activation that is defined for floats."""
 
-of_numbers = partial(elementwise, space=NN, takes=REAL_NUMERIC)
+of_numbers = partial(elementwise, space=F, takes=REAL_NUMERIC)
 """And for integers."""
 
+inner = partial(elementwise, takes=FLOAT_ONLY, public=False)
+"""An op that activations and their derivatives are written in."""
 
-def _gate_formula(g: Any, out: Any) -> Any:
-    return gate(g, out, 0)
 
-
-@one_pass(_gate_formula)
+@one_pass(lambda g, out: gate(g, out, 0))
 def _through_relu(xp: Any, g: Array, out: Array) -> Array:
     """The gradient where relu's result is above 0 or NaN, else 0."""
     if g.size < LARGE and out.shape:
@@ -44,14 +41,12 @@ def relu(xp: Any, input: Array) -> Array:
     return xp.maximum(0, input)  # which of two zeros is the second, -0 among them
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, threshold: gate(g, input, threshold),
         input=lambda g: zero_of(g),
     ),
     name="threshold_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def gate(xp: Any, grad_output: Array, input: Array, threshold: Number) -> Array:
@@ -68,14 +63,12 @@ def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     return chosen(xp, xp.less_equal(input, threshold), input.dtype.type(value), input)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, low, high: gate_between(g, input, low, high),
         input=lambda g: zero_of(g),
     ),
     name="hardtanh_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: Number) -> Array:
@@ -84,14 +77,12 @@ def gate_between(xp: Any, grad_output: Array, input: Array, low: Number, high: N
     return chosen(xp, inside, grad_output, 0)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, lambd: gate_outside(g, input, lambd),
         input=lambda g: zero_of(g),
     ),
     name="hardshrink_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Array:
@@ -102,15 +93,13 @@ def gate_outside(xp: Any, grad_output: Array, input: Array, lambd: Number) -> Ar
 def _limits_in_order(named: dict[str, Any]) -> None:
     low, high = named["min_val"], named["max_val"]
     if low > high:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"hardtanh: min_val {low} is above max_val {high}",
             "give the smaller one as min_val",
             raised=ValueError,
         )
     if low <= -1 and named["input"].dtype is uint8:  # as an integer; what is beyond -1 is 0
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"hardtanh: min_val is {low}, the tensor unsigned",
             "convert the tensor, or limit it to positive numbers",
         )
@@ -156,15 +145,13 @@ def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     return chosen(xp, xp.greater(input, 0), input, scaled)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, slope: leaky_gate(g, input, slope),
         input=lambda g: zero_of(g),
         slope=lambda g, grad_output, input: where(input > 0, 0, g * grad_output),
     ),
     name="leaky_relu_backward",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array:
@@ -172,7 +159,7 @@ def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array
     return chosen(xp, xp.greater(input, 0), grad_output, xp.multiply(grad_output, slope))
 
 
-@elementwise(
+@inner(
     vjp(
         input=lambda g, input, weight: leaky_gate(g, input, weight),
         weight=lambda g, input, weight: beside(
@@ -183,31 +170,26 @@ def leaky_gate(xp: Any, grad_output: Array, input: Array, slope: Array) -> Array
         ),
     ),
     name="prelu_kernel",
-    takes=FLOAT_ONLY,
-    public=False,
 )
 def _prelu(xp: Any, input: Array, weight: Array) -> Array:
     """Each element where it is positive, else times a weight of the same shape."""
     return chosen(xp, xp.greater(input, 0), input, xp.multiply(input, weight))
 
 
-@composite(space=NN)
+@composite(space=F)
 def prelu(input: Array, weight: Array) -> Array:
     """Each element where it is positive, else times a learned weight: one, or one per channel."""
     channels = input.shape[1] if len(input.shape) > 1 else 1
     size = weight.shape[0] if len(weight.shape) == 1 else 1
     if len(weight.shape) > 1 or size not in (1, channels):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"prelu: the weight has shape {list(weight.shape)}, input {list(input.shape)} has "
             f"{channels} channel(s)",
             "give one weight, or one for each channel (axis 1)",
         )
     if input.dtype != weight.dtype:
-        raise error(
-            "dtype_mismatch",
-            f"prelu: the input is {input.dtype}, the weight {weight.dtype}",
-            "convert one of them",
+        raise dtype_mismatch(
+            f"prelu: the input is {input.dtype}, the weight {weight.dtype}", "convert one of them"
         )
     if len(weight.shape) == 1 and len(input.shape) != 1:
         weight = reshape(weight, (1, size, *(1 for _ in input.shape[2:])) if input.shape else ())
@@ -224,18 +206,13 @@ def hardsigmoid(xp: Any, input: Array) -> Array:
     return xp.divide(_limited(xp, xp.add(input, 3), 0, 6), 6)
 
 
-def _by_hardswish_slope(g: Any, grad_output: Any, input: Any) -> Any:
-    inside = (input > -3) & (input < 3)
-    return where(inside, g * grad_output / 3, 0)
-
-
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input: hardswish_backward(g, input),
-        input=_by_hardswish_slope,
+        input=lambda g, grad_output, input: where(
+            (input > -3) & (input < 3), g * grad_output / 3, 0
+        ),
     ),
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def hardswish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
@@ -269,9 +246,7 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 
 def _no_less_than_zero(named: dict[str, Any]) -> None:
     if named["lambd"] < 0:
-        raise error(
-            "invalid_argument", f"softshrink: lambd is {named['lambd']}", "it must be 0 or more"
-        )
+        raise invalid_argument(f"softshrink: lambd is {named['lambd']}", "it must be 0 or more")
 
 
 @of_floats(

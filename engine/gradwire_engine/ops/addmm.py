@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import shape_mismatch
 from gradwire_engine.families import composite, elementwise, primitive
 from gradwire_engine.ops.arithmetic import add, conj, mul, need_factor, times
 from gradwire_engine.ops.axes import unsqueeze
@@ -36,8 +36,7 @@ def _added_spec(asked: str, input: Spec, found: Spec) -> Spec:
 
 def _need_fit(asked: str, input: Any, found: Any) -> None:
     if broadcast_shapes(asked, input.shape, found.shape) != found.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: input is {list(input.shape)}, the product is {list(found.shape)}",
             "input must broadcast to the product's shape",
         )
@@ -130,13 +129,16 @@ def _stacks_spec(asked: str, input: Spec, batch1: Spec, batch2: Spec) -> Spec:
     return _added_spec(asked, input, summed)
 
 
+_OF_STACKS = vjp(
+    "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
+    input=lambda g, beta: _scaled(g, beta),
+    batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
+    batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
+)
+
+
 @primitive(
-    vjp(
-        "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
-        input=lambda g, beta: _scaled(g, beta),
-        batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
-        batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
-    ),
+    _OF_STACKS,
     spec=lambda input, batch1, batch2: _stacks_spec("baddbmm", input, batch1, batch2),
     inplace=True,
     batch=parts(
@@ -151,12 +153,7 @@ def baddbmm(
 
 
 @primitive(
-    vjp(
-        "input: beta g; batch1: alpha g batch2ᴴ; batch2: alpha batch1ᴴ g",
-        input=lambda g, beta: _scaled(g, beta),
-        batch1=lambda g, batch2, alpha: _scaled(left_gradient(g, batch2, (0, 0, 0)), alpha),
-        batch2=lambda g, batch1, alpha: _scaled(right_gradient(g, batch1, (0, 0, 0)), alpha),
-    ),
+    _OF_STACKS,
     spec=lambda input, batch1, batch2: _stacks_spec("addbmm", input, batch1, batch2),
     inplace=True,
     batch=parts(

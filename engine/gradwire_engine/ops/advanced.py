@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.indices import index_added, index_written, indexed
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import LIKE_FIRST, Given, Lies
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed_rows
 from gradwire_engine.ops.views import zeros_of
@@ -57,8 +57,7 @@ def _index_shape(indices: tuple[Any, ...]) -> Shape:
     try:
         return broadcast_shapes("index", *(tuple(i.shape) for i in indices if i is not None))
     except RuntimeError as problem:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             "index: the index tensors don't broadcast, their shapes are "
             f"{', '.join(str(list(i.shape)) for i in indices if i is not None)}",
             "give them one shape, or shapes that broadcast",
@@ -70,8 +69,7 @@ def indexed_shape(shape: Shape, indices: tuple[Any, ...]) -> Shape:
     """The shape of x[indices]: the indices' own in front, or in their place if side by side."""
     places, inner = _places(indices), _index_shape(indices)
     if len(indices) > len(shape):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"index: {len(indices)} indices for a tensor with {len(shape)} axes",
             "index at most each of its axes once",
             raised=IndexError,
@@ -116,12 +114,11 @@ def _looked_up(call: Call, given: Given) -> Order:
     return iterated(found, ((found, tuple(seen)), *wide))
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, indices, masks, input_spec: index_sum(g, indices, input_spec.shape)),
     spec=lambda input, indices: input.with_(shape=indexed_shape(input.shape, indices)),
     fallible=True,
     exact=True,
-    public=False,
     formula="g added at the indexed places of zeros",
     batch=indexed,
     lies=Lies(_looked_up),
@@ -144,10 +141,9 @@ def _flat_places(xp: Any, indices: Any, sizes: Shape) -> Array:
     return places.reshape(-1)
 
 
-@primitive(
+@internal(
     vjp("the indexed elements of g", input=lambda g, indices: index(g, indices)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="IndexPutImplBackward0",
     batch=index_added,
 )
@@ -170,15 +166,13 @@ def index_sum(xp: Any, input: Array, indices: Arrays, shape: Ints) -> Array:
 
 def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     if values.dtype is not input.dtype:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"index_put: the tensor is {input.dtype.name}, the values {values.dtype.name}",
             "convert the values",
         )
     shape = indexed_shape(input.shape, indices)
     if broadcast_shapes("index_put", values.shape, shape) != shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_put: values of shape {list(values.shape)} do not broadcast to the "
             f"indexed shape {list(shape)}",
             "give as many values as places are indexed, or one for all",
@@ -186,7 +180,7 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     return input
 
 
-@primitive(
+@internal(
     vjp(
         "input: g with zeros at the places (g itself if they accumulate); values: g there",
         input=lambda g, indices, masks, accumulate: (
@@ -197,7 +191,6 @@ def _put_spec(input: Spec, indices: tuple[Any, ...], values: Spec) -> Spec:
     spec=_put_spec,
     fallible=True,
     grad_name="IndexPutBackward0",
-    public=False,
     batch=index_written,
     lies=LIKE_FIRST,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.compare import eq, isclose
 from gradwire_engine.ops.creation import zeros
@@ -17,10 +17,8 @@ def allclose(
 ) -> Array:
     """Whether all elements are close: |input - other| <= atol + rtol |other|."""
     if input.dtype != other.dtype:
-        raise error(
-            "dtype_mismatch",
-            f"allclose: the tensors are {input.dtype} and {other.dtype}",
-            "convert one of them",
+        raise dtype_mismatch(
+            f"allclose: the tensors are {input.dtype} and {other.dtype}", "convert one of them"
         )
     return all(isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import INEXACT, NUMERIC, composite, elementwise, in_floats
 from gradwire_engine.kernels.shared import product
 from gradwire_engine.laid import ITERATED_BACKWARDS
@@ -19,8 +19,7 @@ def of_its_kind(op: str, g: Any, spec: Any, beside: Any) -> Any:
     Beside a complex number, which is no tensor, torch converts the operand before: its real part.
     """
     if is_complex(g) and not spec.dtype.is_complex and isinstance(beside, Spec):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"backward: {op} gives an operand that is {spec.dtype.name} a complex gradient",
             "make the operand complex before",
         )
@@ -74,8 +73,7 @@ def need_factor(name: str, factor: Number, *operands: Any) -> None:
     kind = {bool: BOOL, int: INTEGER, float: FLOAT, complex: COMPLEX}[type(factor)]
     if kind > max(category, INTEGER) or (kind == BOOL and category != BOOL):
         shown = [str(getattr(x, "spec", x)) for x in operands]
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{name} is {factor!r}, but the operands are {' and '.join(shown)}",
             f"{name} must not be of a higher category (bool, integer, floating, complex)",
         )
@@ -133,9 +131,7 @@ def _subtracts(named: dict[str, Any]) -> None:
     _scales(named)
     for operand in (named["input"], named["other"]):
         if operand.dtype.category == BOOL:
-            raise error(
-                "dtype_mismatch", "sub: not defined for bool tensors", "use ~ or logical_not"
-            )
+            raise dtype_mismatch("sub: not defined for bool tensors", "use ~ or logical_not")
 
 
 @elementwise(
@@ -250,7 +246,7 @@ def neg(xp: Any, input: Array) -> Array:
 def positive(input: Array) -> Array:
     """The tensor itself; not defined for bools."""
     if input.dtype.kind == "b":
-        raise error("dtype_mismatch", "positive: not defined for bool", "convert it first")
+        raise dtype_mismatch("positive: not defined for bool", "convert it first")
     return input
 
 
@@ -278,23 +274,21 @@ def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Num
     return xp.add(input, xp.multiply(first, tensor2))
 
 
-def _by_dividend(g: Any, divisor: Any, value: Number, divisor_spec: Spec) -> Any:
+def _by_dividend(g: Any, tensor2: Any, value: Number, tensor2_spec: Spec) -> Any:
     """Torch writes a quotient into the divisor here, which whole numbers don't hold."""
-    if divisor_spec.dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch",
-            f"backward: addcdiv by a {divisor_spec.dtype.name} tensor has no derivative by tensor1",
+    if tensor2_spec.dtype.category < FLOAT:
+        raise dtype_mismatch(
+            f"backward: addcdiv by a {tensor2_spec.dtype.name} tensor has no derivative by tensor1",
             "convert tensor2 to floats first",
         )
-    return g * conj(value / divisor)
+    return g * conj(value / tensor2)
 
 
 def _no_whole_quotient(named: dict[str, Any]) -> None:
     """Torch divided integers here otherwise once, and refuses them now."""
     pair = [named["tensor1"], named["tensor2"]]
     if all(isinstance(x, Spec) and x.dtype.category < FLOAT for x in pair):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             "addcdiv: there is no quotient of two integer tensors here",
             "convert one of them, or write input + value * tensor1 / tensor2",
         )
@@ -304,9 +298,7 @@ def _no_whole_quotient(named: dict[str, Any]) -> None:
     vjp(
         "input: g; tensor1: g conj(value / tensor2); tensor2: -g conj(value tensor1 / tensor2²)",
         input=lambda g: g,
-        tensor1=lambda g, tensor2, value, tensor2_spec: _by_dividend(
-            g, tensor2, value, tensor2_spec
-        ),
+        tensor1=_by_dividend,
         tensor2=lambda g, tensor1, tensor2, value: -g * conj(tensor1 * value / (tensor2 * tensor2)),
     ),
     takes=INEXACT,
@@ -325,8 +317,7 @@ def refuse_bools(asked: str, *specs: Any) -> None:
     """A derivative that subtracts has none where an operand is a bool tensor, as in torch."""
     for spec in specs:
         if isinstance(spec, Spec) and spec.dtype.category == BOOL:
-            raise error(
-                "dtype_mismatch",
+            raise dtype_mismatch(
                 f"{asked}: its derivative subtracts, which a bool tensor does not do",
                 "convert the bool tensor to floats first",
             )
@@ -338,10 +329,8 @@ def _one_dtype(named: dict[str, Any]) -> None:
     for name in ("end", "weight"):
         spec = named[name]
         if isinstance(spec, Spec) and spec.dtype is not wanted and (name == "end" or spec.shape):
-            raise error(
-                "dtype_mismatch",
-                f"lerp: input is {wanted.name}, {name} is {spec.dtype.name}",
-                "convert one of them",
+            raise dtype_mismatch(
+                f"lerp: input is {wanted.name}, {name} is {spec.dtype.name}", "convert one of them"
             )
 
 
@@ -358,7 +347,6 @@ def nearer_end(weight: Any) -> Any:
     ),
     takes=INEXACT,
     check=_one_dtype,
-    grad_name="LerpBackward0",
     numbers=(),
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Number) -> Array:
@@ -382,9 +370,9 @@ def _by_weight(g: Any, input: Any, end: Any, input_spec: Spec) -> Any:
 @elementwise(
     vjp(
         "input: g conj(1 - weight); end: g conj(weight); weight: g conj(end - input)",
-        input=lambda g, weight, weight_spec: _by_start(g, weight, weight_spec),
+        input=_by_start,
         end=lambda g, weight: g * conj(weight),
-        weight=lambda g, input, end, input_spec: _by_weight(g, input, end, input_spec),
+        weight=_by_weight,
     ),
     name="lerp",
     takes=INEXACT,

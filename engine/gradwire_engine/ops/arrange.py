@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows, leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import LIKE_FIRST, Given, Lies
 from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY
@@ -49,8 +49,7 @@ def flip(xp: Any, input: Array, dims: Ints) -> Array:
 
 def _needs(asked: str, input: Any, least: int) -> None:
     if input.ndim < least:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: takes a tensor with at least {least} axes, this one has {input.ndim}",
             "unsqueeze it",
         )
@@ -72,15 +71,14 @@ def flipud(input: Array) -> Array:
 
 def _rolls(input: Spec, shifts: Ints, dims: Ints | None) -> Spec:
     if not shifts or (len(dims or ()) != len(shifts) and (dims or len(shifts) != 1)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"roll: {len(shifts)} shifts for {len(dims or ())} dims",
             "give one shift for each dim; without dims one shift for all elements in a row",
         )
     for dim in dims or () if input.size else ():
         axis("roll", dim, len(input.shape))
     if dims and not input.shape:
-        raise error("invalid_argument", f"roll: dims {list(dims)} of a scalar", raised=IndexError)
+        raise invalid_argument(f"roll: dims {list(dims)} of a scalar", raised=IndexError)
     return input
 
 
@@ -104,8 +102,7 @@ def roll(xp: Any, input: Array, shifts: Ints, dims: Ints | None = None) -> Array
 
 def _turned(input: Spec, k: int, dims: Ints) -> Spec:
     if len(dims) != 2 or len(input.shape) < 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"rot90: dims {list(dims)} of a tensor with {len(input.shape)} axes",
             "it takes two dims of a tensor with at least 2 axes",
         )
@@ -142,10 +139,8 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Ints = (0, 1)) -> Array:
 
 def _matrices(asked: str, input: Spec) -> Spec:
     if len(input.shape) < 2:
-        raise error(
-            "invalid_argument",
-            f"{asked}: takes matrices, the tensor has {len(input.shape)} axes",
-            "unsqueeze it",
+        raise invalid_argument(
+            f"{asked}: takes matrices, the tensor has {len(input.shape)} axes", "unsqueeze it"
         )
     return input
 
@@ -174,8 +169,7 @@ def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
 
 def _repeated_shape(shape: Shape, repeats: Ints) -> Shape:
     if len(repeats) < len(shape) or any(n < 0 for n in repeats):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"repeat: {list(repeats)} for a tensor of shape {list(shape)}",
             "give a number >= 0 for each axis, more for new axes in front",
         )
@@ -218,23 +212,20 @@ def tile(input: Array, dims: Ints) -> Array:
 
 def _places_spec(repeats: Spec, count: int) -> Spec:
     if repeats.dtype.category in (BOOL, *range(FLOAT, FLOAT + 2)) or len(repeats.shape) > 1:
-        raise error(
-            "invalid_argument",
-            f"repeat_interleave: the repeats are {repeats}",
-            "give a vector of ints",
+        raise invalid_argument(
+            f"repeat_interleave: the repeats are {repeats}", "give a vector of ints"
         )
     return Spec((count,), int64, "")
 
 
-@primitive(spec=_places_spec, public=False, fallible=True)
+@internal(spec=_places_spec, fallible=True)
 def repeated_places(xp: Any, repeats: Array, count: int) -> Array:
     """Each place as often as the repeats say."""
     if repeats.size and int(repeats.min()) < 0:
-        raise error("invalid_argument", "repeat_interleave: a negative repeat", "repeats are >= 0")
+        raise invalid_argument("repeat_interleave: a negative repeat", "repeats are >= 0")
     ends = xp.cumsum(repeats.reshape(-1), dtype=xp.int64)
     if count != (int(ends[-1]) if ends.size else 0):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"repeat_interleave: output_size is {count}, the repeats add up to another number",
             "leave output_size out",
         )
@@ -244,8 +235,7 @@ def repeated_places(xp: Any, repeats: Array, count: int) -> Array:
 def _axis_to_repeat(input: Any, dim: int) -> int:
     """An axis that is there: here a scalar has not even its first one."""
     if not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"repeat_interleave: dim is {dim}, the tensor has no axes",
             "leave dim out",
             raised=IndexError,
@@ -259,7 +249,7 @@ def repeat_interleave(
 ) -> Array:
     """Each element, or slice of an axis, so many times in a row."""
     if repeats < 0:
-        raise error("invalid_argument", f"repeat_interleave: {repeats} repeats", "ask for >= 0")
+        raise invalid_argument(f"repeat_interleave: {repeats} repeats", "ask for >= 0")
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     place = _axis_to_repeat(input, dim)
@@ -280,8 +270,7 @@ def _repeat_each(
     if prod(repeats.shape) == 1 and length != 1:
         repeats = expand(reshape(repeats, (1,)), (length,))
     if prod(repeats.shape) != length:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"repeat_interleave: {list(repeats.shape)} repeats for an axis of size {length}",
             "give one for each element of the axis",
         )
@@ -298,9 +287,7 @@ def _repeat_counting(repeats: Array, *, output_size: int | None = None) -> Array
 def _count(repeats: Any, output_size: int | None) -> int:
     """How many elements a tensor of repeats asks for."""
     if repeats.dtype.category != INTEGER:
-        raise error(
-            "dtype_mismatch", f"repeat_interleave: repeats are {repeats.dtype}", "convert to int64"
-        )
+        raise dtype_mismatch(f"repeat_interleave: repeats are {repeats.dtype}", "convert to int64")
     if output_size is not None:
         return output_size
     return int(elements("repeat_interleave", repeats, "give output_size").sum())

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import composite
+from gradwire_engine.op import Composite
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.signature import Arrays
-
-
-def _each(function: Any) -> Any:
-    """A function of one tensor that also takes several, one by one."""
-    return lambda given: tuple(map(function, given)) if _many(given) else function(given)
-
-
-def _many(given: Any) -> bool:
-    return isinstance(given, (list, tuple))
 
 
 def _to_1d(input: Array) -> Array:
@@ -38,37 +31,36 @@ def _to_3d(input: Array) -> Array:
     return unsqueeze(unsqueeze(input, 0) if input.ndim == 1 else input, 2)
 
 
-@composite()
-def atleast_1d(input: Array) -> Array:
-    """See a scalar as a vector of one element; several tensors one by one."""
-    return _each(_to_1d)(input)
+def _declare(name: str, see: Callable[[Any], Any], one: str, several: str) -> Composite:
+    """An op of one tensor that also takes several, one by one."""
+
+    def of_one(input: Array) -> Array:
+        return tuple(map(see, input)) if isinstance(input, (list, tuple)) else see(input)
+
+    def of_several(tensors: Arrays) -> tuple[Array, ...]:
+        return found(tensors)
+
+    of_one.__doc__, of_several.__doc__ = f"{one}; several tensors one by one.", several
+    found = composite(name)(of_one)
+    composite(name)(of_several)
+    return found
 
 
-@composite()
-def atleast_2d(input: Array) -> Array:
-    """See a tensor with at least two axes, new ones in front; several tensors one by one."""
-    return _each(_to_2d)(input)
-
-
-@composite()
-def atleast_3d(input: Array) -> Array:
-    """See a tensor with at least three axes; several tensors one by one."""
-    return _each(_to_3d)(input)
-
-
-@composite(name="atleast_1d")
-def _atleast_1d(tensors: Arrays) -> tuple[Array, ...]:
-    """See scalars among the tensors as vectors of one element."""
-    return atleast_1d(tensors)
-
-
-@composite(name="atleast_2d")
-def _atleast_2d(tensors: Arrays) -> tuple[Array, ...]:
-    """See the tensors with at least two axes."""
-    return atleast_2d(tensors)
-
-
-@composite(name="atleast_3d")
-def _atleast_3d(tensors: Arrays) -> tuple[Array, ...]:
-    """See the tensors with at least three axes."""
-    return atleast_3d(tensors)
+atleast_1d = _declare(
+    "atleast_1d",
+    _to_1d,
+    "See a scalar as a vector of one element",
+    "See scalars among the tensors as vectors of one element.",
+)
+atleast_2d = _declare(
+    "atleast_2d",
+    _to_2d,
+    "See a tensor with at least two axes, new ones in front",
+    "See the tensors with at least two axes.",
+)
+atleast_3d = _declare(
+    "atleast_3d",
+    _to_3d,
+    "See a tensor with at least three axes",
+    "See the tensors with at least three axes.",
+)

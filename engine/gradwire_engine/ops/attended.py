@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels import attending
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import mul, sub
@@ -28,10 +28,9 @@ def causal_mask(query: Any, rows: int, columns: int) -> Any:
     return reshape(row, (rows, 1)) >= arange_from(0, columns, device=query.device)
 
 
-@primitive(
+@internal(
     vjp("softmax's", input=lambda g, out: softmax_gradient(g, out, out.ndim - 1)),
     spec=lambda input: softmax_spec(input, None),
-    public=False,
     batch=leading,
 )
 def safe_softmax(xp: Any, input: Array) -> Array:
@@ -75,7 +74,7 @@ def _spec(query: Spec, value: Spec) -> tuple[Spec, Spec]:
     return query.with_(shape=(*lead, value.shape[-1])), Spec((*lead, 1), wide, "")
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g_out, query, key, value, out, logs, causal, scale: attention_gradients(
             g_out, query, key, value, out, logs, causal, scale
@@ -83,7 +82,6 @@ def _spec(query: Spec, value: Spec) -> tuple[Spec, Spec]:
     ),
     spec=_spec,
     outputs=("out", "logs"),
-    public=False,
     batch=leading,
     grad_name="ScaledDotProductFlashAttentionForCpuBackward0",
     formula="softmax's and the products' gradients",

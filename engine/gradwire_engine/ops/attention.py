@@ -6,15 +6,14 @@ from math import inf, sqrt
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.attended import attended, causal_mask, safe_softmax
 from gradwire_engine.ops.axes import mT, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.dropout import dropout
 from gradwire_engine.ops.expand import expand, reshape
-from gradwire_engine.ops.loss import F
 from gradwire_engine.ops.matmul import matmul
 
 
@@ -22,14 +21,12 @@ def _check_shapes(query: Any, key: Any, value: Any) -> None:
     shapes = [list(x.shape) for x in (query, key, value)]
     fits = min(query.ndim, key.ndim, value.ndim) >= 2
     if not fits or query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"scaled_dot_product_attention: query, key, value are {shapes}",
             "they are (..., L, E), (..., S, E) and (..., S, Ev)",
         )
     if query.dtype != key.dtype or query.dtype != value.dtype:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"scaled_dot_product_attention: query, key, value are {query.dtype.name}, "
             f"{key.dtype.name}, {value.dtype.name}",
             "convert them to one dtype",
@@ -42,8 +39,7 @@ def _repeated(x: Any, heads: int) -> Any:
     if have == heads:
         return x
     if not have or heads % have:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"scaled_dot_product_attention: {heads} heads of queries share {have} of keys",
             "with enable_gqa the first must be a multiple of the second",
         )
@@ -71,8 +67,7 @@ def scaled_dot_product_attention(
     """Values averaged by softmax(query keyᵀ / sqrt(E)), with a mask, dropout, shared heads."""
     _check_shapes(query, key, value)
     if is_causal and attn_mask is not None:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "scaled_dot_product_attention: is_causal and attn_mask were both given",
             "put the causal mask into attn_mask, or leave that out",
         )

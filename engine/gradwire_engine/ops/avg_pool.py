@@ -7,8 +7,8 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, HALVES, INTEGERS, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.sums_of_windows import Windows, means, means_back
 from gradwire_engine.ops.axes import squeeze, unsqueeze
 from gradwire_engine.ops.beside import beside
@@ -19,28 +19,16 @@ from gradwire_engine.ops.sliding import (
     has_planes,
     output_sizes,
     per_axis,
+    pooled,
     pooled_sizes,
     with_strides,
 )
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Ints
-from gradwire_engine.spec import Shape, Spec, bool_
-
-F = "nn.functional."
+from gradwire_engine.spec import Shape
 
 
-def _planes(input: Spec, size: Shape) -> Spec:
-    if input.dtype is bool_ or input.dtype.is_complex:
-        raise error(
-            "dtype_mismatch",
-            f"avg_pool: takes integer and floating tensors, not {input.dtype.name}",
-            "convert it first",
-            raised=NotImplementedError,
-        )
-    return input.with_(shape=(*input.shape[: len(input.shape) - len(size)], *size))
-
-
-@primitive(
+@internal(
     vjp(
         input=lambda g, input, found, kernel, stride, padding, padded, divisor: beside(
             window_means_back(
@@ -51,8 +39,7 @@ def _planes(input: Spec, size: Shape) -> Spec:
             called=f"AvgPool{len(kernel)}DBackwardBackward0",
         )
     ),
-    spec=lambda input, found: _planes(input, found),
-    public=False,
+    spec=lambda input, found: pooled("avg_pool", input, found),
     linear=True,
     batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackward0",
@@ -67,14 +54,13 @@ def window_means(
     return means(xp, input, input.shape[input.ndim - len(found) :], how)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, found, kernel, stride, padding, padded, divisor: window_means(
             g, found, kernel, stride, padding, padded, divisor
         )
     ),
-    spec=lambda input, size: _planes(input, size),
-    public=False,
+    spec=lambda input, size: pooled("avg_pool", input, size),
     linear=True,
     batch=leading,
     grad_name=lambda named: f"AvgPool{len(named['kernel'])}DBackwardBackward0",
@@ -98,7 +84,7 @@ def average(
     if input.dtype.kind != "i" or input.dtype.itemsize < 8:  # of integers int64 alone
         refuse(asked, (INTEGERS, HALVES) if axes == 3 else (INTEGERS,), input)
     if divisor_override == 0:
-        raise error("invalid_argument", f"{asked}: divisor must be not zero", "leave it out")
+        raise invalid_argument(f"{asked}: divisor must be not zero", "leave it out")
     kernel, stride = with_strides(asked, kernel_size, stride, axes)
     padding = per_axis(asked, "padding", padding, axes, least=0)
     size, ones = tuple(input.shape[-axes:]), (1,) * axes

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, view
 from gradwire_engine.ops.arithmetic import _conj
 from gradwire_engine.ops.expand import called, contiguous, expand, reshape
@@ -33,8 +33,7 @@ def swapaxes(input: Array, axis0: Dim, axis1: Dim) -> Array:
 def _order(dims: Ints, ndim: int) -> Ints:
     """All axes in the order asked for."""
     if len(dims) != ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"permute: {list(dims)} orders {len(dims)} axes, the tensor has {ndim}",
             "name every axis once",
         )
@@ -56,8 +55,7 @@ def permute(xp: Any, input: Array, dims: Ints) -> Array:
 def t(xp: Any, input: Array) -> Array:
     """Transpose a matrix; a vector or a scalar stays as it is."""
     if input.ndim > 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"t: takes a tensor of at most 2 axes, this one has {input.ndim}",
             "use mT to transpose the last two axes, or permute",
         )
@@ -72,8 +70,7 @@ def T(input: Array) -> Array:
 
 def _matrix(asked: str, input: Array) -> None:
     if input.ndim == 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: takes matrices, the tensor has {input.ndim} axes",
             "unsqueeze it to at least 2 axes",
         )
@@ -102,10 +99,8 @@ def mH(input: Array) -> Array:
 def H(input: Array) -> Array:
     """Transpose a matrix and conjugate it."""
     if input.ndim not in (0, 2):
-        raise error(
-            "invalid_argument",
-            f"H: takes a matrix, the tensor has {input.ndim} axes",
-            "use mH for a batch of matrices",
+        raise invalid_argument(
+            f"H: takes a matrix, the tensor has {input.ndim} axes", "use mH for a batch of matrices"
         )
     return _conjugated(transpose(input, 0, 1) if input.ndim else input)
 
@@ -113,8 +108,7 @@ def H(input: Array) -> Array:
 def _moved(source: Ints, destination: Ints, ndim: int) -> Ints:
     """The order of axes that puts each source at its destination and keeps the others' order."""
     if len(source) != len(destination):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"movedim: {len(source)} source dims {list(source)} for {len(destination)} "
             f"destination dims {list(destination)}",
             "give a destination for each source",
@@ -168,8 +162,7 @@ def flatten(input: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
     """Fold a run of axes into one."""
     first, last = (axis("flatten", d, input.ndim) for d in (start_dim, end_dim))
     if first > last:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"flatten: start_dim {start_dim} lies behind end_dim {end_dim}",
             "start_dim must not come after end_dim",
         )
@@ -184,15 +177,13 @@ def unflatten(input: Array, dim: int, sizes: Ints) -> Array:
     """Unfold one axis into several; one of the sizes may be -1."""
     place, shape = axis("unflatten", dim, input.ndim), tuple(input.shape)
     if not sizes or not shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"unflatten: {list(sizes)} of {list(shape)} names no axis",
             "give at least one size, and a tensor with axes",
         )
     known = prod(n for n in sizes if n != -1)
     if known != shape[place] and (-1 not in sizes or not known or shape[place] % known):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"unflatten: the sizes {list(sizes)} don't multiply to {shape[place]}, "
             f"the size of dim {dim} of {list(shape)}",
             "their product must be that size; one of them may be -1",

@@ -7,15 +7,15 @@ from typing import Any
 
 from gradwire_engine.accepted import COMPLEX, WHOLE, beside_input, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.arithmetic import div, mul, reciprocal, sub
 from gradwire_engine.ops.cast import clone, to_dtype
 from gradwire_engine.ops.expand import reshape, sum
 from gradwire_engine.ops.exponential import rsqrt
-from gradwire_engine.ops.normalize import F, native_layer_norm
+from gradwire_engine.ops.normalize import native_layer_norm
 from gradwire_engine.ops.pad import pad
 from gradwire_engine.ops.power import pow, square
 from gradwire_engine.ops.reduce import mean
@@ -33,15 +33,13 @@ def _by_channel(x: Any, ndim: int) -> Any:
 
 def _check_channels(asked: str, input: Any, affine: Affine) -> None:
     if input.ndim < 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the input is {list(input.shape)}",
             "it needs at least two axes: batch and channels",
         )
     for name, x in affine.items():
         if x is not None and x.shape != (input.shape[1],):
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"{asked}: {name} is {list(x.shape)}, the input has {input.shape[1]} channels",
                 "give one number per channel",
             )
@@ -65,8 +63,7 @@ def _update(running: Any, fresh: Any, momentum: float) -> None:
 
 def _several(asked: str, input: Any, count: int) -> None:
     if count <= 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: expected more than 1 value per channel when training, "
             f"the input is {list(input.shape)}",
             "use larger batches, or training=False",
@@ -102,8 +99,7 @@ def batch_norm(
     _check_channels("batch_norm", input, affine | {"weight": weight, "bias": bias})
     if not training:
         if running_mean is None or running_var is None:
-            raise error(
-                "invalid_argument",
+            raise invalid_argument(
                 "batch_norm: running_mean and running_var are needed when not training",
                 "give both, or training=True",
             )
@@ -132,8 +128,7 @@ def group_norm(
     """Normalise each sample's channels in groups, then apply weight and bias per channel."""
     _check_channels("group_norm", input, {"weight": weight, "bias": bias})
     if num_groups < 1 or input.shape[1] % num_groups:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"group_norm: {input.shape[1]} channels don't make {num_groups} equal groups",
             "the number of groups must divide the number of channels",
         )
@@ -182,8 +177,7 @@ def local_response_norm(
 ) -> Array:
     """Divide by (k + alpha mean of squares over `size` neighbouring channels) to the power beta."""
     if input.ndim < 3 or size < 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"local_response_norm: the input is {list(input.shape)}, size is {size}",
             "it takes (N, C, ...) with at least three axes, and a size of 1 or more",
             raised=ValueError if input.ndim < 3 else RuntimeError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.choose import zero_of
@@ -15,11 +15,9 @@ from gradwire_engine.tensor import Tensor
 
 
 def _declare(name: str, of_kept: Any, said: str, keeps: tuple[str, ...] = ()) -> Primitive:
-    @primitive(
+    @internal(
         vjp(input=lambda g, kept: g, kept=of_kept),
-        spec=lambda input: input,
         name=name,
-        public=False,
         exact=True,
         batch=lambda b: b.front("input"),
         keeps=keeps,

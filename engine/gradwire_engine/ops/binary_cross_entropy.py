@@ -7,8 +7,8 @@ from typing import Any
 from gradwire_engine.accepted import WHOLE, group, one_dtype, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.laid import ITERATED_BACKWARDS, LIKE_FIRST
 from gradwire_engine.op import Inferred
@@ -17,7 +17,7 @@ from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import sum
 from gradwire_engine.ops.exponential import exp, log, log1p, sigmoid
 from gradwire_engine.ops.limits import clamp
-from gradwire_engine.ops.loss import F, reduced, reduction_of, same_shape
+from gradwire_engine.ops.loss import reduced, reduction_of, same_shape
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.smooth import log_of_sigmoid
@@ -37,11 +37,7 @@ def _logits_spec(input: Spec, target: Spec, reduction: str) -> Inferred:
     return found if reduction == "none" else Inferred(input.with_(shape=()), found.compute)
 
 
-def _logits_formula(g: Any, input: Any, target: Any) -> Any:
-    return mul(g, sigmoid(input) - target)
-
-
-@one_pass(_logits_formula)
+@one_pass(lambda g, input, target: mul(g, sigmoid(input) - target))
 def _logits_gradient(xp: Any, g: Array, input: Array, target: Array) -> Array:
     out = xp.negative(input if input.ndim else input[None])
     xp.exp(out, out=out)
@@ -61,7 +57,7 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
     return mean(losses) if reduction == "mean" else sum(losses)
 
 
-@primitive(
+@internal(
     vjp(
         "input: g (sigmoid(input) - target); target: -g input",
         input=lambda g, input, target, reduction, input_spec: _logits_gradient(
@@ -72,7 +68,6 @@ def _logits_in_parts(input: Any, target: Any, reduction: str) -> Any:
         ),
     ),
     spec=_logits_spec,
-    public=False,
     grad_name="BinaryCrossEntropyWithLogitsBackward0",
     batch=parts(_logits_in_parts),
     lies=ITERATED_BACKWARDS,
@@ -98,8 +93,7 @@ def logits_loss(xp: Any, input: Array, target: Array, reduction: str) -> Array:
 
 def _floats(asked: str, input: Spec, target: Spec) -> Inferred:
     if input.dtype.category != FLOAT or target.dtype.category == COMPLEX:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: input is {input.dtype.name}, target is {target.dtype.name}",
             "they are floating tensors",
         )
@@ -108,21 +102,19 @@ def _floats(asked: str, input: Spec, target: Spec) -> Inferred:
 
 def _in_unit_interval(xp: Any, input: Array) -> None:
     if input.size and not bool(xp.all((input >= 0) & (input <= 1))):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "binary_cross_entropy: all elements of input must lie between 0 and 1",
             "apply sigmoid first, or use binary_cross_entropy_with_logits",
         )
 
 
-@primitive(
+@internal(
     vjp(
         "input: g (input - target) / (input (1 - input)); target: g log((1 - input) / input)",
         input=lambda g, input, target: g * (input - target) / clamp(input * (1 - input), TINY),
         target=lambda g, input: g * (log(1 - input) - log(input)),
     ),
     spec=lambda input, target: _floats("binary_cross_entropy", input, target),
-    public=False,
     fallible=True,
     grad_name="BinaryCrossEntropyBackward0",
     batch=leading,

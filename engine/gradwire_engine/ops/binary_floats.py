@@ -6,7 +6,7 @@ from math import log
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import (
     FLOAT_ONLY,
     REAL,
@@ -68,9 +68,7 @@ def nextafter(xp: Any, input: Array, other: Array) -> Array:
 
 def _mantissa_and_exponent(input: Spec) -> tuple[Spec, Spec]:
     if input.dtype.category != FLOAT:
-        raise error(
-            "dtype_mismatch", f"frexp: not defined for {input.dtype.name}", "it takes floats"
-        )
+        raise dtype_mismatch(f"frexp: not defined for {input.dtype.name}", "it takes floats")
     return input, input.with_(dtype=int32)
 
 
@@ -88,8 +86,7 @@ def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
 def _of_one_dtype(named: dict[str, Any]) -> None:
     """Nothing is converted here, as in torch."""
     if named["input"].dtype is not named["values"].dtype:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"heaviside: input is {named['input'].dtype.name}, values {named['values'].dtype.name}",
             "convert one of them",
         )

@@ -5,23 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array, copied
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal, primitive
 from gradwire_engine.rule import vjp
-from gradwire_engine.spec import DType, Spec
+from gradwire_engine.spec import DType
 
 
-def _with_dtype(input: Spec, dtype: DType) -> Spec:
-    return input.with_(dtype=dtype)
-
-
-@primitive(
+@internal(
     vjp("g in the input's dtype", input=lambda g: g),
-    spec=_with_dtype,
-    name="to_dtype",
+    spec=lambda input, dtype: input.with_(dtype=dtype),
     family="elementwise",
     grad_name="ToCopyBackward0",
     exact=True,
-    public=False,
     linear=True,
     sheds=True,
 )
@@ -32,13 +26,7 @@ def to_dtype(xp: Any, input: Array, dtype: DType) -> Array:
     return copied(input, dtype.numpy)
 
 
-@primitive(
-    vjp("g", input=lambda g: g),
-    spec=lambda input: input,
-    exact=True,
-    family="elementwise",
-    linear=True,
-)
+@primitive(vjp("g", input=lambda g: g), exact=True, family="elementwise", linear=True)
 def clone(xp: Any, input: Array) -> Array:
     """Copy a tensor; gradients flow back to it unchanged."""
     return copied(input, input.dtype) if hasattr(input, "dtype") else input

@@ -8,7 +8,7 @@ import ml_dtypes
 
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
 from gradwire_engine.families import elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
@@ -25,8 +25,7 @@ from gradwire_engine.spec import BOOL, COMPLEX, INTEGER, Spec, bool_, dtype_of, 
 def _needs_condition(named: dict[str, Any]) -> None:
     spec = named["condition"]
     if spec.dtype not in (bool_, uint8):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"where: the condition must be bool, it is {spec}",
             "compare it with something, for instance condition != 0",
         )
@@ -53,7 +52,7 @@ def where(xp: Any, condition: Array, input: Array, other: Array) -> Array:
     return chosen(xp, condition, input, other)
 
 
-@elementwise(name="zero_of", public=False, exact=True)
+@elementwise(public=False, exact=True)
 def zero_of(xp: Any, input: Array) -> Array:
     """Zeros in a tensor's shape: the derivative of what is constant but for its jumps."""
     return xp.zeros_like(input)
@@ -62,14 +61,12 @@ def zero_of(xp: Any, input: Array) -> Array:
 def _needs_mask(named: dict[str, Any]) -> None:
     mask, value = named["mask"], named["value"]
     if mask.dtype.category != BOOL:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"masked_fill: the mask must be bool, it is {mask}",
             "compare it with something, for instance mask != 0",
         )
     if isinstance(value, Spec) and value.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"masked_fill: the value must have no axes, it has shape {list(value.shape)}",
             "use where for a value per element",
         )

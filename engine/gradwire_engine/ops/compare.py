@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array, copied
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import REAL, elementwise, to_bool
+from gradwire_engine.op import Primitive
 
 
-@elementwise(aliases=("__eq__",), result=to_bool, exact=True, numbers=("other",))
-def eq(xp: Any, input: Array, other: Array) -> Array:
-    """Whether two elements are equal."""
-    return xp.equal(input, other)
+def _comparison(name: str, function: str, doc: str, *aliases: str, **facts: Any) -> Primitive:
+    """Declare a comparison, which is a function of the array library."""
+
+    def kernel(xp: Any, input: Array, other: Array) -> Array:
+        return getattr(xp, function)(input, other)
+
+    kernel.__doc__ = f"Whether {doc}."
+    made = partial(elementwise, result=to_bool, exact=True, numbers=("other",))
+    return made(name=name, aliases=aliases, **facts)(kernel)
 
 
-@elementwise(aliases=("not_equal", "__ne__"), result=to_bool, exact=True, numbers=("other",))
-def ne(xp: Any, input: Array, other: Array) -> Array:
-    """Whether two elements differ; NaN differs from everything."""
-    return xp.not_equal(input, other)
-
-
-@elementwise(aliases=("less", "__lt__"), result=to_bool, takes=REAL, exact=True, numbers=("other",))
-def lt(xp: Any, input: Array, other: Array) -> Array:
-    """Whether input is less than other."""
-    return xp.less(input, other)
-
-
-@elementwise(
-    numbers=("other",), aliases=("less_equal", "__le__"), result=to_bool, takes=REAL, exact=True
+eq = _comparison("eq", "equal", "two elements are equal", "__eq__")
+ne = _comparison(
+    "ne", "not_equal", "two elements differ; NaN differs from everything", "not_equal", "__ne__"
 )
-def le(xp: Any, input: Array, other: Array) -> Array:
-    """Whether input is less than or equal to other."""
-    return xp.less_equal(input, other)
-
-
-@elementwise(
-    numbers=("other",), aliases=("greater", "__gt__"), result=to_bool, takes=REAL, exact=True
+lt = _comparison("lt", "less", "input is less than other", "less", "__lt__", takes=REAL)
+le = _comparison(
+    "le", "less_equal", "input is less than or equal to other", "less_equal", "__le__", takes=REAL
 )
-def gt(xp: Any, input: Array, other: Array) -> Array:
-    """Whether input is greater than other."""
-    return xp.greater(input, other)
-
-
-@elementwise(
-    numbers=("other",), aliases=("greater_equal", "__ge__"), result=to_bool, takes=REAL, exact=True
+gt = _comparison("gt", "greater", "input is greater than other", "greater", "__gt__", takes=REAL)
+ge = _comparison(
+    "ge",
+    "greater_equal",
+    "input is greater than or equal to other",
+    "greater_equal",
+    "__ge__",
+    takes=REAL,
 )
-def ge(xp: Any, input: Array, other: Array) -> Array:
-    """Whether input is greater than or equal to other."""
-    return xp.greater_equal(input, other)
 
 
 @elementwise(result=to_bool, inplace=False, exact=True)
@@ -101,9 +91,7 @@ def _comparable(named: dict[str, Any]) -> None:
     one_dtype("isclose", input=named["input"], other=named["other"])
     for name in ("rtol", "atol"):
         if named[name] < 0:
-            raise error(
-                "invalid_argument", f"isclose: {name} is {named[name]}", "it must be 0 or more"
-            )
+            raise invalid_argument(f"isclose: {name} is {named[name]}", "it must be 0 or more")
 
 
 @elementwise(result=to_bool, inplace=False, check=_comparable, numbers=())

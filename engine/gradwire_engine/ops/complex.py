@@ -6,7 +6,7 @@ from math import pi
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
 from gradwire_engine.families import FLOAT_ONLY, composite, elementwise, in_floats, view
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.ops.arithmetic import conj, is_complex
@@ -47,8 +47,7 @@ def real(input: Array) -> Array:
 def imag(input: Array) -> Array:
     """The imaginary parts of a complex tensor, as a view."""
     if not is_complex(input):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"imag: the tensor is {input.dtype}, which has no imaginary part",
             "only complex tensors have one",
         )
@@ -59,8 +58,7 @@ def imag(input: Array) -> Array:
 def view_as_real(xp: Any, input: Array) -> Array:
     """See complex numbers as pairs of real ones, along a new last axis."""
     if input.dtype.kind != "c":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"view_as_real: the tensor is {input.dtype}, not complex",
             "make it complex first, for instance with complex(real, imag)",
         )
@@ -77,16 +75,14 @@ def view_as_complex(xp: Any, input: Array) -> Array:
     if not input.size and input.shape[-1:] == (2,) and input.dtype.kind == "f" and step >= 4:
         return xp.empty(input.shape[:-1], f"c{2 * step}")  # without elements, strides say nothing
     if not input.ndim or input.shape[-1] != 2 or input.strides[-1] != step:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"view_as_complex: the last axis of shape {list(input.shape)} must have size 2 "
             "and stride 1",
             "make it so with stack((real, imag), -1)",
         )
     steps = [s for n, s in zip(input.shape[:-1], input.strides[:-1], strict=True) if n > 1]
     if input.dtype.kind != "f" or step < 4 or any(s % (2 * step) for s in steps):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             "view_as_complex: the tensor must be float32 or float64, with even strides",
             "use contiguous(), or complex(real, imag) for a copy",
         )
@@ -95,10 +91,8 @@ def view_as_complex(xp: Any, input: Array) -> Array:
 
 def _same_floats(asked: str, a: Any, b: Any) -> None:
     if a.dtype is not b.dtype:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: the parts must have one dtype, they are {a} and {b}",
-            "convert one of them",
+        raise dtype_mismatch(
+            f"{asked}: the parts must have one dtype, they are {a} and {b}", "convert one of them"
         )
 
 

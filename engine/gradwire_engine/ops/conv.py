@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.kernels.windows import Sizes, counts, reach
 from gradwire_engine.ops.convolution import convolved, convolved_back
 from gradwire_engine.ops.known import kind
@@ -14,35 +14,26 @@ from gradwire_engine.ops.pad import constant_pad_nd
 from gradwire_engine.ops.sliding import as_given, batched, per_axis, windows_fit
 from gradwire_engine.signature import Ints
 
-F = "nn.functional."
-
-
-def _refused(asked: str, what: str, hint: str) -> Exception:
-    return error("shape_mismatch", f"{asked}: {what}", hint)
-
 
 def _check(asked: str, axes: int, input: Any, weight: Any, bias: Any, groups: int) -> None:
     """Weight and bias have to be of the convolution's kind and of the input's dtype."""
     if weight.ndim != axes + 2 or 0 in weight.shape[2:]:
-        raise _refused(
-            asked, f"the weight is {list(weight.shape)}", f"it must have {axes + 2} axes"
+        raise shape_mismatch(
+            f"{asked}: the weight is {list(weight.shape)}", f"it must have {axes + 2} axes"
         )
     if groups < 1 or weight.shape[0] < groups or weight.shape[0] % groups:
-        raise _refused(
-            asked,
-            f"{groups} groups for a weight of {list(weight.shape)}",
+        raise shape_mismatch(
+            f"{asked}: {groups} groups for a weight of {list(weight.shape)}",
             "groups must be at least 1 and divide the weight's first axis",
         )
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and operand.dtype != input.dtype:
-            raise error(
-                "dtype_mismatch",
+            raise dtype_mismatch(
                 f"{asked}: the input is {input.dtype}, the {name} {operand.dtype}",
                 "convert one of them",
             )
     if kind(input) == "b":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: there is none of bools",
             "convert to another dtype",
             raised=NotImplementedError,
@@ -51,15 +42,13 @@ def _check(asked: str, axes: int, input: Any, weight: Any, bias: Any, groups: in
 
 def _check_channels(asked: str, have: int, wanted: int, bias: Any, given: int) -> None:
     if have != wanted:
-        raise _refused(
-            asked,
-            f"the input has {have} channels, the weight is for {wanted}",
+        raise shape_mismatch(
+            f"{asked}: the input has {have} channels, the weight is for {wanted}",
             "is the weight's layout right, and groups?",
         )
     if bias is not None and bias.shape != (given,):
-        raise _refused(
-            asked,
-            f"the bias is {list(bias.shape)}, the result has {given} channels",
+        raise shape_mismatch(
+            f"{asked}: the bias is {list(bias.shape)}, the result has {given} channels",
             "give one number for each channel",
         )
 
@@ -67,11 +56,9 @@ def _check_channels(asked: str, have: int, wanted: int, bias: Any, given: int) -
 def _padding(asked: str, given: str, stride: Sizes, kernel: Sizes, dilation: Sizes) -> Sizes:
     """Elements to pad in all, axis by axis, for padding that is given as a word."""
     if given not in ("same", "valid"):
-        raise error("invalid_argument", f"{asked}: padding {given!r}", "use 'same' or 'valid'")
+        raise invalid_argument(f"{asked}: padding {given!r}", "use 'same' or 'valid'")
     if given == "same" and max(stride) > 1:
-        raise error(
-            "invalid_argument", f"{asked}: padding 'same' with a stride", "the stride must be 1"
-        )
+        raise invalid_argument(f"{asked}: padding 'same' with a stride", "the stride must be 1")
     return tuple(
         (reach(k, d) - 1) * (given == "same") for k, d in zip(kernel, dilation, strict=True)
     )
@@ -114,8 +101,7 @@ def _convolve_back(
     padding = per_axis(asked, "padding", padding, axes, least=0)
     more = per_axis(asked, "output_padding", output_padding, axes, least=0)
     if any(m >= max(s, d) for m, s, d in zip(more, stride, dilation, strict=True)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: output_padding {list(more)}, stride {list(stride)}, "
             f"dilation {list(dilation)}",
             "output_padding must be smaller than the stride or the dilation",
@@ -123,7 +109,7 @@ def _convolve_back(
     rest = zip(y.shape[2:], weight.shape[2:], stride, padding, more, dilation, strict=True)
     size = tuple((n - 1) * s - 2 * p + reach(k, d) + m for n, k, s, p, m, d in rest)
     if min(size) < 1:
-        raise _refused(asked, f"the result would be of size {list(size)}", "pad less")
+        raise shape_mismatch(f"{asked}: the result would be of size {list(size)}", "pad less")
     made = convolved_back(y, weight, bias, size, stride, padding, dilation, groups)
     return as_given(made, alone)
 

@@ -7,24 +7,8 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
 from gradwire_engine.families import composite
-from gradwire_engine.op import Composite
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.spec import (
-    DTYPES,
-    DType,
-    bfloat16,
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-)
+from gradwire_engine.spec import DTYPES, DType
 
 
 def converted(input: Any, dtype: DType, copy: bool = False) -> Any:
@@ -70,20 +54,22 @@ def type_as(input: Array, other: Array) -> Array:
     return converted(input, other.dtype)
 
 
-def _conversion(name: str, dtype: DType) -> Composite:
+def _declare(name: str, dtype: DType) -> None:
+    """One of torch's short names of conversions."""
+
     def convert(input: Array) -> Array:
         return converted(input, dtype)
 
     convert.__doc__ = f"Convert to {dtype.name}."
-    return composite(name)(convert)
+    composite(name)(convert)
 
 
 CONVERSIONS = {
-    name: _conversion(name, dtype)
-    for name, dtype in {
-        "float": float32, "double": float64, "half": float16, "bfloat16": bfloat16,
-        "cfloat": complex64, "cdouble": complex128, "bool": bool_, "byte": uint8,
-        "char": int8, "short": int16, "int": int32, "long": int64,
-    }.items()
+    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16",
+    "cfloat": "complex64", "cdouble": "complex128", "bool": "bool", "byte": "uint8",
+    "char": "int8", "short": "int16", "int": "int32", "long": "int64",
 }  # fmt: skip
-"""torch's short names of conversions."""
+"""torch's short names of conversions, and the dtypes that they are to."""
+
+for _name, _dtype in CONVERSIONS.items():
+    _declare(_name, DTYPES[_dtype])

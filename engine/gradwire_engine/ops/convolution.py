@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import convolution, products_of_windows
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels import correlate
 from gradwire_engine.kernels.correlate import Sliding
 from gradwire_engine.ops.arithmetic import conj
@@ -29,7 +29,7 @@ def _images_spec(input: Spec, weight: Spec, size: Ints, groups: int) -> Spec:
     return input.with_(shape=(input.shape[0], weight.shape[1] * groups, *size))
 
 
-@primitive(
+@internal(
     vjp(
         "input: g convolved back with weight; weight: the windows of input times g",
         input=lambda g, input, weight, stride, padding, dilation, groups: beside(
@@ -47,7 +47,6 @@ def _images_spec(input: Spec, weight: Spec, size: Ints, groups: int) -> Spec:
         bias=lambda g, input, weight: beside(_over_channels(g), input, weight, called=_TWICE),
     ),
     spec=lambda input, weight, found: input.with_(shape=(input.shape[0], weight.shape[0], *found)),
-    public=False,
     linear=("input", "weight"),
     batch=convolution,
     grad_name="ConvolutionBackward0",
@@ -61,7 +60,7 @@ def convolved(
     return correlate.results(xp, input, weight, bias, found, how)
 
 
-@primitive(
+@internal(
     vjp(
         "input: g convolved with weight; weight: the windows of g times input",
         input=lambda g, weight, stride, padding, dilation, groups, input_spec: convolved(
@@ -74,7 +73,6 @@ def convolved(
     ),
     keeps=("input", "weight"),
     spec=_images_spec,
-    public=False,
     linear=("input", "weight"),
     batch=convolution,
     grad_name="ConvolutionBackward0",
@@ -88,7 +86,7 @@ def convolved_back(
     return correlate.images(xp, input, weight, bias, size, how)
 
 
-@primitive(
+@internal(
     vjp(
         "input: other convolved back with g; other: input convolved with g",
         input=lambda g, other, stride, padding, dilation, groups, input_spec: convolved_back(
@@ -101,7 +99,6 @@ def convolved_back(
     spec=lambda input, other, kernel, groups: input.with_(
         shape=(other.shape[1], input.shape[1] // groups, *kernel)
     ),
-    public=False,
     linear=("input", "other"),
     batch=products_of_windows,
     grad_name="ConvolutionBackward0",

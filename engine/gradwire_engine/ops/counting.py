@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite, prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import Weak
@@ -17,8 +18,7 @@ from gradwire_engine.spec import FLOAT, INTEGER, DType, Spec, float32, float64, 
 
 def _side(asked: str, right: bool, side: str | None) -> str:
     if side not in (None, "left", "right") or (right and side == "left"):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: side is {side!r} and right is {right}",
             "side is 'left' or 'right'; right=True means side='right'",
         )
@@ -31,14 +31,12 @@ def _search_spec(
     _side("searchsorted", right, side)
     shape = sorted_sequence.shape
     if not shape or (len(shape) > 1 and shape[:-1] != input.shape[:-1]):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"searchsorted: sorted_sequence is {list(shape)}, input is {list(input.shape)}",
             "sorted_sequence is a vector, or has input's axes but for the last",
         )
     if isinstance(input, Spec) and input.dtype is not sorted_sequence.dtype:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"searchsorted: sorted_sequence is {sorted_sequence.dtype.name}, "
             f"input is {input.dtype.name}",
             "convert one of them",
@@ -91,24 +89,25 @@ def bucketize(
 ) -> Array:
     """Which interval between sorted boundaries each value falls into."""
     if boundaries.ndim != 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"bucketize: boundaries is a vector, not {list(boundaries.shape)}",
             "use searchsorted for several rows of boundaries",
         )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@primitive(
+distinguishing = partial(
+    internal, outputs=("values", "inverse", "counts"), data_dependent=True, exact=True
+)
+"""An op that finds the values there are, which of them stands at each place, how often they do."""
+
+
+@distinguishing(
     spec=lambda input: (
         input.with_(shape=(input.size,)),
         input.with_(dtype=int64),
         Spec((input.size,), int64, ""),
     ),
-    public=False,
-    outputs=("values", "inverse", "counts"),
-    data_dependent=True,
-    exact=True,
 )
 def distinct(xp: Any, input: Array) -> tuple[Array, Array, Array]:
     """The distinct elements in order, which of them each element is, how often each occurs."""
@@ -120,8 +119,7 @@ def distinct(xp: Any, input: Array) -> tuple[Array, Array, Array]:
 
 def _along_spec(input: Spec, dim: int) -> tuple[Spec, Spec, Spec]:
     if 0 in (*input.shape[:dim], *input.shape[dim + 1 :]):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"unique: the slices of {list(input.shape)} along dim {dim} hold no elements",
             "only the axis along which slices are compared may be empty",
         )
@@ -129,13 +127,7 @@ def _along_spec(input: Spec, dim: int) -> tuple[Spec, Spec, Spec]:
     return input, length, length
 
 
-@primitive(
-    spec=_along_spec,
-    public=False,
-    outputs=("values", "inverse", "counts"),
-    data_dependent=True,
-    exact=True,
-)
+@distinguishing(spec=_along_spec)
 def distinct_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array]:
     """The distinct slices along an axis in order, which of them each is, how often each occurs."""
     values, inverse, counts = xp.unique(
@@ -144,13 +136,7 @@ def distinct_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array
     return values, inverse.reshape(-1), counts
 
 
-@primitive(
-    spec=_along_spec,
-    public=False,
-    outputs=("values", "inverse", "counts"),
-    data_dependent=True,
-    exact=True,
-)
+@distinguishing(spec=_along_spec)
 def runs_along(xp: Any, input: Array, dim: Dim) -> tuple[Array, Array, Array]:
     """The first of each run of equal slices, which run each slice is in, how long each run is."""
     rows = xp.moveaxis(input, dim, 0)
@@ -200,21 +186,18 @@ def unique_consecutive(
 
 def _bincount_spec(input: Spec, weights: Spec | None, minlength: int) -> Spec:
     if input.dtype.category != INTEGER:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"bincount: not defined for {input.dtype.name}",
             "convert it to integers",
             raised=NotImplementedError,
         )
     if len(input.shape) != 1 or minlength < 0:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"bincount: input is {input}, minlength is {minlength}",
             "input is a vector of integers >= 0, minlength is >= 0",
         )
     if weights is not None and weights.shape != input.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"bincount: weights is {list(weights.shape)}, input is {list(input.shape)}",
             "give each value a weight",
         )
@@ -229,8 +212,7 @@ def _counted(weights: Spec | None) -> DType:
 def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each integer from 0 on occurs, or the sum of its weights."""
     if input.size and int(input.min()) < 0:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"bincount: {int(input.min())} is negative",
             "count values from 0 on: subtract the smallest first",
         )
@@ -241,15 +223,13 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
 
 def _histc_spec(input: Spec, bins: int, min: float, max: float) -> Spec:
     if input.dtype.category != FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"histc: not defined for {input.dtype.name}",
             "convert it to floats, or take histc of abs",
             raised=NotImplementedError,
         )
     if bins <= 0 or max < min:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"histc: {bins} bins from {min} to {max} of {input}",
             "bins must be positive and max not less than min",
         )
@@ -265,8 +245,7 @@ def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0
     if low == high:
         low, high = low - 1, high + 1
     if not (isfinite(low) and isfinite(high)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"histc: the range from {low} to {high} is not finite",
             "give min and max, or take infinities and NaN out first",
         )

@@ -7,8 +7,8 @@ from typing import Any
 from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal
 from gradwire_engine.mode import current
 from gradwire_engine.ops.arithmetic import div, is_complex, mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
@@ -24,23 +24,19 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.spec import FLOAT
 
 
-@primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def weights_of(xp: Any, input: Array, called: str) -> Array:
     """Weights of observations, none of which is negative."""
     if input.size and bool(xp.any(input < 0)):
-        raise error("invalid_argument", f"cov: {called} cannot be negative", "give 0 or more")
+        raise invalid_argument(f"cov: {called} cannot be negative", "give 0 or more")
     return input
 
 
-@primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def not_nothing(xp: Any, input: Array) -> Array:
     """What weights sum up to, which must not be 0."""
     if input.size and not bool(xp.all(input)):
-        raise error("invalid_argument", "cov: the weights sum to zero", "give positive ones")
+        raise invalid_argument("cov: the weights sum to zero", "give positive ones")
     return input
 
 
@@ -54,8 +50,7 @@ def cov(
 ) -> Array:
     """Covariances of variables (rows) over observations (columns), with counts or weights."""
     if input.ndim > 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"cov: takes at most two axes, not {list(input.shape)}",
             "rows are variables, columns are observations",
         )
@@ -81,28 +76,25 @@ def cov(
     return reshape(found, ()) if found.shape == (1, 1) else found
 
 
-def _refuse(detail: str, hint: str, code: str = "dtype_mismatch") -> Exception:
-    return error(code, f"cov: {detail}", hint)
-
-
 def _checked(x: Any, weights: Any, called: str) -> Any:
     """Weights that fit the observations; their signs are looked at when there are elements."""
     if weights is None:
         return None
     if weights.shape != x.shape[1:]:
-        raise _refuse(
-            f"{called} is {list(weights.shape)}, there are {x.shape[1]} observations",
+        raise shape_mismatch(
+            f"cov: {called} is {list(weights.shape)}, there are {x.shape[1]} observations",
             "give one weight for each observation",
-            "shape_mismatch",
         )
     counts = weights.dtype.kind in "iu"
     if called == "fweights" and not counts:
-        raise _refuse(
-            f"fweights are counts, not {weights.dtype.name}",
+        raise dtype_mismatch(
+            f"cov: fweights are counts, not {weights.dtype.name}",
             "weights that are no integers go into aweights",
         )
     if called == "aweights" and weights.dtype.category != FLOAT:
-        raise _refuse(f"aweights are floating, not {weights.dtype.name}", "counts go into fweights")
+        raise dtype_mismatch(
+            f"cov: aweights are floating, not {weights.dtype.name}", "counts go into fweights"
+        )
     return weights_of(weights, called)
 
 

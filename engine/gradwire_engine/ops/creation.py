@@ -11,7 +11,7 @@ import numpy as np
 
 from gradwire_engine.arrays import Array, halfway
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.mode import local
@@ -41,9 +41,7 @@ def default_dtype() -> DType:
 def sized(asked: str, size: Ints) -> Ints:
     """A size whose parts are all >= 0."""
     if any(n < 0 for n in size):
-        raise error(
-            "invalid_argument", f"{asked}: {list(size)} has a negative size", "sizes are >= 0"
-        )
+        raise invalid_argument(f"{asked}: {list(size)} has a negative size", "sizes are >= 0")
     return size
 
 
@@ -60,10 +58,9 @@ def tensor(data: Data, *, dtype: DType | None = None, device: Device | None = No
     try:
         made = np.array(data, dtype=wanted if _plain(data) else None)
     except OverflowError as problem:
-        raise error("invalid_argument", f"tensor: {problem}", "choose a wider dtype") from problem
+        raise invalid_argument(f"tensor: {problem}", "choose a wider dtype") from problem
     except (ValueError, TypeError) as problem:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"tensor: {problem}",
             "give a number or a nested list of numbers whose rows are equally long",
             raised=ValueError,
@@ -92,8 +89,7 @@ def _natural(made: np.ndarray) -> DType:
         return complex_of(default_dtype())
     if kind == "f":
         return default_dtype()
-    raise error(
-        "invalid_argument",
+    raise invalid_argument(
         f"tensor: the data hold {made.dtype}, which are not numbers",
         "give numbers or bools",
         raised=ValueError if kind == "O" else TypeError,
@@ -104,10 +100,8 @@ def _stored(made: np.ndarray, wanted: np.dtype | None) -> np.ndarray:
     """The array in the dtype wanted, row-major and its own."""
     if wanted is not None and made.dtype != wanted:
         if made.dtype.kind == "c" and wanted.kind not in "cb":
-            raise error(
-                "dtype_mismatch",
-                f"tensor: complex data as {wanted}",
-                "take the real part, or a complex dtype",
+            raise dtype_mismatch(
+                f"tensor: complex data as {wanted}", "take the real part, or a complex dtype"
             )
         with np.errstate(all="ignore"):
             made = halfway(made, wanted).astype(wanted)
@@ -174,15 +168,13 @@ def fits(asked: str, value: Any, dtype: DType, halves: bool = True) -> Any:
         return value
     if isinstance(value, complex):
         if value.imag:
-            raise error(
-                "dtype_mismatch",
-                f"{asked}: {value} cannot be converted to {dtype.name}",
-                "choose a complex dtype",
+            raise dtype_mismatch(
+                f"{asked}: {value} cannot be converted to {dtype.name}", "choose a complex dtype"
             )
         value = value.real
     if dtype.category == INTEGER:
         return _whole(asked, value, dtype)
-    if _too_large(value, dtype):
+    if _largest(dtype) < abs(value) < inf:
         if halves or not dtype.half:
             raise _unfit(asked, value, dtype)
         return inf if value > 0 else -inf
@@ -207,10 +199,6 @@ def _whole(asked: str, value: int | float, dtype: DType) -> int:
     return whole
 
 
-def _too_large(value: int | float, dtype: DType) -> bool:
-    return _largest(dtype) < abs(value) < inf
-
-
 @cache
 def _largest(dtype: DType) -> float:
     return float(ml_dtypes.finfo(dtype.numpy).max)
@@ -219,8 +207,7 @@ def _largest(dtype: DType) -> float:
 def _unfit(asked: str, value: int | float, dtype: DType) -> Exception:
     kind = np.iinfo if dtype.category == INTEGER else ml_dtypes.finfo
     info = kind(dtype.numpy)
-    return error(
-        "invalid_argument",
+    return invalid_argument(
         f"{asked}: {value} does not fit into {dtype.name}",
         f"{dtype.name} holds {info.min} to {info.max}",
     )

@@ -6,14 +6,14 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import div, mul, neg, shared_out
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import expand, reshape, sum
 from gradwire_engine.ops.logical import logical_not
-from gradwire_engine.ops.loss import F, reduced, reduction_of
+from gradwire_engine.ops.loss import reduced, reduction_of
 from gradwire_engine.ops.nll import class_axis, nll
 from gradwire_engine.ops.softmax import log_softmax
 from gradwire_engine.unrecorded import refuse_settled
@@ -48,16 +48,13 @@ def cross_entropy(
     """The negated log-probability that softmax of the scores gives each sample's class."""
     how = reduction_of(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"cross_entropy: label_smoothing must lie between 0 and 1, got {label_smoothing}",
             "0 leaves the labels as they are",
         )
     if not input.shape:
-        raise error(
-            "shape_mismatch",
-            "cross_entropy: input has no axis of classes",
-            "input is (C), (N, C) or (N, C, ...)",
+        raise shape_mismatch(
+            "cross_entropy: input has no axis of classes", "input is (C), (N, C) or (N, C, ...)"
         )
     scores = log_softmax(input, class_axis(input.shape))
     if target.shape == input.shape and target.dtype.kind in "fV":

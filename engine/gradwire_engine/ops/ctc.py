@@ -13,8 +13,8 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import as_samples
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels import ctc
 from gradwire_engine.ops.arithmetic import div
 from gradwire_engine.ops.axes import squeeze, unsqueeze
@@ -33,21 +33,18 @@ from gradwire_engine.spec import Spec, float32, float64, int64
 def _loss_spec(log_probs: Spec, targets: Spec, inputs: Spec, lengths: Spec) -> Spec:
     count = log_probs.shape[1]
     if inputs.shape != (count,) or lengths.shape != (count,):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"ctc_loss: {count} samples, input_lengths {list(inputs.shape)}, "
             f"target_lengths {list(lengths.shape)}",
             "give one length of each kind for each sample",
         )
     if len(targets.shape) != 2 or targets.shape[0] != count:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"ctc_loss: {count} samples, targets {list(targets.shape)}",
             "targets are (N, S), or a vector with one target after the other",
         )
     if log_probs.dtype not in (float32, float64):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"ctc_loss: takes float32 and float64, not {log_probs.dtype.name}",
             "convert log_probs",
             raised=NotImplementedError,
@@ -62,23 +59,21 @@ def _check_values(log_probs: Array, targets: Array, inputs: Array, lengths: Arra
     negative = int(inputs.min()) < 0 or int(lengths.min()) < 0
     used = int(lengths.max())
     if int(inputs.max()) > log_probs.shape[0] or used > targets.shape[1] or negative:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"ctc_loss: input_lengths up to {int(inputs.max())}, target_lengths up to "
             f"{int(lengths.max())}, for log_probs of {list(log_probs.shape)} and targets of "
             f"{list(targets.shape)}",
             "no length may be negative, or longer than what there is",
         )
     if targets.size and not 0 <= int(targets.min()) <= int(targets.max()) < log_probs.shape[2]:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"ctc_loss: targets from {int(targets.min())} to {int(targets.max())}, "
             f"for {log_probs.shape[2]} classes",
             "classes count from 0",
         )
 
 
-@primitive(
+@internal(
     vjp(
         log_probs=lambda g, log_probs, targets, inputs, lengths, out, blank, zero_infinity: (
             classes_gradient(
@@ -88,7 +83,6 @@ def _check_values(log_probs: Array, targets: Array, inputs: Array, lengths: Arra
         )
     ),
     spec=_loss_spec,
-    public=False,
     fallible=True,
     batch=as_samples(log_probs=1),
     grad_name="CtcLossBackward0",
@@ -105,9 +99,8 @@ def sequence_losses(
     return -ctc.likelihood(xp, alpha, states)
 
 
-@primitive(
+@internal(
     spec=lambda like, lengths: Spec((len(lengths),), int64, ""),
-    public=False,
     batch=lambda b: b.fronted(b.again(like=b.front("like"))),
 )
 def lengths_beside(xp: Any, like: Array, lengths: Ints) -> Array:
@@ -115,9 +108,8 @@ def lengths_beside(xp: Any, like: Array, lengths: Ints) -> Array:
     return xp.asarray(list(lengths), xp.int64)
 
 
-@primitive(
+@internal(
     spec=lambda targets, lengths: Spec((*lengths.shape, targets.shape[-1]), targets.dtype, ""),
-    public=False,
     fallible=True,
     batch=leading,
 )
@@ -126,8 +118,7 @@ def target_rows(xp: Any, targets: Array, lengths: Array) -> Array:
     size = targets.shape[-1]
     ends = xp.cumsum(lengths, -1)
     if lengths.size and bool((ends[..., -1] != size).any()):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"ctc_loss: target_lengths add up to {int(ends.max())}, there are {size} targets",
             "a vector of targets must hold just them, one after the other",
         )
@@ -141,23 +132,20 @@ def _loss(
     zero_infinity: bool,
 ) -> Any:  # fmt: skip
     if reduction not in ("none", "mean", "sum"):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"ctc_loss: reduction is {reduction!r}",
             "it is one of none, mean, sum",
             raised=ValueError,
         )
     alone = log_probs.ndim == 2
     if log_probs.ndim not in (2, 3) or any(kind(x) not in "iu" for x in (targets, inputs, lengths)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"ctc_loss: log_probs is {list(log_probs.shape)}, targets are {targets.dtype}, "
             f"lengths {inputs.dtype} and {lengths.dtype}",
             "log_probs is (T, N, C) or (T, C); targets and lengths hold integers",
         )
     if not 0 <= blank < log_probs.shape[-1]:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"ctc_loss: blank is {blank}, there are {log_probs.shape[-1]} classes",
             "it must be one of them",
         )
@@ -175,7 +163,7 @@ def _loss(
     return squeeze(found, 0) if alone else found
 
 
-@composite(space="nn.functional.", aliases=("ctc_loss",))
+@composite(space=F, aliases=("ctc_loss",))
 def ctc_loss(
     log_probs: Array,
     targets: Array,

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels import ctc
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.accumulate import summed
@@ -31,9 +31,8 @@ def _states(count: int, width: int) -> tuple[int, int]:
     return count, 2 * width + 1
 
 
-@primitive(
+@internal(
     spec=lambda targets, lengths, width: Spec(_states(lengths.shape[0], width), int64, ""),
-    public=False,
     batch=as_samples(),
 )
 def target_states(xp: Any, targets: Array, lengths: Array, width: int, blank: int) -> Array:
@@ -41,15 +40,14 @@ def target_states(xp: Any, targets: Array, lengths: Array, width: int, blank: in
     return ctc.states_of(xp, targets, lengths, lengths, blank, width).classes
 
 
-@primitive(spec=lambda classes: classes.with_(dtype=bool_), public=False, batch=as_samples())
+@internal(spec=lambda classes: classes.with_(dtype=bool_), batch=as_samples())
 def skipping(xp: Any, classes: Array, blank: int) -> Array:
     """Whether each state is reached from two states before."""
     return ctc.skips_of(xp, classes, blank)
 
 
-@primitive(
+@internal(
     spec=lambda inputs, width: Spec(_states(inputs.shape[0], width), bool_, ""),
-    public=False,
     batch=as_samples(),
 )
 def ending(xp: Any, inputs: Array, lengths: Array, t: int, width: int) -> Array:
@@ -58,9 +56,8 @@ def ending(xp: Any, inputs: Array, lengths: Array, t: int, width: int) -> Array:
     return ends & (inputs - 1 == t)[:, None]
 
 
-@primitive(
+@internal(
     spec=lambda inputs, times: Spec((times, inputs.size, 1), bool_, ""),
-    public=False,
     batch=as_samples(out=1),
 )
 def before_end(xp: Any, inputs: Array, times: int) -> Array:
@@ -83,7 +80,8 @@ def _paths(emission: Any, classes: Any, inputs: Any, lengths: Any, blank: int) -
     skips = skipping(classes, blank)
     ahead = constant_pad_nd(skips, (-2, 2), False) if width else skips
     at = [select(emission, 0, t) for t in range(times)]
-    alpha = [constant_pad_nd(narrow(at[0], 1, 0, min(2, 2 * width + 1)), _rest(width), NEVER)]
+    first, rest = narrow(at[0], 1, 0, min(2, 2 * width + 1)), max(2 * width - 1, 0)
+    alpha = [constant_pad_nd(first, (0, rest), NEVER)]
     for t in range(1, times):
         alpha.append(_step(alpha[-1], skips, 1) + at[t])
     beta: Any = alpha[0] * 0 + NEVER
@@ -93,10 +91,6 @@ def _paths(emission: Any, classes: Any, inputs: Any, lengths: Any, blank: int) -
         beta = following + at[t]
         found.append(alpha[t] + following)
     return stack(tuple(reversed(found)), 0)
-
-
-def _rest(width: int) -> tuple[int, int]:
-    return (0, max(2 * width - 1, 0))
 
 
 def _recorded(

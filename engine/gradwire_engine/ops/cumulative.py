@@ -8,8 +8,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.errors import error
-from gradwire_engine.families import primitive
+from gradwire_engine.errors import dtype_mismatch
+from gradwire_engine.families import internal, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.running_sums import running_sums
 from gradwire_engine.op import Inferred
@@ -36,8 +36,7 @@ def _from(dim: int, start: int | None, stop: int | None) -> Slices:
 def _cumulative_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or int_to_int64(input.dtype)
     if wanted is bool_ and input.shape and input.size:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             "cumsum and cumprod: there are none in bool",
             "leave dtype out: bools are counted in int64",
             raised=NotImplementedError,
@@ -68,10 +67,8 @@ def cumsum(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> Ar
     return running_sums(xp, input, dim) if input.ndim else xp.array(input)
 
 
-@primitive(
+@internal(
     vjp("g shifted back", input=lambda g, dim, by: shifted(g, dim, -by, 0)),
-    spec=lambda input: input,
-    public=False,
     exact=True,
     batch=along("dim"),
 )
@@ -96,10 +93,8 @@ def _recurrence_gradients(
     return to_term, mul(to_term, conj(shifted(out, dim, step, 0))) if needs[1] else None
 
 
-@primitive(
+@internal(
     vjp("the recurrence in the other direction", joint=_recurrence_gradients),
-    spec=lambda input: input,
-    public=False,
     batch=along("dim"),
 )
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, reverse: bool) -> Array:
@@ -145,9 +140,7 @@ def cumprod(xp: Any, input: Array, dim: Dim, *, dtype: DType | None = None) -> A
 
 def _ordered(input: Spec) -> tuple[Spec, Spec]:
     if input.dtype.category == COMPLEX:
-        raise error(
-            "dtype_mismatch", "cummax: complex numbers have no order", "take abs(x) or a part of it"
-        )
+        raise dtype_mismatch("cummax: complex numbers have no order", "take abs(x) or a part of it")
     return input, input.with_(dtype=int64)
 
 
@@ -180,29 +173,24 @@ def _running(xp: Any, input: Array, dim: int, wins: Any) -> Found:
     return xp.take_along_axis(input, places, dim), places
 
 
-@primitive(
-    vjp(input=_taken_back),
+extreme_so_far = partial(
+    primitive,
+    vjp("g added where each value was taken from", input=_taken_back),
     spec=_ordered,
     outputs=("values", "indices"),
     family="along",
     exact=True,
     any_axis_of_none=True,
-    formula="g added where each value was taken from",
 )
+
+
+@extreme_so_far()
 def cummax(xp: Any, input: Array, dim: Dim) -> Found:
     """The largest element so far along an axis, and its index."""
     return _running(xp, input, dim, xp.greater_equal)
 
 
-@primitive(
-    vjp(input=_taken_back),
-    spec=_ordered,
-    outputs=("values", "indices"),
-    family="along",
-    exact=True,
-    any_axis_of_none=True,
-    formula="g added where each value was taken from",
-)
+@extreme_so_far()
 def cummin(xp: Any, input: Array, dim: Dim) -> Found:
     """The smallest element so far along an axis, and its index."""
     return _running(xp, input, dim, xp.less_equal)
@@ -231,8 +219,7 @@ def _logcumsumexp_gradient(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 def _log_spec(input: Spec) -> Spec:
     if input.dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"logcumsumexp: not defined for {input.dtype.name}",
             "convert it to a floating dtype",
             raised=NotImplementedError,

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import conj, is_complex, mul
 from gradwire_engine.ops.axes import mH as adjoint
@@ -19,17 +19,6 @@ from gradwire_engine.ops.known import without_zeros
 from gradwire_engine.ops.square import inv, inv_ex, need_matrices
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec, real_of
-
-
-def _adjugate_transposed(xp: Any, A: Array) -> Array:
-    """The cofactors of each matrix by its singular values: they exist for singular ones too."""
-    u, s, vh = xp.linalg.svd(A)
-    before = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), s[..., :-1]], -1), axis=-1)
-    turned = s[..., ::-1]
-    behind = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), turned[..., :-1]], -1), axis=-1)
-    others = (before * behind[..., ::-1])[..., None, :]
-    phase = xp.linalg.det(u) * xp.linalg.det(vh)
-    return xp.conjugate(phase)[..., None, None] * ((u * others) @ vh)
 
 
 def _pairs_left_out(xp: Any, s: Array) -> Array:
@@ -54,10 +43,8 @@ def _no_further(g: Any, A: Any, direction: Any) -> Any:
     )
 
 
-@primitive(
+@internal(
     vjp(A=_no_further, direction=lambda g, A: cofactor_change(A, g)),
-    spec=lambda A: A,
-    public=False,
     batch=stacked(A=2, direction=2),
     formula="the same of g for the direction; there is none for A",
 )
@@ -72,15 +59,16 @@ def cofactor_change(xp: Any, A: Array, direction: Array) -> Array:
     return xp.conjugate(phase)[..., None, None] * (u @ xp.conjugate(inner) @ vh)
 
 
-@primitive(
-    vjp("their change along g", A=lambda g, A: cofactor_change(A, g)),
-    spec=lambda A: A,
-    public=False,
-    batch=leading,
-)
+@internal(vjp("their change along g", A=lambda g, A: cofactor_change(A, g)), batch=leading)
 def cofactors(xp: Any, A: Array) -> Array:
-    """The conjugated cofactors of each matrix, also of singular ones."""
-    return _adjugate_transposed(xp, A)
+    """The conjugated cofactors of each matrix, by its singular values: also of singular ones."""
+    u, s, vh = xp.linalg.svd(A)
+    before = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), s[..., :-1]], -1), axis=-1)
+    turned = s[..., ::-1]
+    behind = xp.cumprod(xp.concatenate([xp.ones_like(s[..., :1]), turned[..., :-1]], -1), axis=-1)
+    others = (before * behind[..., ::-1])[..., None, :]
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    return xp.conjugate(phase)[..., None, None] * ((u * others) @ vh)
 
 
 def _det_formula(g: Any, A: Any, out: Any) -> Any:
@@ -94,7 +82,7 @@ def _det_formula(g: Any, A: Any, out: Any) -> Any:
 def det_gradient(xp: Any, g: Array, A: Array, out: Array) -> Array:
     """The gradient of the determinant: g times the conjugated cofactors, also where it is 0."""
     if A.size and bool(xp.any(out == 0)):
-        return g[..., None, None] * _adjugate_transposed(xp, A)
+        return g[..., None, None] * cofactors.kernel(xp, A)
     return _det_formula(g, A, out)
 
 

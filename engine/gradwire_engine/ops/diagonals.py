@@ -6,8 +6,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.views import diagonal, placed
 from gradwire_engine.rule import vjp
@@ -21,8 +21,7 @@ def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     ndim = input.ndim + 1
     first, second = (axis("diag_embed", d, ndim) for d in (dim1, dim2))
     if first == second or not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"diag_embed: dims {dim1} and {dim2} for a tensor with {input.ndim} axes",
             "name two different axes of the result, which has one more",
         )
@@ -38,8 +37,7 @@ def diag(input: Array, diagonal: int = 0) -> Array:
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"diag: takes a vector or a matrix, the tensor has {input.ndim} axes",
             "use diagonal or diag_embed for batches",
         )
@@ -51,13 +49,12 @@ def _length(input: Spec, offset: int) -> Spec:
     return input.with_(shape=(max(min(rows + min(offset, 0), columns - max(offset, 0)), 0),))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, offset, input_spec: placed(g, input_spec.shape, "diagonal", (offset, 0, 1))
     ),
     spec=_length,
     exact=True,
-    public=False,
     grad_name="DiagonalBackward0_copy",
     formula="zeros but for the diagonal, which is g",
     batch=parts(lambda input, offset: diagonal(input, offset, 0, 1)),

@@ -6,8 +6,8 @@ from typing import Any
 
 from gradwire_engine.accepted import COMPLEX, HALVES, WHOLE, one_dtype, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.axes import broadcast_to, unsqueeze
 from gradwire_engine.ops.beside import beside
@@ -24,8 +24,6 @@ from gradwire_engine.ops.views import select
 from gradwire_engine.promote import broadcast_shapes, result_type
 from gradwire_engine.signature import Dims, axis
 from gradwire_engine.spec import FLOAT
-
-F = "nn.functional."
 
 
 @composite(grad_name="DistBackward0", numbers=())
@@ -48,8 +46,7 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
     """The cosine of the angle between vectors along an axis."""
     dtype = result_type([x1.spec, x2.spec])
     if dtype.category != FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"cosine_similarity: takes floating tensors, these make {dtype.name}",
             "convert them first",
         )
@@ -71,8 +68,7 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     """Shrink the slices along an axis whose p-norm is larger than maxnorm to that norm."""
     place = axis("renorm", dim, input.ndim)
     if input.ndim < 2 or p <= 0 or maxnorm < 0:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"renorm: the tensor has {input.ndim} axes, p is {p}, maxnorm is {maxnorm}",
             "it takes at least 2 axes, p > 0 and maxnorm >= 0",
         )
@@ -95,8 +91,7 @@ def cdist(
 ) -> Array:
     """The p-norm distances of each row of x1 to each row of x2."""
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"cdist: x1 is {list(x1.shape)}, x2 is {list(x2.shape)}",
             "both are (..., points, coordinates) with equally many coordinates",
         )
@@ -105,10 +100,8 @@ def cdist(
         one_dtype("cdist", x1=x1, x2=x2)
         refuse("cdist", (HALVES,), x1)
     if p < 0:
-        raise error(
-            "invalid_argument",
-            f"cdist: p must not be negative, got {p}",
-            "p is 0 or more, inf included",
+        raise invalid_argument(
+            f"cdist: p must not be negative, got {p}", "p is 0 or more, inf included"
         )
     away = sub(unsqueeze(x1, -2), unsqueeze(x2, -3))
     return beside(_lengths(away, p), x1, x2, itself=True)
@@ -118,8 +111,7 @@ def cdist(
 def pdist(input: Array, p: float = 2.0) -> Array:
     """The p-norm distances of each row to each later row, in one vector."""
     if input.ndim != 2 or p < 0:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"pdist: the tensor is {list(input.shape)}, p is {p}",
             "it takes a matrix of points and p >= 0",
         )

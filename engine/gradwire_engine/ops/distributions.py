@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import elementwise as by_element
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.creation import default_dtype, zeros_like
@@ -29,7 +29,6 @@ def _normal_spec(mean: Any, std: Any) -> Inferred:
     vjp("zeros: draws are constants", mean=lambda g: zeros_like(g), std=lambda g: zeros_like(g)),
     spec=_normal_spec,
     random=True,
-    grad_name="NormalBackward0",
     batch=by_element,
     real_gradients=True,
 )
@@ -37,7 +36,7 @@ def normal(xp: Any, generator: Any, mean: Array, std: Array = 1.0) -> Array:
     """Normal random numbers, each of its own mean and standard deviation."""
     shape = broadcast_shapes("normal", getattr(mean, "shape", ()), getattr(std, "shape", ()))
     if bool(xp.any(xp.asarray(std) < 0)):
-        raise error("invalid_argument", "normal: a negative standard deviation", "give std >= 0")
+        raise invalid_argument("normal: a negative standard deviation", "give std >= 0")
     dtype = dtype_of(getattr(mean, "dtype", None) or getattr(std, "dtype", default_dtype().numpy))
     return standard_normal(xp, generator, shape, dtype) * std + mean
 
@@ -48,13 +47,8 @@ def _normal_of_size(
 ) -> Array:
     """Normal random numbers of one mean and standard deviation."""
     if std < 0:
-        raise error("invalid_argument", f"normal: std is {std}", "give std >= 0")
+        raise invalid_argument(f"normal: std is {std}", "give std >= 0")
     return randn(size, dtype=dtype, device=device) * std + mean
-
-
-def _chances(xp: Any, chance: Any) -> None:
-    if bool(xp.any(~((chance >= 0) & (chance <= 1)))):
-        raise error("invalid_argument", "bernoulli: a probability outside of 0 to 1", "clamp it")
 
 
 @primitive(
@@ -67,7 +61,8 @@ def _chances(xp: Any, chance: Any) -> None:
 )
 def bernoulli(xp: Any, generator: Any, input: Array) -> Array:
     """1 with the probability that each element gives, else 0."""
-    _chances(xp, input)
+    if bool(xp.any(~((input >= 0) & (input <= 1)))):
+        raise invalid_argument("bernoulli: a probability outside of 0 to 1", "clamp it")
     return generator.random(input.shape, dtype=xp.float64) < input
 
 
@@ -83,8 +78,7 @@ def _draws(input: Spec, num_samples: int, replacement: bool) -> Spec:
     of_category("multinomial", input, FLOAT)
     fine = len(shape) in (1, 2) and num_samples > 0 and most
     if not fine or (not replacement and num_samples > most):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"multinomial: {num_samples} samples from {input}, "
             f"{'with' if replacement else 'without'} replacement",
             "give a vector or matrix of float weights; without replacement at most as many "
@@ -131,8 +125,7 @@ def _with_replacement(xp: Any, generator: Any, weights: Array, count: int) -> Ar
 def _check_weights(xp: Any, weights: Array, least: int) -> None:
     sound = xp.isfinite(weights) & (weights >= 0)
     if not bool(sound.all()) or int((weights > 0).sum(axis=-1).min()) < least:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"multinomial: weights that are negative, infinite or NaN, or fewer than {least} > 0",
             "weights must be finite and >= 0",
         )

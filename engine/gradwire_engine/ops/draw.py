@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.creation import default_dtype, sized, zeros_like
@@ -18,10 +19,8 @@ from gradwire_engine.spec import BOOL, COMPLEX, FLOAT, INTEGER, DType, Shape, Sp
 def inexact(asked: str, dtype: DType) -> DType:
     """The dtype itself, which must be floating or complex."""
     if dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: not defined for {dtype.name}",
-            "choose a floating or complex dtype",
+        raise dtype_mismatch(
+            f"{asked}: not defined for {dtype.name}", "choose a floating or complex dtype"
         )
     return dtype
 
@@ -29,7 +28,7 @@ def inexact(asked: str, dtype: DType) -> DType:
 def of_category(asked: str, input: Spec, *categories: int) -> Spec:
     """The spec itself, if its dtype is of one of these categories."""
     if input.dtype.category not in categories:
-        raise error("dtype_mismatch", f"{asked}: not defined for {input.dtype.name}", "convert it")
+        raise dtype_mismatch(f"{asked}: not defined for {input.dtype.name}", "convert it")
     return input
 
 
@@ -37,25 +36,28 @@ def _drawn(asked: str, size: Ints, dtype: DType | None) -> Spec:
     return Spec(sized(asked, size), inexact(asked, dtype or default_dtype()), "")
 
 
+def _in_dtype(xp: Any, draw: Any, shape: Shape, dtype: DType) -> Array:
+    """Numbers drawn one by one; a complex one of two parts."""
+    is_complex = dtype.category == COMPLEX
+    wide = dtype.itemsize // (1 + is_complex) == 8
+    some = partial(draw, shape, dtype=xp.float64 if wide else xp.float32)
+    if not is_complex:
+        return some()
+    out = xp.empty(shape, dtype.numpy)
+    out.real, out.imag = some(), some()
+    return out
+
+
 def uniform(xp: Any, generator: Any, shape: Shape, dtype: DType) -> Array:
     """Numbers equally likely anywhere in [0, 1); complex ones have two such parts."""
-    real = xp.float64 if dtype.itemsize // (1 + (dtype.category == COMPLEX)) == 8 else xp.float32
-    if dtype.category != COMPLEX:
-        return generator.random(shape, dtype=real)
-    out = xp.empty(shape, dtype.numpy)
-    out.real, out.imag = generator.random(shape, dtype=real), generator.random(shape, dtype=real)
-    return out
+    return _in_dtype(xp, generator.random, shape, dtype)
 
 
 def standard_normal(xp: Any, generator: Any, shape: Shape, dtype: DType) -> Array:
     """Normal numbers of mean 0 and variance 1, of which a complex number's parts have half each."""
-    real = xp.float64 if dtype.itemsize // (1 + (dtype.category == COMPLEX)) == 8 else xp.float32
-    if dtype.category != COMPLEX:
-        return generator.standard_normal(shape, dtype=real)
-    out = xp.empty(shape, dtype.numpy)
-    out.real = generator.standard_normal(shape, dtype=real)
-    out.imag = generator.standard_normal(shape, dtype=real)
-    out *= sqrt(0.5)
+    out = _in_dtype(xp, generator.standard_normal, shape, dtype)
+    if dtype.category == COMPLEX:
+        out *= sqrt(0.5)
     return out
 
 
@@ -111,8 +113,7 @@ def randn_like(
 
 def _integers(low: int, high: int, size: Ints, dtype: DType) -> Spec:
     if not -(2**63) <= low < high <= 2**63:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"randint: integers from {low} up to but without {high}",
             "low must be less than high, both within int64",
         )
@@ -173,61 +174,44 @@ def randperm(
 # in place only: the target's elements don't matter, only its shape, dtype and device
 
 
-@primitive(
-    vjp("zeros", input=lambda g: zeros_like(g)),
-    spec=lambda input: of_category("uniform_", input, FLOAT, COMPLEX),
-    name="uniform_",
-    random=True,
-    inplace=True,
-    grad_name="UniformBackward0",
-)
+def _fills(name: str, *categories: int) -> Any:
+    """Declare an op that fills a tensor of these categories with draws."""
+    return primitive(
+        vjp("zeros", input=lambda g: zeros_like(g)),
+        spec=lambda input: of_category(name, input, *categories),
+        name=name,
+        random=True,
+        inplace=True,
+    )
+
+
+@_fills("uniform_", FLOAT, COMPLEX)
 def _uniform_(xp: Any, generator: Any, input: Array, from_: float = 0.0, to: float = 1.0) -> Array:
     """Fill with random numbers, equally likely anywhere from one bound up to another."""
     if from_ > to:
-        raise error("invalid_argument", f"uniform_: from {from_} to {to}", "from must not be more")
+        raise invalid_argument(f"uniform_: from {from_} to {to}", "from must not be more")
     return uniform(xp, generator, input.shape, dtype_of(input.dtype)) * (to - from_) + from_
 
 
-@primitive(
-    vjp("zeros", input=lambda g: zeros_like(g)),
-    spec=lambda input: of_category("normal_", input, FLOAT, COMPLEX),
-    name="normal_",
-    random=True,
-    inplace=True,
-    grad_name="NormalBackward0",
-)
+@_fills("normal_", FLOAT, COMPLEX)
 def _normal_(xp: Any, generator: Any, input: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """Fill with normal random numbers."""
     if std < 0:
-        raise error("invalid_argument", f"normal_: std is {std}", "give std >= 0")
+        raise invalid_argument(f"normal_: std is {std}", "give std >= 0")
     return standard_normal(xp, generator, input.shape, dtype_of(input.dtype)) * std + mean
 
 
-@primitive(
-    vjp("zeros", input=lambda g: zeros_like(g)),
-    spec=lambda input: of_category("exponential_", input, FLOAT),
-    name="exponential_",
-    random=True,
-    inplace=True,
-    grad_name="ExponentialBackward0",
-)
+@_fills("exponential_", FLOAT)
 def _exponential_(xp: Any, generator: Any, input: Array, lambd: float = 1.0) -> Array:
     """Fill with exponentially distributed random numbers."""
     if lambd <= 0:
-        raise error("invalid_argument", f"exponential_: lambd is {lambd}", "give lambd > 0")
+        raise invalid_argument(f"exponential_: lambd is {lambd}", "give lambd > 0")
     return -xp.log1p(-uniform(xp, generator, input.shape, dtype_of(input.dtype))) / lambd
 
 
-@primitive(
-    vjp("zeros", input=lambda g: zeros_like(g)),
-    spec=lambda input: of_category("bernoulli_", input, BOOL, INTEGER, FLOAT),
-    name="bernoulli_",
-    random=True,
-    inplace=True,
-    grad_name="BernoulliBackward0",
-)
+@_fills("bernoulli_", BOOL, INTEGER, FLOAT)
 def _bernoulli_(xp: Any, generator: Any, input: Array, p: float = 0.5) -> Array:
     """Fill with 1, with a probability, and 0."""
     if not 0 <= p <= 1:
-        raise error("invalid_argument", f"bernoulli_: p is {p}", "give 0 <= p <= 1")
+        raise invalid_argument(f"bernoulli_: p is {p}", "give 0 <= p <= 1")
     return generator.random(input.shape, dtype=xp.float64) < p

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.axes import squeeze, unsqueeze
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import gt, le
@@ -22,11 +22,8 @@ ALPHA = 1.7580993408473766
 
 def _check(asked: str, p: float) -> None:
     if not 0 <= p <= 1:
-        raise error(
-            "invalid_argument",
-            f"{asked}: the probability is {p}",
-            "it must lie between 0 and 1",
-            raised=ValueError,
+        raise invalid_argument(
+            f"{asked}: the probability is {p}", "it must lie between 0 and 1", raised=ValueError
         )
 
 
@@ -37,14 +34,14 @@ def _kept_spec(input: Spec, shape: Ints, p: float) -> Spec:
     return input.with_(shape=shape)
 
 
-@primitive(spec=_kept_spec, random=True, public=False)
+@internal(spec=_kept_spec, random=True)
 def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: float) -> Array:
     """A mask in the input's dtype: `scale` with probability 1 - p, else 0."""
     held = generator.random(shape, dtype=xp.float32) >= p
     return (held.astype(input.dtype) * scale).astype(input.dtype, copy=False)
 
 
-@primitive(spec=lambda input: input, random=True, public=False)
+@internal(random=True)
 def uniform_between(xp: Any, generator: Any, input: Array, low: float, high: float) -> Array:
     """Random numbers between two bounds, in the shape of the input."""
     return uniform(xp, generator, input.shape, dtype_of(input.dtype)) * (high - low) + low
@@ -74,8 +71,7 @@ def _dropout(input: Array, p: float, train: bool) -> Array:
 def _channels(input: Any) -> Ints:
     """The shape of one number for each channel of each sample."""
     if input.ndim < 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"feature dropout: takes samples with channels, the tensor has {input.ndim} axes",
             "give it at least 2",
         )
@@ -97,8 +93,7 @@ def dropout1d(input: Array, p: float = 0.5, training: bool = True) -> Array:
     """In training set whole channels of sequences to zero with probability p."""
     _check("dropout1d", p)
     if input.ndim not in (2, 3):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"dropout1d: takes (N, C, L) or (C, L), the tensor has {input.ndim} axes",
             "use dropout2d or dropout3d for more axes",
         )
@@ -152,8 +147,7 @@ def rrelu(
 ) -> Array:
     """ReLU whose slope below zero is random between two bounds; their middle when not training."""
     if not (isfinite(lower) and isfinite(upper) and lower <= upper):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"rrelu: lower is {lower}, upper is {upper}",
             "the bounds are finite, and lower is not above upper",
         )

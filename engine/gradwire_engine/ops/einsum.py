@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import GradwireError, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.axes import permute
@@ -31,7 +31,7 @@ class Term(NamedTuple):
 
 
 def _refuse(equation: str, why: str) -> GradwireError:
-    return error("invalid_argument", f"einsum: {equation!r}: {why}", "as in 'bij,bjk->bik'")
+    return invalid_argument(f"einsum: {equation!r}: {why}", "as in 'bij,bjk->bik'")
 
 
 def _letters(text: str, equation: str) -> list[str]:
@@ -110,8 +110,7 @@ def _sizes(
         for name, size in zip(names, shape, strict=True):
             have = sizes.setdefault(name, size)
             if have != size and 1 not in (have, size):
-                raise error(
-                    "shape_mismatch",
+                raise shape_mismatch(
                     f"einsum: {equation!r}: {name} has size {have} in one operand, {size} in "
                     "another",
                     "equal letters need equal sizes, or 1",
@@ -232,8 +231,7 @@ def tensordot(a: Array, b: Array, dims: Data = 2) -> Array:
     if sizes_a != sizes_b and any(
         m != n and 1 not in (m, n) for m, n in zip(sizes_a, sizes_b, strict=True)
     ):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"tensordot: the axes to sum over have sizes {sizes_a} in a and {sizes_b} in b",
             "they must be equal pairwise",
         )
@@ -267,8 +265,7 @@ def inner(input: Array, other: Array) -> Array:
     if input.ndim == 0 or other.ndim == 0:
         return mul(input, other)
     if input.shape[-1] != other.shape[-1]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"inner: the last axes of {list(input.shape)} and {list(other.shape)} must be equal",
             "transpose one?",
         )
@@ -278,16 +275,14 @@ def inner(input: Array, other: Array) -> Array:
 def _contracted_axes(a: Any, b: Any, dims: Any) -> tuple[Ints, Ints]:
     if isinstance(dims, int):
         if not 0 <= dims <= min(a.ndim, b.ndim):
-            raise error(
-                "invalid_argument",
+            raise invalid_argument(
                 f"tensordot: dims is {dims}, the tensors have {a.ndim} and {b.ndim} axes",
                 "dims is at least 0 and at most the number of axes of either",
             )
         return tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
     pairs = isinstance(dims, tuple) and len(dims) == 2 and all(isinstance(d, tuple) for d in dims)
     if not pairs or len(dims[0]) != len(dims[1]):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"tensordot: dims {dims} are not two equally long lists",
             "give an int, or axes of a and as many of b",
         )

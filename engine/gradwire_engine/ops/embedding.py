@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, leading_of, parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, elementwise, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, elementwise, internal
 from gradwire_engine.inplace import write
 from gradwire_engine.mode import no_grad
 from gradwire_engine.ops.accumulate import in_range
@@ -27,15 +27,14 @@ from gradwire_engine.spec import DType, Spec, bool_, int64
 def _looked_up(input: Spec, weight: Spec) -> Spec:
     check_whole("embedding", input)
     if len(weight.shape) != 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"embedding: the weight must be a matrix, its shape is {list(weight.shape)}",
             "give it one row for each index",
         )
     return Spec((*input.shape, weight.shape[1]), weight.dtype, "")
 
 
-@primitive(spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""), public=False)
+@internal(spec=lambda index, size, dtype: Spec((index.size, 1), dtype, ""))
 def row_shares(
     xp: Any, index: Array, size: int, padding: int | None, by_frequency: bool, dtype: DType
 ) -> Array:
@@ -56,16 +55,16 @@ def by_frequency_once(xp: Any, rows: Array, shares: Array) -> Array:
 
 
 def _table_gradient(
-    g: Any, index: Any, padding_idx: int | None, by_frequency: bool, weight: Spec
+    g: Any, input: Any, padding_idx: int | None, scale_grad_by_freq: bool, weight_spec: Spec
 ) -> Any:
-    size, width = weight.shape
+    (size, width), dtype = weight_spec.shape, weight_spec.dtype
     padding = padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + size
-    rows = reshape(g, (prod(index.shape), width))
+    rows = reshape(g, (prod(input.shape), width))
     if padding is not None:
-        rows = rows * row_shares(index, size, padding, False, weight.dtype)
-    if by_frequency:
-        rows = by_frequency_once(rows, row_shares(index, size, None, True, weight.dtype))
-    return rows_sum(rows, reshape(index, (prod(index.shape),)), 0, weight.shape)
+        rows = rows * row_shares(input, size, padding, False, dtype)
+    if scale_grad_by_freq:
+        rows = by_frequency_once(rows, row_shares(input, size, None, True, dtype))
+    return rows_sum(rows, reshape(input, (prod(input.shape),)), 0, weight_spec.shape)
 
 
 def _rows_of_each(
@@ -87,15 +86,9 @@ def _looked_up_in_each(b: Any) -> Any:
     return leading_of("input")(b)
 
 
-@primitive(
-    vjp(
-        weight=lambda g, input, padding_idx, scale_grad_by_freq, weight_spec: _table_gradient(
-            g, input, padding_idx, scale_grad_by_freq, weight_spec
-        )
-    ),
+@internal(
+    vjp(weight=_table_gradient),
     spec=_looked_up,
-    name="embedding_rows",
-    public=False,
     fallible=True,
     exact=True,
     grad_name="EmbeddingBackward0",
@@ -114,8 +107,7 @@ def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
     """The row that padding_idx names, counted from the front; it has to be one of the weight's."""
     rows = weight.shape[0] if weight.ndim else 0
     if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: padding_idx is {padding_idx}, the weight has {rows} rows",
             "it must name one of them",
             raised=AssertionError if asked == "embedding" else RuntimeError,
@@ -123,9 +115,8 @@ def padding_row(asked: str, weight: Any, padding_idx: int | None) -> int | None:
     return padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + rows
 
 
-@primitive(
+@internal(
     spec=lambda input, rows: Spec((rows,), bool_, ""),
-    public=False,
     fallible=True,
     batch=parts(lambda input, rows: _named_in_each(input, rows)),
 )
@@ -163,8 +154,7 @@ def embedding(
 ) -> Array:
     """The rows of weight that the indices in input name; the row padding_idx gets no gradient."""
     if sparse:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "embedding: sparse gradients are not supported",
             "leave sparse out",
             raised=NotImplementedError,
@@ -175,9 +165,8 @@ def embedding(
     return embedding_rows(input, weight, padding_idx, scale_grad_by_freq)
 
 
-@primitive(
+@internal(
     spec=lambda input, classes: Spec((*input.shape, classes), int64, ""),
-    public=False,
     fallible=True,
     batch=leading,
 )
@@ -192,16 +181,14 @@ def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     """Vectors of zeros with a 1 at the place each index names; -1: as many as the indices need."""
     dtype = getattr(tensor.dtype, "numpy", tensor.dtype)
     if dtype != int64.numpy:
-        raise error("dtype_mismatch", f"one_hot: takes int64, not {tensor.dtype}", "convert it")
+        raise dtype_mismatch(f"one_hot: takes int64, not {tensor.dtype}", "convert it")
     if num_classes < -1:
-        raise error("invalid_argument", f"one_hot: {num_classes} classes", "give a number > 0")
+        raise invalid_argument(f"one_hot: {num_classes} classes", "give a number > 0")
     return one_hot_of(tensor, _classes(tensor) if num_classes == -1 else num_classes)
 
 
 def _classes(input: Any) -> int:
     found = elements("one_hot", input, "give num_classes")
     if not found.size:
-        raise error(
-            "invalid_argument", "one_hot: no index to count the classes by", "give num_classes"
-        )
+        raise invalid_argument("one_hot: no index to count the classes by", "give num_classes")
     return int(found.max()) + 1

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.embedding import embedding_rows, padding_row, renormed
 from gradwire_engine.ops.expand import called, reshape
@@ -22,10 +22,10 @@ MODES = ("sum", "mean", "max")
 
 
 def _refused(what: str, hint: str, kind: type[Exception] = ValueError) -> Exception:
-    return error("invalid_argument", f"embedding_bag: {what}", hint, raised=kind)
+    return invalid_argument(f"embedding_bag: {what}", hint, raised=kind)
 
 
-@primitive(spec=lambda input: input.with_(dtype=int64), public=False, fallible=True, batch=leading)
+@internal(spec=lambda input: input.with_(dtype=int64), fallible=True, batch=leading)
 def bags_of(
     xp: Any, input: Array, offsets: Array | None, width: int, count: int, padding: int | None
 ) -> Array:
@@ -62,9 +62,8 @@ def _check_offsets(offsets: Array, size: int) -> None:
         raise _refused("an offset is smaller than the one before it", "sort them", RuntimeError)
 
 
-@primitive(
+@internal(
     spec=lambda bags, count, dtype: Spec((*bags.shape[:-1], count, 1), dtype, ""),
-    public=False,
     batch=leading,
 )
 def bag_sizes(xp: Any, bags: Array, count: int, dtype: DType) -> Array:
@@ -75,9 +74,8 @@ def bag_sizes(xp: Any, bags: Array, count: int, dtype: DType) -> Array:
     return xp.maximum(found.reshape(*lead, count + 1, 1)[..., :count, :], 1)
 
 
-@primitive(
+@internal(
     spec=lambda rows, count: Spec((*rows.shape[:-2], count, rows.shape[-1]), int64, ""),
-    public=False,
     batch=leading,
 )
 def bag_maxima(xp: Any, rows: Array, bags: Array, count: int) -> Array:
@@ -136,8 +134,7 @@ def _check(
             f"per_sample_weights with mode {mode!r}", "they go with 'sum'", NotImplementedError
         )
     if kind(weight) not in "fV" or (shares is not None and shares.dtype != weight.dtype):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"embedding_bag: the weight is {weight.dtype}, "
             f"per_sample_weights {None if shares is None else shares.dtype}",
             "both must have one floating dtype",
@@ -145,7 +142,7 @@ def _check(
         )
 
 
-@composite(space="nn.functional.")
+@composite(space=F)
 def embedding_bag(
     input: Array,
     weight: Array,

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import sub
 from gradwire_engine.ops.axes import movedim, unsqueeze
@@ -47,10 +47,8 @@ def lstsq(
     need_matrices("linalg.lstsq", A)
     how = driver or "gelsy"
     if how not in DRIVERS:
-        raise error(
-            "invalid_argument",
-            f"linalg.lstsq: driver is {driver!r}",
-            f"it is one of {', '.join(DRIVERS)}",
+        raise invalid_argument(
+            f"linalg.lstsq: driver is {driver!r}", f"it is one of {', '.join(DRIVERS)}"
         )
     vector = B.ndim == A.ndim - 1
     right = unsqueeze(B, -1) if vector else B
@@ -70,8 +68,7 @@ def tensorinv(A: Array, ind: int = 2) -> Array:
     """The inverse of a tensor seen as a matrix of its first `ind` axes by the others."""
     first, second = A.shape[:ind], A.shape[ind:]
     if ind <= 0 or prod(first) != prod(second):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.tensorinv: {list(first)} and {list(second)} are not equally many elements",
             "the first `ind` axes have to hold as many as the others",
         )
@@ -84,8 +81,7 @@ def tensorsolve(A: Array, B: Array, dims: Ints | None = None) -> Array:
     moved = A if dims is None else movedim(A, dims, tuple(range(A.ndim - len(dims), A.ndim)))
     shape = moved.shape[B.ndim :]
     if prod(shape) != prod(B.shape):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.tensorsolve: A is {list(moved.shape)}, B is {list(B.shape)}",
             "behind B's axes A needs as many elements as B has",
         )

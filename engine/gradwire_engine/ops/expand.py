@@ -10,8 +10,8 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive, reduction
+from gradwire_engine.errors import error, shape_mismatch
+from gradwire_engine.families import composite, internal, reduction
 from gradwire_engine.families import view as view_family
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.sums import OF_BLAS, summed
@@ -35,8 +35,7 @@ def int_to_int64(dtype: DType) -> DType:
 def _expanded(shape: Shape, size: Ints) -> Shape:
     lead = len(size) - len(shape)
     if lead < 0:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"expand: {list(size)} has fewer axes than the tensor, {list(shape)}",
             "give at least as many sizes as the tensor has axes",
         )
@@ -45,8 +44,7 @@ def _expanded(shape: Shape, size: Ints) -> Shape:
         have = shape[i - lead] if i >= lead else 1
         wanted = have if wanted == -1 and i >= lead else wanted
         if wanted < 0 or (have != 1 and wanted != have):
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"expand: a tensor of shape {list(shape)} does not expand to {list(size)}: "
                 f"at axis {i} it has size {have}",
                 "only axes of size 1, and new ones in front, can be expanded",
@@ -61,11 +59,12 @@ def expand(xp: Any, input: Array, size: Ints) -> Array:
     return xp.broadcast_to(input, _expanded(input.shape, size))
 
 
-def _spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
+def spread_out(g: Any, dim: Dims | None, shape: Shape) -> Any:
+    """A reduction's cotangent or result, expanded to the shape that it was reduced from."""
     return expand(with_kept_dims(g, dim, shape), shape)
 
 
-@one_pass(_spread_out)
+@one_pass(spread_out)
 def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
     """A reduction's cotangent, the same for all elements that were folded into one."""
     kept = g.reshape([1 if i in dim else size for i, size in enumerate(shape)]) if dim else g
@@ -98,7 +97,7 @@ def sum(
     return summed(input, dim, keepdim)
 
 
-def viewable(shape: Shape, strides: tuple[int, ...], size: Shape, itemsize: int) -> bool:
+def viewable(shape: Shape, strides: tuple[int, ...], size: Shape) -> bool:
     """Whether an array with these strides (bytes) can be seen in another shape without a copy."""
     if not prod(shape):
         return True
@@ -128,8 +127,7 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
             f"{asked}: {list(size)} is not a shape; sizes are >= 0 and at most one is -1",
         )
     if (unknown and (not known or total % known)) or (not unknown and known != total):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: shape {list(size)} is invalid for a tensor of shape {list(shape)} "
             f"with {total} elements",
             "the sizes must multiply to the number of elements; -1 may stand for one of them",
@@ -145,11 +143,8 @@ def resolved_size(asked: str, shape: Shape, size: Ints) -> Shape:
 def view(xp: Any, input: Array, size: Ints) -> Array:
     """See a tensor in another shape, sharing memory; an error where that takes a copy."""
     size = resolved_size("view", tuple(input.shape), size)
-    if not input.flags.c_contiguous and not viewable(
-        input.shape, input.strides, size, input.itemsize
-    ):
-        raise error(
-            "shape_mismatch",
+    if not input.flags.c_contiguous and not viewable(input.shape, input.strides, size):
+        raise shape_mismatch(
             f"view: size {list(size)} is not compatible with shape {list(input.shape)} "
             f"and strides {[s // input.itemsize for s in input.strides]}",
             "use reshape, which copies where it has to",
@@ -157,13 +152,10 @@ def view(xp: Any, input: Array, size: Ints) -> Array:
     return input.reshape(size)
 
 
-@primitive(
+@internal(
     vjp("g", input=lambda g: g),
-    spec=lambda input: input,
-    name="contiguous_copy",
     grad_name="CloneBackward0",
     exact=True,
-    public=False,
     batch=leading,
     linear=True,
 )
@@ -172,13 +164,10 @@ def contiguous_copy(xp: Any, input: Array) -> Array:
     return xp.array(input, order="C")
 
 
-@primitive(
+@internal(
     vjp("g in the input's shape", input=lambda g, input_spec: reshape(g, input_spec.shape)),
     spec=lambda input, size: input.with_(shape=size),
-    name="unsafe_view",
-    grad_name="UnsafeViewBackward0",
     exact=True,
-    public=False,
     batch=lambda b: b.again(input=b.front("input"), size=(b.size, *b["size"])),
     linear=True,
 )
@@ -209,7 +198,7 @@ def reshape(input: Array, shape: Ints) -> Array:
     if type(input) is np.ndarray:  # in a rule, on the walk back
         return input.reshape(shape)
     size = resolved_size("reshape", input.shape, shape)
-    if not viewable(input.shape, input.strides, size, input.dtype.itemsize):
+    if not viewable(input.shape, input.strides, size):
         return unsafe_view(contiguous_copy(input), size)
     seen = view(input, size)
     return seen if row_major(input) else called("ReshapeAliasBackward0", seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log as log_of_number
 from typing import Any
 
@@ -167,6 +168,14 @@ def _log_add_complex(xp: Any, a: Array, b: Array) -> Array:
     return chosen(xp, xp.equal(top.real, -xp.inf), top, out)
 
 
+def logistic(xp: Any, x: Array) -> Array:
+    """1 / (1 + exp(-x)) as a fresh array."""
+    out = xp.negative(x)
+    xp.exp(out, out=out)
+    out += 1
+    return xp.divide(1, out, out=out)
+
+
 @in_floats(
     vjp("g conj(out (1 - out))", input=lambda g, out: sigmoid_backward(g, out)),
     aliases=("special.expit", "nn.functional.sigmoid"),
@@ -174,10 +183,7 @@ def _log_add_complex(xp: Any, a: Array, b: Array) -> Array:
 @swept
 def sigmoid(xp: Any, input: Array) -> Array:
     """1 / (1 + exp(-x)), which maps every number to between 0 and 1."""
-    out = xp.negative(input)
-    xp.exp(out, out=out)
-    out += 1
-    return xp.divide(1, out, out=out)
+    return logistic(xp, input)
 
 
 @elementwise(
@@ -223,10 +229,14 @@ def as_floats(value: Any, out: Spec) -> Any:
     return to_dtype(value, out.dtype) if whole else value
 
 
-def _xlogy_name(named: dict[str, Any]) -> str:
-    if isinstance(named["other"], Weak):
-        return "XlogyBackward2"
-    return f"XlogyBackward{int(isinstance(named['input'], Weak))}"
+def by_numbers(node: str) -> Callable[[dict[str, Any]], str]:
+    """Torch has a node for two tensors, and others for a number as the first or the second."""
+
+    def name(named: dict[str, Any]) -> str:
+        number = 2 if isinstance(named["other"], Weak) else int(isinstance(named["input"], Weak))
+        return f"{node}Backward{number}"
+
+    return name
 
 
 @in_real_floats(
@@ -239,7 +249,7 @@ def _xlogy_name(named: dict[str, Any]) -> str:
     ),
     aliases=("special.xlogy",),
     domain=(0.2, 3.0),
-    grad_name=_xlogy_name,
+    grad_name=by_numbers("Xlogy"),
 )
 def xlogy(xp: Any, input: Array, other: Array) -> Array:
     """input log(other), which is 0 where input is 0, unless other is NaN."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, in_rows
-from gradwire_engine.errors import error
-from gradwire_engine.families import REAL, REAL_NUMERIC, composite, primitive, reduction
-from gradwire_engine.op import APPLY, PRIMITIVES
+from gradwire_engine.errors import dtype_mismatch
+from gradwire_engine.families import REAL, REAL_NUMERIC, composite, internal, reduction
+from gradwire_engine.op import APPLY, PRIMITIVES, Primitive
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
@@ -35,10 +35,9 @@ def to_index(dtype: DType) -> DType:
     return int64
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, index, dim: gather(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     exact=True,
     grad_name="ValueSelectingReductionBackward0",
     batch=along("dim", sized="shape"),
@@ -91,7 +90,7 @@ def _unordered(input: Any) -> bool:
 
 def _refused(asked: str, *args: Any) -> Any:
     APPLY[type(args[0])](PRIMITIVES[asked][0], args)  # what is wrong with axes is said first
-    raise error("dtype_mismatch", f"{asked}: it has no derivative by complex numbers", "use abs()")
+    raise dtype_mismatch(f"{asked}: it has no derivative by complex numbers", "use abs()")
 
 
 def equals_gradient(g: Any, input: Any, out: Any, input_spec: Spec) -> Any:
@@ -109,70 +108,48 @@ def taken(xp: Any, input: Array, indices: Array, dim: int, keepdim: bool) -> Fou
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-@extreme(
-    vjp("g in equal parts to all elements that are largest", input=equals_gradient),
-    grad_name="MaxBackward1",
-    batch=in_rows(lambda rows: amax(rows, (1,))),
-)
-def max(xp: Any, input: Array) -> Array:
-    """The largest element; NaN if there is one."""
-    return input.max()
+def _declare(name: str, most: str, more: str, of_two: Primitive) -> tuple[Primitive, Primitive]:
+    """The overloads of max, amax and argmax, or of min, amin and argmin; the first of these two."""
+
+    def of_all(xp: Any, input: Array) -> Array:
+        return getattr(input, name)()
+
+    def along_one(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
+        places = getattr(xp, f"arg{name}")(input, axis=dim, keepdims=True) if input.ndim else None
+        return taken(xp, input, places, dim, keepdim)
+
+    def of_pairs(input: Array, other: Array) -> Array:
+        return of_two(input, other)
+
+    def over_some(xp: Any, input: Array, dim: Dims | None = (), keepdim: bool = False) -> Array:
+        return getattr(xp, name)(input, axis=dim or None, keepdims=keepdim)
+
+    def place(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
+        along = dim if input.ndim else None
+        return getattr(xp, f"arg{name}")(input, axis=along, keepdims=keepdim)
+
+    of_all.__doc__ = f"The {most} element; NaN if there is one."
+    along_one.__doc__ = f"The {most} elements along an axis and their indices."
+    of_pairs.__doc__ = f"The {more} of two elements."
+    over_some.__doc__ = f"The {most} element over some axes, or over all."
+    place.__doc__ = (
+        f"The index of the {most} element along an axis, or among all in row-major order."
+    )
+    of_rows = in_rows(lambda rows: over(rows, (1,)))
+    shared = vjp(f"g in equal parts to all elements that are {most}", input=equals_gradient)
+    tied = vjp(f"g in equal parts to the elements that are {most}", input=_tied_gradient)
+    apart = (_unordered, partial(_refused, f"a{name}"))
+    made = extreme(shared, name=name, grad_name=f"{name.title()}Backward1", batch=of_rows)(of_all)
+    selection(name=name)(along_one)
+    composite(name=name)(of_pairs)
+    over = extreme(tied, name=f"a{name}", of_nothing=True, apart=apart)(over_some)
+    to_place = partial(reduction, takes=REAL_NUMERIC, nonempty=True, whole=IndexError)
+    to_place(name=f"arg{name}", result=to_index)(place)
+    return made, over
 
 
-@selection(name="max", grad_name="MaxBackward0")
-def max_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
-    """The largest elements along an axis and their indices."""
-    places = xp.argmax(input, axis=dim, keepdims=True) if input.ndim else None
-    return taken(xp, input, places, dim, keepdim)
-
-
-@composite(name="max")
-def max_of_two(input: Array, other: Array) -> Array:
-    """The larger of two elements."""
-    return maximum(input, other)
-
-
-@extreme(
-    vjp("g in equal parts to all elements that are smallest", input=equals_gradient),
-    grad_name="MinBackward1",
-    batch=in_rows(lambda rows: amin(rows, (1,))),
-)
-def min(xp: Any, input: Array) -> Array:
-    """The smallest element; NaN if there is one."""
-    return input.min()
-
-
-@selection(name="min", grad_name="MinBackward0")
-def min_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Found:
-    """The smallest elements along an axis and their indices."""
-    places = xp.argmin(input, axis=dim, keepdims=True) if input.ndim else None
-    return taken(xp, input, places, dim, keepdim)
-
-
-@composite(name="min")
-def min_of_two(input: Array, other: Array) -> Array:
-    """The smaller of two elements."""
-    return minimum(input, other)
-
-
-@extreme(
-    vjp("g in equal parts to the elements that are largest", input=_tied_gradient),
-    of_nothing=True,
-    apart=(_unordered, partial(_refused, "amax")),
-)
-def amax(xp: Any, input: Array, dim: Dims | None = (), keepdim: bool = False) -> Array:
-    """The largest element over some axes, or over all."""
-    return xp.max(input, axis=dim or None, keepdims=keepdim)
-
-
-@extreme(
-    vjp("g in equal parts to the elements that are smallest", input=_tied_gradient),
-    of_nothing=True,
-    apart=(_unordered, partial(_refused, "amin")),
-)
-def amin(xp: Any, input: Array, dim: Dims | None = (), keepdim: bool = False) -> Array:
-    """The smallest element over some axes, or over all."""
-    return xp.min(input, axis=dim or None, keepdims=keepdim)
+max, amax = _declare("max", "largest", "larger", maximum)
+min, amin = _declare("min", "smallest", "smaller", minimum)
 
 
 def _around(dim: int | None, spec: Spec) -> Dims | None:
@@ -197,15 +174,3 @@ def aminmax(xp: Any, input: Array, *, dim: Dim | None = None, keepdim: bool = Fa
         xp.min(input, axis=place, keepdims=keepdim),
         xp.max(input, axis=place, keepdims=keepdim),
     )
-
-
-@reduction(takes=REAL_NUMERIC, nonempty=True, whole=IndexError, result=to_index)
-def argmax(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
-    """The index of the largest element along an axis, or among all in row-major order."""
-    return xp.argmax(input, axis=dim if input.ndim else None, keepdims=keepdim)
-
-
-@reduction(takes=REAL_NUMERIC, nonempty=True, whole=IndexError, result=to_index)
-def argmin(xp: Any, input: Array, dim: Dim | None = None, keepdim: bool = False) -> Array:
-    """The index of the smallest element along an axis, or among all in row-major order."""
-    return xp.argmin(input, axis=dim if input.ndim else None, keepdims=keepdim)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwire_engine.errors import error
-from gradwire_engine.families import floating
+from gradwire_engine.arrays import Array
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, floating
+from gradwire_engine.op import Composite
 from gradwire_engine.ops.arithmetic import is_complex
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.fourier import OTHER, complex_to_real, real_to_complex
@@ -21,10 +23,8 @@ LAST_TWO = (-2, -1)
 def norm_of(asked: str, norm: str | None) -> str:
     """The norm, "backward" if none is given."""
     if norm is not None and norm not in OTHER:
-        raise error(
-            "invalid_argument",
-            f"{asked}: norm is {norm!r}",
-            "it is one of backward, ortho, forward",
+        raise invalid_argument(
+            f"{asked}: norm is {norm!r}", "it is one of backward, ortho, forward"
         )
     return norm or "backward"
 
@@ -32,10 +32,8 @@ def norm_of(asked: str, norm: str | None) -> str:
 def inexact(asked: str, input: Any) -> Any:
     """Floating or complex numbers: integers become the default dtype; halves are refused."""
     if input.dtype.half:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: not defined for {input.dtype.name}",
-            "convert to float32 first",
+        raise dtype_mismatch(
+            f"{asked}: not defined for {input.dtype.name}", "convert to float32 first"
         )
     return input if input.dtype.category >= FLOAT else to_dtype(input, floating(input.dtype))
 
@@ -43,8 +41,7 @@ def inexact(asked: str, input: Any) -> Any:
 def need_real(asked: str, input: Any) -> Any:
     """Real numbers that a transform can be made of."""
     if is_complex(input):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: takes real tensors, not {input.dtype.name}",
             "take the transform of complex numbers, or the real part",
         )
@@ -60,10 +57,8 @@ def as_complex(asked: str, input: Any) -> Any:
 def points(asked: str, size: int) -> int:
     """A number of points, which must be positive."""
     if size < 1:
-        raise error(
-            "invalid_argument",
-            f"{asked}: {size} data points were asked for",
-            "a transform has at least one",
+        raise invalid_argument(
+            f"{asked}: {size} data points were asked for", "a transform has at least one"
         )
     return size
 
@@ -82,8 +77,7 @@ def resized(asked: str, input: Any, dims: Dims, sizes: Sequence[int]) -> Any:
 def one_axis(asked: str, input: Any, dim: int) -> Dims:
     """The dim to transform, as a tuple of one."""
     if not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: dim is {dim}, the tensor has no axes",
             "reshape it to (1,)",
             raised=IndexError,
@@ -96,14 +90,11 @@ def several_axes(
 ) -> tuple[Dims, list[int]]:
     """The dims to transform, and the points along each: as many as there are where s has -1."""
     if s is not None and dim is not None and len(s) != len(dim):
-        raise error(
-            "shape_mismatch",
-            f"{asked}: {len(s)} sizes for {len(dim)} dims",
-            "give a size for each dim",
+        raise shape_mismatch(
+            f"{asked}: {len(s)} sizes for {len(dim)} dims", "give a size for each dim"
         )
     if s is not None and len(s) > input.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: {len(s)} sizes for a tensor with {input.ndim} axes",
             "give one for each of the last axes at most",
         )
@@ -123,9 +114,7 @@ def several_axes(
 def need_axes(asked: str, dims: Dims) -> None:
     """Refuse a transform of real numbers along no axis."""
     if not dims:
-        raise error(
-            "invalid_argument", f"{asked}: there is no axis to transform", "give at least one"
-        )
+        raise invalid_argument(f"{asked}: there is no axis to transform", "give at least one")
 
 
 def to_half(asked: str, input: Any, dims: Dims, sizes: Any, norm: str) -> Any:
@@ -146,13 +135,52 @@ def from_half(asked: str, input: Any, dims: Dims, sizes: list[int], norm: str) -
     return complex_to_real(input, dims, norm, sizes[-1])
 
 
-def real_sizes(input: Any, dims: Dims, sizes: list[int], s: Ints | None) -> list[int]:
-    """What the last dim has by default: the points whose halved frequencies these are."""
-    if s is None or s[-1] == -1:
-        sizes[-1] = 2 * (input.shape[dims[-1]] - 1)
-    return sizes
+def transforms(
+    module: str,
+    name: str,
+    one: Callable[..., Any],
+    several: Callable[..., Any],
+    *docs: str,
+    halved: bool = False,
+) -> Composite:
+    """Declare a transform along one axis, along several and along two; the first of these ops.
 
+    one, several: take the op's name, the input, the dims, the points along each and the norm.
+    halved: the input is half of the frequencies, and by default as many points as have these.
+    """
 
-def real_points(input: Any, dims: Dims, n: int | None) -> list[int]:
-    """As real_sizes, for a single dim."""
-    return [2 * (input.shape[dims[0]] - 1) if n is None else n]
+    def run(ending: str, input: Any, given: Any, dim: Any, norm: str | None) -> Any:
+        asked = f"fft.{name}{ending}"
+        where = norm_of(asked, norm)
+        if ending:
+            dims, sizes = several_axes(asked, input, given, dim)
+        else:
+            dims = one_axis(asked, input, dim)
+            sizes = [input.shape[dims[0]] if given is None else given]
+        if halved:
+            need_axes(asked, dims)
+            if given is None or (ending and given[-1] == -1):
+                sizes[-1] = 2 * (input.shape[dims[-1]] - 1)
+        return (several if ending else one)(asked, input, dims, sizes, where)
+
+    def along_one(
+        input: Array, n: int | None = None, dim: int = -1, norm: str | None = None
+    ) -> Array:
+        return run("", input, n, dim, norm)
+
+    def along_several(
+        input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None
+    ) -> Array:
+        return run("n", input, s, dim, norm)
+
+    def along_two(
+        input: Array, s: Ints | None = None, dim: Ints = LAST_TWO, norm: str | None = None
+    ) -> Array:
+        return run("2", input, s, dim, norm)
+
+    made = []
+    ways: tuple[Any, ...] = (along_one, along_several, along_two)
+    for ending, function, doc in zip(("", "n", "2"), ways, docs, strict=True):
+        function.__module__, function.__doc__ = module, doc
+        made.append(composite(f"fft.{name}{ending}")(function))
+    return made[0]

@@ -7,11 +7,12 @@ other direction, with the division in the same place; seen from there it is call
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels import fourier
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.complex import real
@@ -22,17 +23,16 @@ from gradwire_engine.spec import Spec, complex_of, real_of
 OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The norm of the transform in the other direction that divides by the same number."""
 
+transform = partial(internal, linear=True, batch=along("dim"))
+"""An op along axes."""
+
 
 def _resized(input: Spec, dim: int, size: int) -> tuple[int, ...]:
     return (*input.shape[:dim], size, *input.shape[dim + 1 :])
 
 
-@primitive(
+@transform(
     vjp(input=lambda g, dim, norm, inverse: complex_to_complex(g, dim, OTHER[norm], not inverse)),
-    spec=lambda input: input,
-    public=False,
-    linear=True,
-    batch=along("dim"),
     grad_name="FftC2CBackward0",
 )
 def complex_to_complex(xp: Any, input: Array, dim: Dims, norm: str, inverse: bool) -> Array:
@@ -40,7 +40,7 @@ def complex_to_complex(xp: Any, input: Array, dim: Dims, norm: str, inverse: boo
     return fourier.transform(xp, input, dim, norm, inverse)
 
 
-@primitive(
+@transform(
     vjp(
         input=lambda g, dim, norm, input_spec: complex_to_real(
             weighted(g, dim[-1], input_spec.shape[dim[-1]], 0.5),
@@ -52,9 +52,6 @@ def complex_to_complex(xp: Any, input: Array, dim: Dims, norm: str, inverse: boo
     spec=lambda input, dim: Spec(
         _resized(input, dim[-1], input.shape[dim[-1]] // 2 + 1), complex_of(input.dtype), ""
     ),
-    public=False,
-    linear=True,
-    batch=along("dim"),
     grad_name="FftR2CBackward0",
 )
 def real_to_complex(xp: Any, input: Array, dim: Dims, norm: str) -> Array:
@@ -72,12 +69,9 @@ def real_back(xp: Any, g: Array, dim: Ints, norm: str) -> Array:
     return fourier.real_part_back(xp, g, dim, norm)
 
 
-@primitive(
+@transform(
     vjp(input=lambda g, dim, norm: real_back(g, dim, OTHER[norm])),
     spec=lambda input: input.with_(dtype=complex_of(input.dtype)),
-    public=False,
-    linear=True,
-    batch=along("dim"),
     grad_name="FftR2CBackward0",
 )
 def real_to_all(xp: Any, input: Array, dim: Dims, norm: str) -> Array:
@@ -85,16 +79,13 @@ def real_to_all(xp: Any, input: Array, dim: Dims, norm: str) -> Array:
     return fourier.transform(xp, input, dim, norm, inverse=False)
 
 
-@primitive(
+@transform(
     vjp(
         input=lambda g, dim, norm, size: weighted(
             real_to_complex(g, dim, OTHER[norm]), dim[-1], size, 2.0
         )
     ),
     spec=lambda input, dim, size: Spec(_resized(input, dim[-1], size), real_of(input.dtype), ""),
-    public=False,
-    linear=True,
-    batch=along("dim"),
     grad_name="FftC2RBackward0",
 )
 def complex_to_real(xp: Any, input: Array, dim: Dims, norm: str, size: int) -> Array:
@@ -102,13 +93,9 @@ def complex_to_real(xp: Any, input: Array, dim: Dims, norm: str, size: int) -> A
     return fourier.to_real(xp, input, dim, norm, size)
 
 
-@primitive(
+@transform(
     vjp(input=lambda g, dim, size, weight: weighted(g, dim, size, weight)),
-    spec=lambda input: input,
-    public=False,
-    linear=True,
     symmetric=True,
-    batch=along("dim"),
 )
 def weighted(xp: Any, input: Array, dim: int, size: int, weight: float) -> Array:
     """Halved frequencies of `size` points, times a weight where they stand for two."""

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.arrange import roll
 from gradwire_engine.ops.creation import default_dtype, sized
@@ -18,7 +18,7 @@ def _shifted(asked: str, input: Any, dim: Ints | None, *, back: bool) -> Any:
     given = range(input.ndim) if dim is None else dim
     dims = tuple(axis(asked, d, input.ndim) for d in given)
     if not dims:
-        raise error("invalid_argument", f"{asked}: there is no axis to shift", "give at least one")
+        raise invalid_argument(f"{asked}: there is no axis to shift", "give at least one")
     sizes = [input.shape[d] for d in dims]
     return roll(input, tuple((n + 1) // 2 if back else n // 2 for n in sizes), dims)
 
@@ -38,8 +38,7 @@ def ifftshift(input: Array, dim: Ints | None = None) -> Array:
 def _floats(n: int, dtype: DType | None) -> Spec:
     dtype = dtype or default_dtype()
     if dtype.category < FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"fftfreq: frequencies are no whole numbers, dtype is {dtype.name}",
             "choose a floating dtype",
         )

@@ -13,7 +13,7 @@ from ml_dtypes import finfo
 
 from gradwire_engine.accepted import HALVES, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite, in_real_floats
 from gradwire_engine.laid import ROWS
 from gradwire_engine.ops.choose import where
@@ -48,9 +48,7 @@ def digamma(xp: Any, input: Array) -> Array:
 
 def _no_negative_order(named: dict[str, Any]) -> None:
     if named["n"] < 0:
-        raise error(
-            "invalid_argument", f"polygamma: the order n is {named['n']}", "it must be 0 or more"
-        )
+        raise invalid_argument(f"polygamma: the order n is {named['n']}", "it must be 0 or more")
 
 
 @in_real_floats(
@@ -91,10 +89,8 @@ def polygamma_method(input: Array, n: int) -> Array:
 
 def _enough_dimensions(named: dict[str, Any]) -> None:
     if not 1 <= named["p"] <= _MOST_DIMENSIONS:
-        raise error(
-            "invalid_argument",
-            f"mvlgamma: p is {named['p']}",
-            f"it must be 1 or more, and at most {_MOST_DIMENSIONS}",
+        raise invalid_argument(
+            f"mvlgamma: p is {named['p']}", f"it must be 1 or more, and at most {_MOST_DIMENSIONS}"
         )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, by_vector, leading, parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.accumulate import from_front, in_range, steps_of, summed, summed_rows
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.advanced import nonzero
@@ -26,8 +26,7 @@ def check_whole(
     """Refuse an index tensor that doesn't hold int64, or int32 if nothing else is named."""
     taken = others or (int64, int32)
     if index.dtype not in taken:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: the index must be {' or '.join(d.name for d in taken)}, it is "
             f"{index.dtype.name}",
             "convert it to int64",
@@ -43,16 +42,14 @@ def at(dim: int, places: Any) -> tuple[Any, ...]:
 def _selected(input: Spec, dim: int, index: Spec) -> Spec:
     check_whole("index_select", index)
     if len(index.shape) > 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_select: the index must be a vector, its shape is {list(index.shape)}",
             "use gather or [] for an index of several axes",
             raised=IndexError,
         )
     if not input.shape:
         if index.size != 1:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"index_select: a tensor without axes has one place, the index names {index.size}",
                 "give one index, or expand the tensor",
                 raised=RuntimeError,
@@ -96,10 +93,9 @@ def _rows_added(input: Any, index: Any, dim: int, shape: Shape) -> Any:
     return gather_sum(input, widened(index, dim, tuple(input.shape)), dim, shape)
 
 
-@primitive(
+@internal(
     vjp("the selected slices of g", input=lambda g, index, dim: index_select(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="IndexAddBackward0",
     batch=by_vector(along("dim", sized="shape", alone=("index",)), parts(_rows_added), "index"),
 )
@@ -124,15 +120,13 @@ def check_index(asked: str, shape: Shape, dim: int, index: Spec, *, limited: boo
         return
     check_whole(asked, index)
     if len(have) != len(wanted):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the index has {len(index.shape)} axes, the tensor {len(shape)}",
             "they must have equally many",
         )
     for i, (n, limit) in enumerate(zip(have, wanted, strict=True)):
         if n > limit and (i != dim or not limited):
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"{asked}: the index has shape {list(index.shape)}, the tensor {list(shape)}; "
                 f"at axis {i} it is longer",
                 f"except in dim {dim} the index must not be longer",
@@ -179,10 +173,9 @@ def spread(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     return found
 
 
-@primitive(
+@internal(
     vjp("the gathered elements of g", input=lambda g, index, dim: gather(g, dim, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="ScatterAddBackward0",
     batch=along("dim", sized="shape"),
     linear=True,
@@ -200,7 +193,7 @@ def gather_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Ar
 def _taken(input: Spec, index: Spec) -> Spec:
     check_whole("take", index, int64)
     if index.size and not input.size:
-        raise error("invalid_argument", "take: the tensor has no elements", raised=IndexError)
+        raise invalid_argument("take: the tensor has no elements", raised=IndexError)
     return input.with_(shape=index.shape)
 
 
@@ -234,10 +227,9 @@ def take(xp: Any, input: Array, index: Array) -> Array:
     return xp.take(input.reshape(-1), from_front(index, input.size))
 
 
-@primitive(
+@internal(
     vjp("the elements of g taken", input=lambda g, index: take(g, index)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="PutBackward0",
     batch=parts(_summed_one_by_one),
 )
@@ -248,29 +240,23 @@ def take_sum(xp: Any, input: Array, index: Array, shape: Ints) -> Array:
     return summed(xp, from_front(index, size), input, size).reshape(shape)
 
 
-def _places_spec(index: Spec, size: int) -> Spec:
+def _places_spec(index: Spec) -> Spec:
     if index.dtype.category != INTEGER:
-        raise error("dtype_mismatch", f"the indices are {index}", "convert them to int64")
+        raise dtype_mismatch(f"the indices are {index}", "convert them to int64")
     return index
 
 
-@primitive(spec=_places_spec, public=False, batch=leading)
+@internal(spec=_places_spec, batch=leading)
 def front_places(xp: Any, index: Array, size: int) -> Array:
     """Indices that may count from the end of an axis as ones that count from its front."""
     return from_front(index, size)
-
-
-def _wrapped(indices: Any, size: int) -> Any:
-    """Indices that go round and round the axis, as torch reads them here."""
-    return remainder(indices, size) if size else indices
 
 
 @composite()
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
     """Gather along an axis by indices that broadcast against the tensor; None: of all elements."""
     if indices.dtype.name != "int64":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"take_along_dim: the indices must be int64, they are {indices.dtype.name}",
             "convert them to int64",
         )
@@ -278,15 +264,13 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
         flat = reshape(input, (-1,))
         return gather(flat, 0, reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"take_along_dim: the tensor has {input.ndim} axes, the indices {indices.ndim}",
             "they must have equally many",
         )
     place = axis("take_along_dim", dim, input.ndim)
     if not input.ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"take_along_dim: dim is {dim}, the tensor has no axes",
             "leave dim out",
             raised=IndexError,
@@ -295,7 +279,9 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
     have[place] = wanted[place] = 1
     both = list(broadcast_shapes("take_along_dim", tuple(have), tuple(wanted)))
     sizes = [(*both[:place], t.shape[place], *both[place + 1 :]) for t in (input, indices)]
-    places = _wrapped(expand(indices, sizes[1]), input.shape[place])
+    places = expand(indices, sizes[1])
+    if input.shape[place]:  # they go round and round the axis, as torch reads them here
+        places = remainder(places, input.shape[place])
     return gather(expand(input, sizes[0]), place, places)
 
 
@@ -309,8 +295,7 @@ def places_where(condition: Array) -> Array:
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where a mask holds, in a vector."""
     if getattr(mask.dtype, "numpy", mask.dtype) != bool_.numpy:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"masked_select: the mask must be bool, it is {mask.dtype}",
             "compare it with something, for instance mask != 0",
         )

@@ -6,7 +6,7 @@ from math import pi, sqrt
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import elementwise
 from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.ops.activation import of_floats
@@ -21,10 +21,8 @@ GELU_SCALE, GELU_CUBIC = sqrt(2 / pi), 0.044715
 
 def _known_approximation(named: dict[str, Any]) -> None:
     if named["approximate"] not in ("none", "tanh"):
-        raise error(
-            "invalid_argument",
-            f"gelu: approximate is {named['approximate']!r}",
-            'it must be "none" or "tanh"',
+        raise invalid_argument(
+            f"gelu: approximate is {named['approximate']!r}", 'it must be "none" or "tanh"'
         )
 
 

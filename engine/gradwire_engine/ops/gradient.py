@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.expand import reshape
@@ -14,13 +14,9 @@ from gradwire_engine.ops.views import narrow
 from gradwire_engine.signature import Arrays, Dims, axes
 
 
-def _part(x: Any, dim: int, start: int, size: int) -> Any:
-    return narrow(x, dim, start, size)
-
-
 def _one_step(f: Any, dim: int, start: int, h: Any) -> Any:
     """The slope between two neighbours."""
-    return div(sub(_part(f, dim, start + 1, 1), _part(f, dim, start, 1)), h)
+    return div(sub(narrow(f, dim, start + 1, 1), narrow(f, dim, start, 1)), h)
 
 
 def _blend(near: Any, far: Any, h_near: Any, h_far: Any) -> Any:
@@ -36,7 +32,7 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
     uniform = isinstance(steps, (int, float))
 
     def step(start: int, length: int = 1) -> Any:
-        return steps if uniform else _part(steps, dim, start, length)
+        return steps if uniform else narrow(steps, dim, start, length)
 
     first, last = _one_step(f, dim, 0, step(0)), _one_step(f, dim, size - 2, step(size - 2))
     if edge_order == 2:
@@ -45,7 +41,7 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
         last = _blend(last, before, step(size - 2), step(size - 3))
     if not count:
         return cat([first, last], dim)
-    left, middle, right = (_part(f, dim, i, count) for i in range(3))
+    left, middle, right = (narrow(f, dim, i, count) for i in range(3))
     if uniform:
         inner = div(sub(right, left), 2 * steps)
     else:
@@ -56,8 +52,7 @@ def _slopes(f: Any, dim: int, steps: Any, edge_order: int) -> Any:
 
 def _gaps(points: Any, dim: int, ndim: int) -> Any:
     if points.ndim != 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"gradient: spacing has a tensor of shape {list(points.shape)}",
             "give a number, or a vector of the points along its dim",
         )
@@ -70,14 +65,12 @@ def _all_slopes(
     input: Any, spacings: Any, dims: tuple[int, ...], edge_order: int
 ) -> tuple[Any, ...]:
     if edge_order not in (1, 2) or any(input.shape[d] < edge_order + 1 for d in dims):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"gradient: edge_order is {edge_order}, the tensor is {list(input.shape)}",
             "it is 1 or 2, and each dim needs one element more than that",
         )
     if len(spacings) != len(dims):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"gradient: {len(spacings)} spacings for {len(dims)} dims",
             "give one for each dim, or a single number",
         )

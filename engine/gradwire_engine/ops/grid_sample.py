@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.ops.axes import mT
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import called, reshape
@@ -17,8 +17,6 @@ from gradwire_engine.ops.sampled import sampled
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec, float32
 
-F = "nn.functional."
-
 
 def _check(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
     asked = "grid_sample"
@@ -27,8 +25,7 @@ def _check(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
         ("padding_mode", padding_mode, ("zeros", "border", "reflection")),
     ):
         if given not in known:
-            raise error(
-                "invalid_argument",
+            raise invalid_argument(
                 f"{asked}: {name} is {given!r}",
                 f"it is one of {', '.join(known)}",
                 raised=ValueError,
@@ -36,20 +33,17 @@ def _check(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
     axes = input.ndim - 2
     fits = axes in (2, 3) and grid.ndim == input.ndim and grid.shape[-1] == axes
     if not fits or grid.shape[0] != input.shape[0] or 0 in input.shape[1:]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the input is {list(input.shape)}, the grid {list(grid.shape)}",
             "(N, C, H, W) goes with (N, h, w, 2), (N, C, D, H, W) with (N, d, h, w, 3)",
         )
     if mode == "bicubic" and axes != 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: bicubic is for images with two axes, these have {axes}",
             "use bilinear or nearest",
         )
     if input.dtype != grid.dtype or kind(input) not in "fV":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: the input is {input.dtype}, the grid {grid.dtype}",
             "both must have one floating dtype",
         )
@@ -76,9 +70,7 @@ def _base_spec(theta: Spec, size: Ints) -> Spec:
     return theta.with_(shape=(prod(size), len(size) + 1))
 
 
-@primitive(
-    spec=_base_spec, public=False, batch=lambda b: b.fronted(b.again(theta=b.front("theta")))
-)
+@internal(spec=_base_spec, batch=lambda b: b.fronted(b.again(theta=b.front("theta"))))
 def base_grid(xp: Any, theta: Array, size: Ints, corners: bool) -> Array:
     """The coordinates of an image's places, the last axis' first, and a 1; in theta's dtype."""
     axes = len(size)
@@ -95,33 +87,27 @@ def base_grid(xp: Any, theta: Array, size: Ints, corners: bool) -> Array:
 def affine_grid(theta: Array, size: Ints, align_corners: bool | None = None) -> Array:
     """The grid for grid_sample that affine maps (N, 2, 3) or (N, 3, 4) make, for a result size."""
     if kind(theta) not in "fV":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"affine_grid: theta is {theta.dtype}",
             "convert it to a floating dtype",
             raised=ValueError,
         )
     axes = len(size) - 2
     if axes not in (2, 3):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"affine_grid: size is {list(size)}",
             "it has 4 numbers, (N, C, H, W), or 5, (N, C, D, H, W)",
             raised=NotImplementedError,
         )
     if tuple(theta.shape) != (size[0], axes, axes + 1):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"affine_grid: theta is {list(theta.shape)}, size {list(size)}",
             f"theta must be (N, {axes}, {axes + 1})",
             raised=RuntimeError if theta.shape[1:] == (axes, axes + 1) else ValueError,
         )
     if min(size) < 1:
-        raise error(
-            "invalid_argument",
-            f"affine_grid: size is {list(size)}",
-            "all of it must be at least 1",
-            raised=ValueError,
+        raise invalid_argument(
+            f"affine_grid: size is {list(size)}", "all of it must be at least 1", raised=ValueError
         )
     base = base_grid(theta, tuple(size[2:]), bool(align_corners))
     found = reshape(matmul(base, mT(theta)), (size[0], *size[2:], axes))

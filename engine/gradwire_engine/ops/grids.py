@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.accepted import one_dtype
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.advanced import index as index_at
 from gradwire_engine.ops.expand import expand, reshape
 from gradwire_engine.ops.join import stack
@@ -31,12 +31,9 @@ def broadcast_tensors(tensors: Arrays) -> tuple[Array, ...]:
 def meshgrid(tensors: Arrays, *, indexing: str | None = None) -> tuple[Array, ...]:
     """Coordinates of the grid that vectors span: one tensor each, all of the grid's shape."""
     if indexing not in (None, "ij", "xy"):
-        raise error(
-            "invalid_argument", f"meshgrid: indexing is {indexing!r}", "it must be 'ij' or 'xy'"
-        )
+        raise invalid_argument(f"meshgrid: indexing is {indexing!r}", "it must be 'ij' or 'xy'")
     if not tensors or any(t.ndim > 1 for t in tensors):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"meshgrid: takes vectors, got shapes {[list(t.shape) for t in tensors]}",
             "ravel() them",
         )
@@ -57,8 +54,7 @@ def meshgrid(tensors: Arrays, *, indexing: str | None = None) -> tuple[Array, ..
 def cartesian_prod(tensors: Arrays) -> Array:
     """All tuples with an element from each vector, a row each, the last changing fastest."""
     if not tensors or any(t.ndim != 1 for t in tensors):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"cartesian_prod: takes vectors, got shapes {[list(t.shape) for t in tensors]}",
             "ravel() them",
         )
@@ -71,9 +67,7 @@ def _tuples(n: int, r: int, repeats: bool) -> int:
     return comb(n + r - 1, r) if repeats and n + r else comb(n, r)
 
 
-@primitive(
-    spec=lambda n, r, repeats: (Spec((_tuples(n, r, repeats),), int64, ""),) * r, public=False
-)
+@internal(spec=lambda n, r, repeats: (Spec((_tuples(n, r, repeats),), int64, ""),) * r)
 def tuple_places(xp: Any, n: int, r: int, repeats: bool, device: Device | None = None) -> Any:
     """The places of all r-tuples among n elements: the first of each tuple, the second, …"""
     first = n if repeats else n - r + 1  # so many elements can be the first of a tuple
@@ -93,8 +87,7 @@ def tuple_places(xp: Any, n: int, r: int, repeats: bool, device: Device | None =
 def combinations(input: Array, r: int = 2, with_replacement: bool = False) -> Array:
     """All combinations of r elements of a vector, in the vector's order, a row each."""
     if input.ndim != 1 or not 0 <= r <= _MOST_AT_ONCE:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"combinations: r is {r}, the tensor has {input.ndim} axes",
             f"r is from 0 to {_MOST_AT_ONCE}, the tensor a vector",
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.accepted import HALVES, WHOLE, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.arrange import tril
@@ -44,8 +44,7 @@ def _applied(A: Any, tau: Any, x: Any, backwards: bool) -> Any:
 def _check(asked: str, A: Any, tau: Any) -> None:
     fits = A.ndim >= 2 and tau.ndim == A.ndim - 1 and tau.shape[:-1] == A.shape[:-2]
     if not fits or tau.shape[-1] > A.shape[-1] or A.dtype != tau.dtype:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: A is {A.dtype.name}{list(A.shape)}, tau is {tau.dtype.name}"
             f"{list(tau.shape)}",
             "tau has a number for each of at most as many columns as A has, in A's dtype",
@@ -63,8 +62,7 @@ def householder_product(A: Array, tau: Array) -> Array:
     refuse("linalg.householder_product", (*WHOLE, HALVES), A)
     rows, columns = A.shape[-2:]
     if columns > rows:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.householder_product: A is {list(A.shape)}",
             "it needs at least as many rows as columns",
         )

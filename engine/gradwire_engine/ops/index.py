@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import GradwireError, error, invalid_argument
 from gradwire_engine.families import composite
 from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.advanced import index as advanced_index
@@ -39,7 +39,7 @@ class Indexed(NamedTuple):
 
 def bad_index(detail: str, hint: str | None = None) -> GradwireError:
     """What a wrong index raises."""
-    return error("invalid_argument", f"index: {detail}", hint, raised=IndexError)
+    return invalid_argument(f"index: {detail}", hint, raised=IndexError)
 
 
 @composite(name="__getitem__", data_dependent=True)
@@ -105,8 +105,7 @@ def _sliced(seen: Any, dim: int, item: slice) -> Any:
 def _bounds(item: slice) -> tuple[int | None, int | None, int]:
     start, stop, step = (_int_or_none(x) for x in (item.start, item.stop, item.step))
     if step is not None and step < 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"index: the step of a slice must be greater than zero, got {step}",
             "flip() the axis to run backwards",
             raised=ValueError,
@@ -119,8 +118,7 @@ def _int_or_none(value: Any) -> int | None:
         return value
     if (_is_value(value) and len(value.shape) == 0) or isinstance(value, (int, np.integer)):
         return _known(value)
-    raise error(
-        "invalid_argument",
+    raise invalid_argument(
         f"index: a slice goes from int to int by int, got a {type(value).__name__}",
         raised=TypeError,
     )
@@ -157,7 +155,7 @@ def _items(index: Any) -> Sequence[Any]:
         item is None
         or item is Ellipsis
         or isinstance(item, (slice, list, tuple))
-        or _has_axes(item)
+        or (_is_value(item) and item.shape)
         for item in index
     ):
         return index
@@ -166,10 +164,6 @@ def _items(index: Any) -> Sequence[Any]:
 
 def _is_value(item: Any) -> bool:
     return hasattr(item, "shape") and hasattr(item, "dtype")
-
-
-def _has_axes(item: Any) -> bool:
-    return _is_value(item) and bool(item.shape)
 
 
 def _entry(input: Any, item: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array, halfway
 from gradwire_engine.batch.rules import leading, parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.op import Inferred
@@ -23,8 +23,7 @@ from gradwire_engine.spec import Spec, dtype_of
 
 def _filled(input: Spec, value: Spec | Weak) -> Inferred:
     if value.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"fill: the value has shape {list(value.shape)}",
             "give a number or a tensor without axes",
         )
@@ -54,11 +53,9 @@ def fill(xp: Any, input: Array, value: Array) -> Array:
 
 @primitive(
     vjp("zeros", input=lambda g: zeros_like(g)),
-    spec=lambda input: input,
     name="zero_",
     inplace=True,
     exact=True,
-    grad_name="ZeroBackward0",
     batch=leading,
 )
 def zero_(xp: Any, input: Array) -> Array:
@@ -68,8 +65,7 @@ def zero_(xp: Any, input: Array) -> Array:
 
 def _copied(input: Spec, src: Spec | Weak) -> Spec:
     if broadcast_shapes("copy_", input.shape, src.shape) != input.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"copy_: shape {list(src.shape)} does not broadcast to {list(input.shape)}",
             "reshape what is copied",
         )

@@ -6,16 +6,14 @@ from math import floor, isfinite
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.avg_pool import adaptive_mean
 from gradwire_engine.ops.expand import called
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.resample import along_axis
 from gradwire_engine.signature import Data
 from gradwire_engine.spec import Shape
-
-F = "nn.functional."
 
 AXES = {
     "nearest": (1, 2, 3),
@@ -30,7 +28,7 @@ AXES = {
 
 
 def _refused(what: str, hint: str | None = None, kind: type[Exception] = ValueError) -> Exception:
-    return error("invalid_argument", f"interpolate: {what}", hint, raised=kind)
+    return invalid_argument(f"interpolate: {what}", hint, raised=kind)
 
 
 def _check(input: Any, mode: str, corners: bool | None, antialias: bool) -> int:
@@ -48,15 +46,12 @@ def _check(input: Any, mode: str, corners: bool | None, antialias: bool) -> int:
     if antialias and mode not in ("bilinear", "bicubic"):
         raise _refused(f"antialias with mode {mode!r}", "only bilinear and bicubic have it")
     if 0 in input.shape[1:]:
-        raise error(
-            "shape_mismatch",
-            f"interpolate: the input is {list(input.shape)}",
-            "only the batch may be empty",
+        raise shape_mismatch(
+            f"interpolate: the input is {list(input.shape)}", "only the batch may be empty"
         )
     of_bytes = mode in ("nearest", "nearest-exact", "bilinear", "bicubic")
     if kind(input) not in ("fVu" if of_bytes else "fV"):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"interpolate: mode {mode!r} is not defined for {input.dtype}",
             "convert the input to a floating dtype",
             raised=NotImplementedError,
@@ -94,8 +89,7 @@ def _sizes(
         found = tuple(floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True))
         steps = (None,) * axes if again else tuple(map(float, factors))
     if min(found) < 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"interpolate: the result would be of size {list(found)}",
             "all sizes must be at least 1",
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.atleast import atleast_1d, atleast_2d, atleast_3d
@@ -23,8 +24,7 @@ def _some(asked: str, tensors: Any) -> tuple[Spec, ...]:
     """The specs of a list of tensors that must not be empty and holds no numbers."""
     wrong = [i for i, t in enumerate(tensors) if t is None or isinstance(t, Weak)]
     if wrong or not tensors:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: expected a non-empty list of tensors"
             + (f", element {wrong[0]} is none" if wrong else ""),
             "give at least one tensor; numbers and null are none",
@@ -41,10 +41,8 @@ def _nothing(shape: Shape) -> bool:
 def _joined(tensors: tuple[Spec, ...], dim: int) -> Inferred:
     specs = _some("cat", tensors)
     if any(not s.shape for s in specs):
-        raise error(
-            "invalid_argument",
-            "cat: a tensor without axes cannot be joined",
-            "use stack, or reshape it to (1,)",
+        raise invalid_argument(
+            "cat: a tensor without axes cannot be joined", "use stack, or reshape it to (1,)"
         )
     first = next((s for s in specs if not _nothing(s.shape)), specs[0])
     # torch passes over tensors of shape (0,), and any axis will do if all are
@@ -54,8 +52,7 @@ def _joined(tensors: tuple[Spec, ...], dim: int) -> Inferred:
         if _nothing(spec.shape):
             continue
         if _but(spec.shape, place) != _but(first.shape, place):
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"cat: tensor {i} is {list(spec.shape)}, the first {list(first.shape)}; "
                 f"except in dim {place} they must be equal",
                 "reshape or narrow one of them",
@@ -112,8 +109,7 @@ def _stacked(tensors: tuple[Spec, ...], dim: int) -> Inferred:
     place = axis("stack", dim, len(shape) + 1)
     for i, spec in enumerate(specs):
         if spec.shape != shape:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"stack: tensor {i} is {list(spec.shape)}, the first {list(shape)}; "
                 "they must be equal",
                 "use cat to join along an axis they have",
@@ -170,11 +166,7 @@ def dstack(tensors: Arrays) -> Array:
 @composite()
 def column_stack(tensors: Arrays) -> Array:
     """Join along the second axis, vectors as columns."""
-    return cat([reshape(t, (_size(t), 1)) if t.ndim < 2 else t for t in tensors], 1)
-
-
-def _size(tensor: Any) -> int:
-    return tensor.shape[0] if tensor.ndim else 1
+    return cat([reshape(t, (prod(t.shape), 1)) if t.ndim < 2 else t for t in tensors], 1)
 
 
 def _sides(shape: Shape) -> tuple[int, int]:
@@ -185,8 +177,7 @@ def _sides(shape: Shape) -> tuple[int, int]:
 def _blocks(tensors: tuple[Spec, ...]) -> Inferred:
     specs = _some("block_diag", tensors)
     if any(len(s.shape) > 2 for s in specs):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"block_diag: takes tensors of at most 2 axes, got {', '.join(map(str, specs))}",
             "give matrices",
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument
 
 
 def kind(value: Any) -> str:
@@ -39,8 +39,7 @@ def without_zeros(value: Any) -> bool | None:
 def whole_number(asked: str, value: Any) -> int:
     """A scalar of whole numbers as an int."""
     if value.shape or kind(value) not in "iu":
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: an index in a tensor must be one integer, got "
             f"{value.dtype} of shape {list(value.shape)}",
             "give an int, or a tensor of an integer dtype without axes",
@@ -51,8 +50,7 @@ def whole_number(asked: str, value: Any) -> int:
 def number(asked: str, value: Any) -> Any:
     """A scalar as a Python number."""
     if value.shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: takes numbers or tensors without axes, got shape {list(value.shape)}",
             "give a number",
         )

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, error, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import COLUMNS, LIKE_FIRST
 from gradwire_engine.long_calls import Functions
 from gradwire_engine.ops.expand import reshape
@@ -68,13 +68,7 @@ def _factor_spec(A: Spec) -> tuple[Spec, Spec, Spec]:
     return A, Spec(A.shape[:-1], int32, ""), Spec(A.shape[:-2], int32, "")
 
 
-@primitive(
-    spec=_factor_spec,
-    public=False,
-    outputs=("LD", "pivots", "info"),
-    batch=leading,
-    lies=COLUMNS,
-)
+@internal(spec=_factor_spec, outputs=("LD", "pivots", "info"), batch=leading, lies=COLUMNS)
 def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """LDL factors of the lower triangle of each matrix in one, with LAPACK's pivots and info."""
     if not A.size:
@@ -84,14 +78,7 @@ def packed_ldl(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]
     return packed, pivots, info
 
 
-@primitive(
-    spec=lambda LD: LD,
-    public=False,
-    fallible=True,
-    exact=True,
-    batch=leading,
-    lies=LIKE_FIRST,
-)
+@internal(fallible=True, exact=True, batch=leading, lies=LIKE_FIRST)
 def factored(xp: Any, LD: Array, info: Array, asked: str) -> Array:
     """The factors, if no block of D is 0."""
     if bool(xp.any(info > 0)):
@@ -128,16 +115,14 @@ def _misfit(LD: Spec, pivots: Spec, B: Spec) -> str | None:
 def _solve_spec(LD: Spec, pivots: Spec, B: Spec) -> Spec:
     need_matrices("linalg.ldl_solve", LD, square=True)
     if LD.dtype != B.dtype or pivots.dtype.kind not in "iu":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"linalg.ldl_solve: LD is {LD.dtype.name}, B {B.dtype.name}, pivots "
             f"{pivots.dtype.name}",
             "LD and B must be of one dtype, pivots whole numbers",
         )
     wrong = _misfit(LD, pivots, B)
     if wrong:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.ldl_solve: LD is {list(LD.shape)}, pivots {list(pivots.shape)}, B "
             f"{list(B.shape)}",
             wrong,
@@ -156,8 +141,7 @@ def _need_pivots(pivots: np.ndarray) -> None:
             if not 1 <= abs(int(row[place])) <= n or (
                 pair and (place + 1 == n or row[place + 1] != row[place])
             ):
-                raise error(
-                    "invalid_argument",
+                raise invalid_argument(
                     f"linalg.ldl_solve: pivots {row.tolist()} are of no matrix with {n} rows",
                     "give them as linalg.ldl_factor does: 1 to n, or twice the same negative one",
                 )

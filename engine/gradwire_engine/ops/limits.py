@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import REAL, elementwise
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen
@@ -20,14 +21,11 @@ from gradwire_engine.spec import bool_, dtype_of
 
 def _needs_limit(named: dict[str, Any]) -> None:
     if named["min"] is None and named["max"] is None:
-        raise error(
-            "invalid_argument", "clamp: neither min nor max was given", "give at least one of them"
-        )
+        raise invalid_argument("clamp: neither min nor max was given", "give at least one of them")
     if None not in (named["min"], named["max"]) and _is_number(named["min"]) != _is_number(
         named["max"]
     ):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"clamp: min is {named['min']}, max is {named['max']}",
             "give two tensors or two numbers",
             raised=TypeError,
@@ -40,8 +38,7 @@ def _needs_limit(named: dict[str, Any]) -> None:
 def _no_bools(asked: str, input: Any, *limits: Any) -> None:
     """Bools are limited by a tensor alone, as the larger or the smaller of two."""
     if all(x.dtype is bool_ for x in (input, *limits)):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: bools have no such limits",
             "give one tensor of bools, or use logical_and and logical_or",
             raised=NotImplementedError,
@@ -77,8 +74,7 @@ def _takes_max(input: Any, min: Any, max: Any) -> Any:
 def _fitted(first: Any, second: Any) -> Any:
     """The first of two conditions; torch writes the second into it, which must not be larger."""
     if broadcast_shapes("clamp", first.shape, getattr(second, "shape", ())) != first.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"backward: clamp compares its tensor with one limit in shape {list(first.shape)}, "
             f"which has to hold the comparison with the other, of shape {list(second.shape)}",
             "expand the tensor to the shape of the result before",
@@ -160,11 +156,11 @@ def clamp_max(xp: Any, input: Array, max: Array) -> Array:
     return xp.minimum(input, _limit(max, input))
 
 
-def _halved(g: Any, a: Any, b: Any) -> Any:
-    return where(a < b, 0, where(a == b, g / 2, g))
+of_two = partial(elementwise, takes=REAL, inplace=False, numbers=())
+"""An op that is one of two elements."""
 
 
-@one_pass(_halved)
+@one_pass(lambda g, a, b: where(a < b, 0, where(a == b, g / 2, g)))
 def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
     """The gradient where `a` is larger than `b`; half of it where the two are equal."""
     tie = xp.equal(a, b)
@@ -173,60 +169,48 @@ def _to_larger(xp: Any, g: Any, a: Any, b: Any) -> Any:
     return chosen(xp, xp.less(a, b), 0, g)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the larger; half each where equal",
         input=lambda g, input, other: _to_larger(g, input, other),
         other=lambda g, input, other: _to_larger(g, other, input),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def maximum(xp: Any, input: Array, other: Array) -> Array:
     """The larger of two elements; NaN if one is NaN."""
     return xp.maximum(input, other)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the smaller; half each where equal",
         input=lambda g, input, other: _to_larger(g, other, input),
         other=lambda g, input, other: _to_larger(g, input, other),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def minimum(xp: Any, input: Array, other: Array) -> Array:
     """The smaller of two elements; NaN if one is NaN."""
     return xp.minimum(input, other)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the larger; to input where equal",
         input=lambda g, input, other: where((input >= other) | (other != other), g, 0),
         other=lambda g, input, other: where((input >= other) | (other != other), 0, g),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def fmax(xp: Any, input: Array, other: Array) -> Array:
     """The larger of two elements; the other one if one is NaN."""
     return xp.fmax(input, other)
 
 
-@elementwise(
+@of_two(
     vjp(
         "g to the smaller; to input where equal",
         input=lambda g, input, other: where((input <= other) | (other != other), g, 0),
         other=lambda g, input, other: where((input <= other) | (other != other), 0, g),
     ),
-    takes=REAL,
-    inplace=False,
-    numbers=(),
 )
 def fmin(xp: Any, input: Array, other: Array) -> Array:
     """The smaller of two elements; the other one if one is NaN."""

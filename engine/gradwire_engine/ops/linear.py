@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import primitive
+from gradwire_engine.errors import shape_mismatch
+from gradwire_engine.families import F, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.arithmetic import add, conj, mul
 from gradwire_engine.ops.axes import mT
@@ -21,8 +21,7 @@ from gradwire_engine.spec import Shape, Spec
 
 def _linear_spec(input: Spec, weight: Spec, bias: Spec | None) -> Spec:
     if len(weight.shape) not in (1, 2) or not input.shape or input.shape[-1] != weight.shape[-1]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linear: input is {input.shape}, weight is {weight.shape}; "
             "weight must be (out, in) or (in), with `in` the last axis of input",
             "transpose the weight?",
@@ -31,14 +30,12 @@ def _linear_spec(input: Spec, weight: Spec, bias: Spec | None) -> Spec:
     same_dtype("linear", **operands)
     out = (*input.shape[:-1], *weight.shape[:-1])
     if bias is not None and len(weight.shape) == 1 and len(input.shape) == 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linear: the weight is {list(weight.shape)}, and there is a bias",
             "with a bias the weight must be a matrix: unsqueeze it",
         )
     if bias is not None and broadcast_shapes("linear, bias", out, bias.shape) != out:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linear: bias is {list(bias.shape)}, the result would be {list(out)}",
             "bias has one element for each row of weight",
         )
@@ -100,7 +97,7 @@ def _layer_for_each(b: Any) -> Any:
         bias=lambda g, bias_spec: sum_to_shape(g, bias_spec.shape),
     ),
     spec=_linear_spec,
-    space="nn.functional.",
+    space=F,
     grad_name=_linear_node,
     linear=("input", "weight"),
     batch=_layer_for_each,

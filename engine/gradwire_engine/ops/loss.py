@@ -10,8 +10,8 @@ import numpy as np
 from gradwire_engine.accepted import BOOLS, COMPLEX, INTEGERS, WHOLE, group, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.sums import LONGEST
 from gradwire_engine.ops.arithmetic import mul, neg, shared_out, sub
 from gradwire_engine.ops.beside import beside
@@ -24,8 +24,6 @@ from gradwire_engine.ops.sign import abs
 from gradwire_engine.promote import broadcast_shapes
 from gradwire_engine.rule import vjp
 
-F = "nn.functional."
-
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction asked for, also in the older spelling with two flags."""
@@ -34,8 +32,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
             return "none"
         return "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{reduction!r} is not a valid value for reduction",
             "it is one of 'none', 'mean' and 'sum'",
             raised=ValueError,
@@ -51,8 +48,7 @@ def reduced(losses: Any, reduction: str) -> Any:
 def same_shape(asked: str, input: Any, target: Any) -> None:
     """Losses that don't broadcast need a target in the input's shape."""
     if input.shape != target.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: input is {list(input.shape)}, target is {list(target.shape)}",
             "give target the shape of input",
             raised=ValueError,
@@ -91,20 +87,15 @@ def _distances(g: Any, input: Any, target: Any, count: int) -> Any:
     return mul(sub(input, target), g * (2 / count))
 
 
-def _mean_in_parts(input: Any, target: Any, count: int) -> Any:
-    return shared_out(sum(square(sub(input, target))), count)
-
-
-@primitive(
+@internal(
     vjp(
         "input: 2 g (input - target) / count; target: its negation",
         input=lambda g, input, target, count: _distances(g, input, target, count),
         target=lambda g, input, target, count: neg(_distances(g, input, target, count)),
     ),
     spec=lambda input, target: input.with_(shape=()),
-    public=False,
     grad_name="MseLossBackward0",
-    batch=parts(_mean_in_parts),
+    batch=parts(lambda input, target, count: shared_out(sum(square(sub(input, target))), count)),
 )
 def mean_squared(xp: Any, input: Array, target: Array, count: int) -> Array:
     """The sum of squared distances of operands of one shape and dtype, divided by a number."""
@@ -170,10 +161,8 @@ def huber_loss(
 ) -> Array:
     """Squared distances up to delta, delta times the absolute ones beyond."""
     if delta <= 0:
-        raise error(
-            "invalid_argument",
-            f"huber_loss: delta must be positive, got {delta}",
-            "for delta near 0 use l1_loss",
+        raise invalid_argument(
+            f"huber_loss: delta must be positive, got {delta}", "for delta near 0 use l1_loss"
         )
     losses = _huber(_smooth_distance("huber_loss", input, target), delta)
     refuse("huber_loss", WHOLE, input, raised=RuntimeError)
@@ -197,10 +186,8 @@ def smooth_l1_loss(
 ) -> Array:
     """Squared distances up to beta, over beta, and absolute ones beyond."""
     if beta < 0:
-        raise error(
-            "invalid_argument",
-            f"smooth_l1_loss: beta must not be negative, got {beta}",
-            "beta=0 is l1_loss",
+        raise invalid_argument(
+            f"smooth_l1_loss: beta must not be negative, got {beta}", "beta=0 is l1_loss"
         )
     if beta == 0:
         losses = abs(_distance("smooth_l1_loss", input, target))

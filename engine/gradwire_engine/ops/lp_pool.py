@@ -6,8 +6,8 @@ from math import inf, prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.activation import relu
 from gradwire_engine.ops.arithmetic import mul, neg
 from gradwire_engine.ops.avg_pool import average
@@ -26,8 +26,7 @@ def _lp_pool(
         found = maxima(axes, turned, kernel_size, stride, 0, 1, ceil_mode)[0]
         return found if norm_type > 0 else neg(found)
     if not norm_type:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"lp_pool{axes}d: the norm is of order 0",
             "give another order: the root of that one divides by 0",
             raised=ZeroDivisionError,
@@ -50,7 +49,7 @@ def _declare(axes: int) -> None:
 
     over = f"over the last {axes} axes" if axes > 1 else "over the last axis"
     lp_pool.__doc__ = f"The p-norms of windows that slide {over}: (sum of x^p)^(1/p)."
-    composite(f"nn.functional.lp_pool{axes}d")(lp_pool)
+    composite(f"{F}lp_pool{axes}d")(lp_pool)
 
 
 for _axes in (1, 2, 3):

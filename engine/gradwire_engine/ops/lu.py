@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import error, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal
 from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import sub
 from gradwire_engine.ops.arrange import tril, triu
@@ -131,10 +131,9 @@ def _factored(xp: Any, a: Array) -> tuple[Array, Array]:
     return packed, xp.asarray(_pivots(order, k), dtype=xp.int32)
 
 
-@primitive(
+@internal(
     vjp(A=lambda g_LU, LU, pivots: _gradient(g_LU, LU, pivots)),
     spec=_factor_spec,
-    public=False,
     outputs=("LU", "pivots"),
     fallible=True,
     grad_name="LinalgLuFactorExBackward0",
@@ -157,15 +156,14 @@ def packed_factors(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array
 
 def _permutation_spec(pivots: Spec, rows: int, dtype: DType) -> Spec:
     if pivots.dtype.category != INTEGER or not pivots.shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"the pivots are {pivots}",
             "give the ones of lu_factor: integers, a row for each matrix",
         )
     return Spec((*pivots.shape[:-1], rows, rows), dtype, "")
 
 
-@primitive(spec=_permutation_spec, public=False, exact=True, batch=leading)
+@internal(spec=_permutation_spec, exact=True, batch=leading)
 def permutation(xp: Any, pivots: Array, rows: int, dtype: DType) -> Array:
     """The permutation matrix P of A = P L U that a sequence of swaps stands for."""
     kind = getattr(dtype, "numpy", dtype)
@@ -178,7 +176,7 @@ def permutation(xp: Any, pivots: Array, rows: int, dtype: DType) -> Array:
     return (xp.arange(rows)[:, None] == order[..., None, :]).astype(kind)
 
 
-@primitive(spec=lambda LU: Spec(LU.shape[:-2], int32, ""), public=False, batch=leading)
+@internal(spec=lambda LU: Spec(LU.shape[:-2], int32, ""), batch=leading)
 def first_zero_pivot(xp: Any, LU: Array) -> Array:
     """Which diagonal element of U is the first 0, counted from 1; 0 if none is."""
     zero = xp.diagonal(LU, 0, -2, -1) == 0
@@ -189,10 +187,8 @@ def first_zero_pivot(xp: Any, LU: Array) -> Array:
 
 def _need_pivots(asked: str, pivot: bool) -> None:
     if not pivot:
-        raise error(
-            "invalid_argument",
-            f"{asked}: there are no factors without pivots here",
-            "leave pivot=True",
+        raise invalid_argument(
+            f"{asked}: there are no factors without pivots here", "leave pivot=True"
         )
 
 
@@ -233,8 +229,7 @@ def lu_unpack(
 ) -> Factors:
     """The permutation and the triangular factors out of packed ones; empty where not wanted."""
     if len(LU_data.shape) < 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"lu_unpack: LU_data must be a matrix, not {list(LU_data.shape)}",
             "give what lu_factor gave",
         )

@@ -9,8 +9,8 @@ from typing import Any
 from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array, copied
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import error, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.op import needs_tensor
 from gradwire_engine.ops.arithmetic import div, mul, neg, sub
 from gradwire_engine.ops.axes import unsqueeze
@@ -20,7 +20,7 @@ from gradwire_engine.ops.distance import pairwise_distance
 from gradwire_engine.ops.expand import expand, sum
 from gradwire_engine.ops.exponential import exp, log, sqrt, xlogy
 from gradwire_engine.ops.limits import clamp_min, minimum
-from gradwire_engine.ops.loss import F, reduced, reduction_of
+from gradwire_engine.ops.loss import reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.smooth import log_of_sigmoid
 from gradwire_engine.rule import vjp
@@ -84,21 +84,18 @@ def gaussian_nll_loss(
     return reduced(losses, how)
 
 
-@primitive(
+@internal(
     vjp("g", input=lambda g: g),
-    spec=lambda input: input,
     name="checked_variance",
     batch=leading,
     exact=True,
     symmetric=True,
     fallible=True,
-    public=False,
 )
 def _checked_variance(xp: Any, input: Array) -> Array:
     """Variances as they are; an error where one is negative."""
     if bool(xp.any(xp.less(input.real, 0))):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "gaussian_nll_loss: var has negative elements",
             "variances are 0 or more; exp() or softplus() of a tensor is",
             raised=ValueError,
@@ -116,8 +113,7 @@ def _floored_variance(input: Any, var: Any, eps: float) -> Any:
         if input.shape[:-1] == var.shape:
             var = unsqueeze(var, -1)
         elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"gaussian_nll_loss: var is {list(var.shape)}, input is {list(input.shape)}",
                 "var has input's shape, or lacks its last axis, or has size 1 there",
                 raised=ValueError,
@@ -157,8 +153,7 @@ def margin_ranking_loss(
     """What input1 lacks to rank above input2 by a margin (target 1), or below it (target -1)."""
     how = reduction_of(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"margin_ranking_loss: the operands are {list(input1.shape)}, {list(input2.shape)} "
             f"and {list(target.shape)}",
             "they need equally many axes",
@@ -195,8 +190,7 @@ def cosine_embedding_loss(
     """1 - cosine of the angle where target is 1, the cosine beyond the margin where it is -1."""
     how = reduction_of(size_average, reduce, reduction)
     if target.ndim > 1 or input1.ndim != target.ndim + 1 or input2.ndim != input1.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"cosine_embedding_loss: the inputs are {list(input1.shape)} and "
             f"{list(input2.shape)}, target is {list(target.shape)}",
             "inputs are (N, D) with target (N), or (D) with a target without axes",

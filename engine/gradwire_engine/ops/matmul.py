@@ -12,7 +12,7 @@ from typing import Any
 
 from gradwire_engine import long_calls
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.shares import products
@@ -73,11 +73,10 @@ def same_dtype(asked: str, **operands: Spec) -> None:
     first, *others = operands.values()
     if any(other.dtype is not first.dtype for other in others):
         given = ", ".join(f"{name} is {spec.dtype.name}" for name, spec in operands.items())
-        raise error("dtype_mismatch", f"{asked}: {given}", "convert them to one dtype")
+        raise dtype_mismatch(f"{asked}: {given}", "convert them to one dtype")
     empty = not all(spec.size for spec in operands.values())
     if first.dtype is bool_ and not (empty and any(len(s.shape) > 1 for s in operands.values())):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: there is no product of bool matrices",
             "convert to an integer or floating dtype",
             raised=NotImplementedError,
@@ -88,15 +87,10 @@ def need_axes(asked: str, **wanted: tuple[Any, int]) -> None:
     """Each operand, given as (operand, number of axes), has to have just that many axes."""
     for name, (operand, ndim) in wanted.items():
         if len(operand.shape) != ndim:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"{asked}: {name} must have {ndim} axes, it is {list(operand.shape)}",
                 "reshape it, or use matmul, which takes stacks of matrices",
             )
-
-
-def _product_spec(input: Spec, other: Spec) -> Spec:
-    return product_spec("matmul", input, other)
 
 
 def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
@@ -107,8 +101,7 @@ def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
     """
     a, b = input.shape, other.shape
     if not a or not b:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: both operands need at least one axis, they are {list(a)} and {list(b)}",
             "multiply by a number with mul",
         )
@@ -116,8 +109,7 @@ def product_spec(asked: str, input: Spec, other: Spec) -> Spec:
         same_dtype(asked, input=input, other=other)
     inner = b[-2] if len(b) > 1 else b[0]
     if a[-1] != inner:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: input is {a}, other is {b}; the last axis of input ({a[-1]}) must equal "
             f"the {'next-to-last' if len(b) > 1 else 'only'} axis of other ({inner})",
             "transpose one?",
@@ -237,7 +229,7 @@ def _as_it_is(input: Any, other: Any) -> Any:
         input=lambda g, other, input_spec: left_gradient(g, other, input_spec.shape),
         other=lambda g, input, other_spec: right_gradient(g, input, other_spec.shape),
     ),
-    spec=_product_spec,
+    spec=lambda input, other: product_spec("matmul", input, other),
     aliases=("__matmul__", "linalg.matmul"),
     grad_name=_node,
     linear=("input", "other"),
@@ -271,8 +263,7 @@ def bmm(input: Array, mat2: Array) -> Array:
 def same_stack(asked: str, a: Any, b: Any) -> None:
     """Two stacks of matrices have to be equally long."""
     if a.shape[0] != b.shape[0]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the stacks hold {a.shape[0]} and {b.shape[0]} matrices",
             "use matmul to broadcast",
         )
@@ -282,7 +273,7 @@ def same_stack(asked: str, a: Any, b: Any) -> None:
 def mv(input: Array, vec: Array) -> Array:
     """Product of a matrix and a vector."""
     if not input.shape:
-        raise error("invalid_argument", "mv: input has no axes", "give a matrix", raised=IndexError)
+        raise invalid_argument("mv: input has no axes", "give a matrix", raised=IndexError)
     need_axes("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.arithmetic import mul, sub
 from gradwire_engine.ops.axes import mH as adjoint
 from gradwire_engine.ops.diagonals import diag_embed
@@ -32,8 +32,7 @@ def _identity_like(A: Any) -> Any:
 def matrix_power(A: Array, n: int) -> Array:
     """Each square matrix times itself, n times; its inverse where n is negative."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.matrix_power: {list(A.shape)} is not square",
             "it takes square matrices in the last two axes",
         )
@@ -118,15 +117,13 @@ def _hermitian_values(xp: Any, A: Array) -> tuple[Array, Array, Array]:
     return u, xp.abs(values), xp.where(odd, xp.nan, vh).astype(A.dtype)
 
 
-@primitive(
+@internal(
     vjp(A=_pinv_gradient),
     spec=lambda A: need_matrices("linalg.pinv", A).with_(
         shape=(*A.shape[:-2], A.shape[-1], A.shape[-2])
     ),
     name="linalg.pinv",
-    public=False,
     fallible=True,
-    grad_name="LinalgPinvBackward0",
     batch=stacked(A=2, atol=0, rtol=0),
 )
 def pseudo_inverse(
@@ -166,7 +163,7 @@ def _rank_spec(A: Spec) -> Spec:
     return Spec(need_matrices("linalg.matrix_rank", A).shape[:-2], int64, "")
 
 
-@primitive(spec=_rank_spec, public=False, fallible=True, batch=stacked(A=2, atol=0, rtol=0))
+@internal(spec=_rank_spec, fallible=True, batch=stacked(A=2, atol=0, rtol=0))
 def rank_of(xp: Any, A: Array, atol: Array | None, rtol: Array | None, hermitian: bool) -> Array:
     """How many singular values of each matrix count as more than 0."""
     if not A.size:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.accepted import BOOLS, HALVES, norm_dtype, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite, reduced_shape
 from gradwire_engine.ops.arithmetic import div, mul
 from gradwire_engine.ops.axes import movedim, squeeze, unsqueeze
@@ -28,8 +28,7 @@ from gradwire_engine.spec import DTYPES, DType
 
 
 def _bad_order(asked: str, ord: Any) -> Exception:
-    return error(
-        "invalid_argument",
+    return invalid_argument(
         f"{asked}: {ord!r} is no order of a matrix norm",
         "it is 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2",
     )
@@ -62,10 +61,8 @@ def _sum_norm(A: Any, ord: float, pair: Ints, keepdim: bool) -> Any:
 def _matrix_norm(asked: str, A: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
     pair = tuple(axis(asked, d, A.ndim) for d in dim) if A.ndim > 1 else ()
     if len(set(pair)) != 2:
-        raise error(
-            "shape_mismatch",
-            f"{asked}: dims {list(dim)} of {list(A.shape)} are no matrix",
-            "name two different axes",
+        raise shape_mismatch(
+            f"{asked}: dims {list(dim)} of {list(A.shape)} are no matrix", "name two different axes"
         )
     norm_dtype(asked, DTYPES[A.dtype.name], dtype)
     if ord in ("nuc", 2, -2):
@@ -112,8 +109,7 @@ def linalg_norm(
 ) -> Array:
     """A norm of vectors or matrices; of all elements as one vector where nothing else is said."""
     if dim is not None and len(dim) not in (1, 2):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"linalg.norm: dim names {len(dim)} axes",
             "name one or two; leave dim out for all elements, or use linalg.vector_norm",
         )
@@ -124,8 +120,7 @@ def linalg_norm(
     else:
         count, dim = A.ndim, tuple(range(A.ndim))
     if count not in (1, 2) or (isinstance(ord, str) and count == 1):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"linalg.norm: order {ord!r} over {count} axes of {list(A.shape)}",
             "an order goes with one axis (a number) or two; leave it out for all elements",
         )
@@ -152,8 +147,7 @@ def norm(
     if isinstance(p, str) and p != "fro":
         raise _bad_order("norm", p)
     if p == "fro" and dim is not None and len(dim) > 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"norm: 'fro' is of vectors and matrices, dim names {len(dim)} axes",
             "p=2 goes over any number of axes",
         )
@@ -165,8 +159,7 @@ def norm(
 def cond(A: Array, p: Data = None) -> Array:
     """The condition number of each matrix: its norm times that of its inverse."""
     if A.ndim < 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.cond: {list(A.shape)} are no matrices",
             "it takes matrices in the last two axes",
         )
@@ -194,10 +187,8 @@ def vander(x: Array, *, N: int | None = None) -> Array:
     x = x if x.ndim else reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     if count < 2:
-        raise error(
-            "invalid_argument",
-            f"linalg.vander: N is {N}, x is {list(x.shape)}",
-            "N must be greater than 1",
+        raise invalid_argument(
+            f"linalg.vander: N is {N}, x is {list(x.shape)}", "N must be greater than 1"
         )
     ones = reshape(x * 0 + 1, (*x.shape, 1))
     steps = expand(reshape(x, (*x.shape, 1)), (*x.shape, count - 1))

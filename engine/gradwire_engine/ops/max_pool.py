@@ -9,8 +9,8 @@ from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels import extremes_of_windows as extremes
 from gradwire_engine.kernels.windows import Sizes, reach
 from gradwire_engine.mode import local
@@ -21,30 +21,22 @@ from gradwire_engine.ops.sliding import (
     has_planes,
     output_sizes,
     per_axis,
+    pooled,
     pooled_sizes,
     with_strides,
 )
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Data, Ints
-from gradwire_engine.spec import Spec, bool_, int64
+from gradwire_engine.spec import Spec, int64
 from gradwire_engine.tensor import Tensor
-
-F = "nn.functional."
 
 
 def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
-    if input.dtype is bool_ or input.dtype.is_complex:
-        raise error(
-            "dtype_mismatch",
-            f"max_pool: takes integer and floating tensors, not {input.dtype.name}",
-            "convert it first",
-            raised=NotImplementedError,
-        )
-    spec = input.with_(shape=(*input.shape[: len(input.shape) - len(found)], *found))
+    spec = pooled("max_pool", input, found)
     return spec, spec.with_(dtype=int64)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g_out, input, indices, kernel, stride, dilation: beside(
             put_back(
@@ -61,7 +53,6 @@ def _pooled(input: Spec, found: Ints) -> tuple[Spec, Spec]:
     ),
     spec=_pooled,
     outputs=("out", "indices"),
-    public=False,
     batch=leading,
     grad_name=lambda named: f"MaxPool{len(named['kernel'])}DWithIndicesBackward0",
     formula="g at the places of the maxima",
@@ -76,7 +67,7 @@ def windows_max(
     return extremes.largest(xp, input, axes, padding, last)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g_out, input, indices, found: beside(
             put_back(
@@ -96,7 +87,6 @@ def windows_max(
     ),
     spec=_pooled,
     outputs=("out", "indices"),
-    public=False,
     batch=leading,
     grad_name=lambda named: f"AdaptiveMaxPool{len(named['found'])}DBackward0",
     formula="g at the places of the maxima",
@@ -140,10 +130,9 @@ def _adaptive_max_pool(axes: int, input: Any, output_size: Data) -> tuple[Any, A
     return squeeze(results[0], -2), squeeze(results[1], -2)
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, indices, shape, axes: picked(g, indices, axes, False)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     fallible=True,
     exact=True,
     linear=True,
@@ -155,8 +144,7 @@ def unpooled(xp: Any, input: Array, indices: Array, shape: Ints, axes: int) -> A
     """Planes of zeros but for elements written at their places; of several the last one stays."""
     planes, size = prod(shape[: len(shape) - axes]), prod(shape[len(shape) - axes :])
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= size):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"max_unpool{axes}d: an index lies outside a plane of {size} elements",
             "give the indices that max_pool returned, or a larger output_size",
         )
@@ -174,14 +162,12 @@ def _max_unpool(
     has_planes(asked, input, axes)
     refuse(asked, (*WHOLE, COMPLEX), input)
     if indices.dtype not in (int64, int64.numpy):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: the indices are {indices.dtype}, not int64",
             "give the indices that max_pool returned",
         )
     if indices.shape != input.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the input is {list(input.shape)}, the indices {list(indices.shape)}",
             "give the indices that max_pool returned with the input",
         )
@@ -193,8 +179,7 @@ def _max_unpool(
     )
     size = usual if output_size is None else _wanted(asked, output_size, usual, stride)
     if min(size) < 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the result would be of size {list(size)}",
             "take a larger kernel_size, or pad less",
         )
@@ -210,8 +195,7 @@ def _wanted(asked: str, output_size: Ints, usual: Sizes, stride: Sizes) -> Sizes
     if len(output_size) not in (len(usual), len(usual) + 2) or any(
         not u - s < n < u + s for n, u, s in zip(size, usual, stride, strict=True)
     ):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: output_size {list(output_size)}, where {list(usual)} is the usual one",
             "it must have a size for each axis, less than a stride away from the usual one",
             raised=ValueError,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import error, invalid_argument, shape_mismatch
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import div, mul, neg
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.choose import where
@@ -17,7 +15,7 @@ from gradwire_engine.ops.gather import gather
 from gradwire_engine.ops.known import kind
 from gradwire_engine.ops.limits import clamp_min
 from gradwire_engine.ops.logical import logical_not
-from gradwire_engine.ops.loss import F, reduced, reduction_of
+from gradwire_engine.ops.loss import reduced, reduction_of
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import any
 from gradwire_engine.ops.sequences import arange_from
@@ -43,8 +41,7 @@ def multi_margin_loss(
     fits = weight is None or weight.shape == (input.shape[-1],)
     if p in (1, 2) and (kind(target) != "i" or not fits):
         shown = None if weight is None else list(weight.shape)
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"multi_margin_loss: target is {target.dtype}, input {list(input.shape)}, "
             f"weight {shown}",
             "targets are int64, weight has a number for each class",
@@ -69,11 +66,6 @@ def multi_margin_loss(
     return reduced(reshape(found, (1,)) if alone else found, how)
 
 
-def _leading(target: Any, dim: int) -> Any:
-    """Which entries stand before the first negative one."""
-    return cumprod(target >= 0, dim) > 0
-
-
 @composite(space=F, grad_name="MultilabelMarginLossBackward0")
 def multilabel_margin_loss(
     input: Array,
@@ -87,13 +79,12 @@ def multilabel_margin_loss(
     if not input.ndim and not target.ndim:
         input, target = reshape(input, (1,)), reshape(target, (1,))
     if input.ndim not in (1, 2) or target.shape != input.shape or not input.shape[-1]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"multilabel_margin_loss: input is {list(input.shape)}, target {list(target.shape)}",
             "both are (N, C) or (C), with at least one class",
         )
     dim, classes = input.ndim - 1, input.shape[-1]
-    valid = unsqueeze(_leading(target, dim), -1)
+    valid = unsqueeze(cumprod(target >= 0, dim) > 0, -1)  # before the first negative one
     chosen = unsqueeze(where(target >= 0, target, 0), -1)
     right = any(eq(chosen, arange_from(0, classes, device=input.device)) & valid, (dim,), True)
     right_scores = unsqueeze(gather(input, dim, reshape(chosen, target.shape)), -1)
@@ -114,8 +105,7 @@ def multilabel_soft_margin_loss(
     """The mean over the classes of each one's binary cross entropy with logits."""
     how = reduction_of(size_average, reduce, reduction)
     if not input.ndim:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             "multilabel_soft_margin_loss: the input is a scalar",
             "its last axis is that of the classes",
             raised=IndexError,

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.families import F, composite
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.axes import mT, permute, unsqueeze
 from gradwire_engine.ops.choose import where
@@ -15,7 +15,6 @@ from gradwire_engine.ops.dropout import dropout
 from gradwire_engine.ops.expand import expand, reshape
 from gradwire_engine.ops.join import cat
 from gradwire_engine.ops.linear import linear
-from gradwire_engine.ops.loss import F
 from gradwire_engine.ops.matmul import matmul
 from gradwire_engine.ops.pad import pad
 from gradwire_engine.ops.reduce import mean
@@ -26,10 +25,6 @@ from gradwire_engine.ops.views import narrow
 
 def _third(x: Any, i: int, size: int) -> Any:
     return None if x is None else narrow(x, 0, i * size, size)
-
-
-def _projected(operands: Any, weights: Any, biases: Any) -> list[Any]:
-    return [linear(x, w, b) for x, w, b in zip(operands, weights, biases, strict=True)]
 
 
 def _projected_together(x: Any, weight: Any, bias: Any) -> Any:
@@ -52,11 +47,9 @@ def _heads(x: Any, heads: int) -> Any:
 
 def _additive(mask: Any, like: Any) -> Any:
     """A mask as numbers to add to scores: True forbids."""
-    return where(mask, -inf, 0 * narrow(reshape(like, (-1,)), 0, 0, 1)) if _is_bool(mask) else mask
-
-
-def _is_bool(x: Any) -> bool:
-    return bool(x.dtype.kind == "b")
+    if mask.dtype.kind != "b":
+        return mask
+    return where(mask, -inf, 0 * narrow(reshape(like, (-1,)), 0, 0, 1))
 
 
 def _joined_masks(attn_mask: Any, padding: Any, heads: int, batch: int, like: Any) -> Any:
@@ -191,7 +184,7 @@ def multi_head_attention_forward(
     else:
         weights = separate or [_third(in_proj_weight, i, width) for i in range(3)]
         biases = [_third(in_proj_bias, i, width) for i in range(3)]
-        q, k, v = _projected((query, key, value), weights, biases)
+        q, k, v = map(linear, (query, key, value), weights, biases)
     if bias_k is not None:
         k, v = _extended(k, bias_k), _extended(v, bias_v)
     q, k, v = (_heads(x, num_heads) for x in (q, k, v))

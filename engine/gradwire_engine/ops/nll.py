@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import internal
+from gradwire_engine.kernels.kept import kept
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.accumulate import below
 from gradwire_engine.ops.arithmetic import div, mul, neg
@@ -58,8 +58,7 @@ class Picks(NamedTuple):
 
 
 def _out_of_bounds(target: int, classes: int, ignore_index: int) -> Exception:
-    return error(
-        "invalid_argument",
+    return invalid_argument(
         f"nll_loss: target {target} is out of bounds for {classes} classes",
         f"targets lie between 0 and {classes - 1}, or are ignore_index ({ignore_index})",
         raised=IndexError,
@@ -97,18 +96,10 @@ def _plain(target: Array, ignore_index: int, classes: int) -> bool:
     )
 
 
+@kept(lambda samples, classes: samples)
 def _starts(samples: int, classes: int) -> Array:
     """Where each sample's scores begin; to be read only."""
-    return _few_starts(samples, classes) if samples <= _FEW else _all_starts(samples, classes)
-
-
-def _all_starts(samples: int, classes: int) -> Array:
     return np.arange(0, samples * classes, classes)
-
-
-_few_starts = lru_cache(maxsize=64)(_all_starts)
-_FEW = 4096
-"""Samples up to which it is kept where their scores begin."""
 
 
 def extent(xp: Any, array: Array) -> tuple[int, int]:
@@ -137,28 +128,24 @@ def _other_batch(shape: Shape, target: Shape) -> bool:
 def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inferred:
     shape = input.shape
     if not shape or target.shape != without_classes(shape):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"nll_loss: input is {list(shape)}, target is {list(target.shape)}",
             "input is (C), (N, C) or (N, C, ...), target is (), (N) or (N, ...)",
             raised=ValueError if _other_batch(shape, target.shape) else None,
         )
     if target.dtype.category != INTEGER or input.dtype.category != FLOAT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"nll_loss: input is {input.dtype.name}, target is {target.dtype.name}",
             "input holds floating scores, target holds class indices such as int64",
         )
     if target.dtype not in (int64, uint8):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"nll_loss: expected target dtype to be Long or Byte, but got {target.dtype.name}",
             "convert the target to int64",
         )
     classes = shape[class_axis(shape)]
     if weight is not None and weight.shape != (classes,):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"nll_loss: weight is {list(weight.shape)}, there are {classes} classes",
             "give one weight for each class",
         )
@@ -166,7 +153,10 @@ def _spec(input: Spec, target: Spec, weight: Spec | None, reduction: str) -> Inf
     return Inferred(found, input.dtype, kept=("target",))
 
 
-def _gradient(g: Any, *others: Any) -> Any:
+def _gradient(
+    g: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str
+) -> Any:
+    others = (input, target, weight, ignore_index, reduction)
     if type(g) is np.ndarray:  # on the walk back, where all are arrays
         return nll_gradient.kernel(np, g, *others)
     return nll_gradient(g, *others)
@@ -216,14 +206,9 @@ def _to_classes(
     return scatter_at(zeros, found.dim, found.index, values)
 
 
-@primitive(
-    vjp(
-        input=lambda g, input, target, weight, ignore_index, reduction: _gradient(
-            g, input, target, weight, ignore_index, reduction
-        )
-    ),
+@internal(
+    vjp(input=_gradient),
     spec=_spec,
-    public=False,
     fallible=True,
     grad_name=lambda named: f"NllLoss{'2D' if len(named['input'].shape) > 2 else ''}Backward0",
     batch=parts(_of_classes),
@@ -245,7 +230,7 @@ def nll(
     return loss / _divisor(total, input.dtype) if reduction == "mean" else loss
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, target, weight, ignore_index, reduction: nll(
             g, target, weight, ignore_index, reduction
@@ -255,7 +240,6 @@ def nll(
     spec=lambda input, scores: Inferred(
         input.with_(shape=scores.shape), input.dtype, kept=("target", "scores")
     ),
-    public=False,
     grad_name="NllLossBackwardBackward0",
     batch=parts(_to_classes),
 )

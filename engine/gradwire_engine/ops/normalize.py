@@ -8,8 +8,8 @@ from typing import Any
 from gradwire_engine.accepted import beside_input
 from gradwire_engine.arrays import NAMESPACE_OF, Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.kernels.sums import row_products, row_sums, summed
@@ -22,8 +22,6 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Shape, Spec, float32
 
-F = "nn.functional."
-
 
 def check_normalized(
     asked: str, input: Any, normalized_shape: Ints, kinds: str, **affine: Any
@@ -31,25 +29,21 @@ def check_normalized(
     """The axes to normalise must be the input's last ones, and weight and bias have their shape."""
     lead = len(input.shape) - len(normalized_shape)
     if not normalized_shape or lead < 0 or input.shape[lead:] != normalized_shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: normalized_shape is {list(normalized_shape)}, "
             f"the input is {list(input.shape)}",
             "normalized_shape must be the sizes of the last axes",
         )
     for name, spec in affine.items():
         if spec is not None and spec.shape != normalized_shape:
-            raise error(
-                "shape_mismatch",
+            raise shape_mismatch(
                 f"{asked}: {name} is {list(spec.shape)}, "
                 f"normalized_shape is {list(normalized_shape)}",
                 "they must be equal",
             )
     if input.dtype.kind not in kinds:
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: takes floating tensors, the input is {input.dtype.name}",
-            "convert it first",
+        raise dtype_mismatch(
+            f"{asked}: takes floating tensors, the input is {input.dtype.name}", "convert it first"
         )
     if kinds == "fV":
         beside_input(asked, input, **affine)
@@ -161,16 +155,14 @@ def _affine(
     return out if bias is None else add(out, bias), center, scale
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g_out, input, weight, bias, center, scale, normalized_shape, eps, needs: (
             _in_one_node(g_out, input, weight, bias, center, scale, normalized_shape, eps, needs)
         )
     ),
     spec=_layer_spec,
-    public=False,
     outputs=("out", "center", "scale"),
-    grad_name="NativeLayerNormBackward0",
     batch=by_vector(leading_of("input"), parts(_affine), "weight", "bias"),
 )
 def native_layer_norm(

@@ -23,15 +23,7 @@ from gradwire_engine.signature import Dims
 from gradwire_engine.spec import DType, Spec, real_of
 
 
-def _zero_where(condition: Any, value: Any) -> Any:
-    return where(condition, 0, value)
-
-
-def _by_length(g: Any, input: Any, norm: Any) -> Any:
-    return mul(g, _zero_where(norm == 0, div(input, norm)))
-
-
-@one_pass(_by_length)
+@one_pass(lambda g, input, norm: mul(g, where(norm == 0, 0, div(input, norm))))
 def by_length(xp: Any, g: Array, input: Array, norm: Array) -> Array:
     """The gradient of the length of vectors: along them, and 0 where there is no length."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -47,9 +39,9 @@ def _norm_gradient(g: Any, input: Any, out: Any, ord: float, dim: Dims | None, s
         return by_length(g, input, norm)
     size = abs(input)
     if ord < 1:
-        scaled = _zero_where(size == 0, mul(sgn(input), pow(size, ord - 1)))
+        scaled = where(size == 0, 0, mul(sgn(input), pow(size, ord - 1)))
         return mul(scaled, mul(g, pow(norm, 1 - ord)))
-    factor = _zero_where(norm == 0, div(g, pow(norm, ord - 1)))
+    factor = where(norm == 0, 0, div(g, pow(norm, ord - 1)))
     return mul(mul(sgn(input), pow(size, ord - 1)), factor)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import COLUMNS
 from gradwire_engine.ops.arithmetic import mul, sub
@@ -34,9 +34,7 @@ class QR(NamedTuple):
 def _qr_spec(A: Spec, mode: str) -> tuple[Spec, Spec]:
     need_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
-        raise error(
-            "invalid_argument", f"linalg.qr: mode is {mode!r}", "it is 'reduced', 'complete' or 'r'"
-        )
+        raise invalid_argument(f"linalg.qr: mode is {mode!r}", "it is 'reduced', 'complete' or 'r'")
     *batch, m, n = A.shape
     k = m if mode == "complete" else min(m, n)
     q = A.with_(shape=(0,) if mode == "r" else (*batch, m, k))
@@ -74,10 +72,8 @@ def _wide_qr_gradient(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
 def _qr_gradient(g_q: Any, g_r: Any, A: Spec, q: Any, r: Any, mode: str) -> Any:
     rows, columns = A.shape[-2:]
     if mode == "r" or (mode == "complete" and rows > columns):
-        raise error(
-            "invalid_argument",
-            f"linalg.qr: mode {mode!r} of {list(A.shape)} has no derivative",
-            "use mode='reduced'",
+        raise invalid_argument(
+            f"linalg.qr: mode {mode!r} of {list(A.shape)} has no derivative", "use mode='reduced'"
         )
     if rows >= columns:
         return _square_qr_gradient(g_q, g_r, q, r)

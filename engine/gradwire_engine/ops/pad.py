@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.ops.accumulate import summed_rows
 from gradwire_engine.ops.creation import fits
 from gradwire_engine.rule import vjp
@@ -21,8 +21,7 @@ MODES = ("constant", "reflect", "replicate", "circular")
 def _sides(ndim: int, pad: Ints) -> list[tuple[int, int]]:
     """Elements to add before and after each axis; a pad list starts at the last axis."""
     if len(pad) % 2 or len(pad) > 2 * ndim:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"pad: {len(pad)} numbers {list(pad)} for a tensor with {ndim} axes",
             "give two for each axis padded, beginning with the last",
         )
@@ -36,8 +35,7 @@ def _padded_shape(shape: Shape, pad: Ints) -> Shape:
     cut = [min(before, 0) + min(after, 0) for before, after in sides]
     kept = [n + lost for n, lost in zip(shape, cut, strict=True)]
     if min(kept, default=0) < 0:  # what is cut off is cut before anything is put in
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"pad: {list(pad)} cuts more off {list(shape)} than there is",
             "negative pads must not exceed the sizes",
         )
@@ -82,14 +80,13 @@ def _axis_shape(input: Spec, dim: int, before: int, after: int, mode: str) -> Sp
     size = input.shape[dim]
     most = {"reflect": size - 1, "circular": size}.get(mode, max(before, after) if size else 0)
     if max(before, after) > max(most, 0):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"pad: {mode} padding of {before} and {after} on an axis of size {size}",
             f"it can be at most {max(most, 0)}",
         )
     longer = size + before + after
     if longer < 0:
-        raise error("shape_mismatch", f"pad: ({before}, {after}) cuts more off than {size}")
+        raise shape_mismatch(f"pad: ({before}, {after}) cuts more off than {size}")
     return input.with_(shape=(*input.shape[:dim], longer, *input.shape[dim + 1 :]))
 
 
@@ -98,7 +95,7 @@ def _pad_name(named: dict[str, Any]) -> str:
     return f"{kind}Pad{named['axes']}DBackward0"
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, dim, before, after, mode, axes, input_spec: axis_unpadded(
             g, dim, before, after, mode, axes, input_spec.shape[dim]
@@ -106,7 +103,6 @@ def _pad_name(named: dict[str, Any]) -> str:
     ),
     spec=_axis_shape,
     exact=True,
-    public=False,
     grad_name=_pad_name,
     batch=along("dim"),
 )
@@ -117,7 +113,7 @@ def axis_padded(
     return xp.take(input, _places(xp, input.shape[dim], before, after, mode), axis=dim)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, dim, before, after, mode, axes: axis_padded(
             g, dim, before, after, mode, axes
@@ -126,7 +122,6 @@ def axis_padded(
     spec=lambda input, dim, size: input.with_(
         shape=(*input.shape[:dim], size, *input.shape[dim + 1 :])
     ),
-    public=False,
     batch=along("dim"),
 )
 def axis_unpadded(
@@ -144,8 +139,7 @@ def _need_elements(shape: Shape, pad: Ints, mode: str) -> None:
     count = len(pad) // 2
     left = [n + sum(sides) for n, sides in zip(shape, _sides(len(shape), pad), strict=True)]
     if 0 in shape[len(shape) - count - 1 :] or max(left[-count:]) < 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"pad: {mode} padding {list(pad)} of {list(shape)} has no elements to put in",
             "no axis may be empty but that of examples, nor may all be cut off",
         )
@@ -155,8 +149,7 @@ def _need_elements(shape: Shape, pad: Ints, mode: str) -> None:
 def pad(input: Array, pad: Ints, mode: str = "constant", value: float | None = None) -> Array:
     """Pad axes, from the last on: constant, reflect, replicate or circular."""
     if mode not in MODES:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"pad: mode is {mode!r}",
             f"it must be one of {', '.join(MODES)}",
             raised=NotImplementedError,
@@ -165,14 +158,12 @@ def pad(input: Array, pad: Ints, mode: str = "constant", value: float | None = N
         return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
     count = len(pad) // 2
     if value is not None or len(pad) % 2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"pad: {mode} padding {list(pad)} with the value {value}",
             "give two numbers for each axis, and no value: elements of the tensor are put in",
         )
     if not count or input.ndim not in (count + 1, count + 2):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"pad: {mode} padding {list(pad)} of a tensor with {input.ndim} axes",
             "it pads the last 1, 2 or 3 axes of a tensor that has one or two more",
             raised=NotImplementedError,

@@ -11,7 +11,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import planes_of
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels.row_blocks import each_block
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.rule import vjp
@@ -30,14 +30,13 @@ def _planes(shape: Shape, axes: int) -> tuple[int, int]:
     return prod(shape[: len(shape) - axes]), prod(shape[len(shape) - axes :])
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, index, axes, apart, input_spec: put_back(
             g, index, input_spec.shape, axes, apart
         )
     ),
     spec=lambda input, index: input.with_(shape=index.shape),
-    public=False,
     exact=True,
     linear=True,
     batch=leading,
@@ -49,10 +48,9 @@ def picked(xp: Any, input: Array, index: Array, axes: int, apart: bool) -> Array
     return xp.take(input.reshape(-1), _flat(xp, index, planes, size)).reshape(index.shape)
 
 
-@primitive(
+@internal(
     vjp("g at the places", input=lambda g, index, axes, apart: picked(g, index, axes, apart)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     linear=True,
     batch=planes_of("shape"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire_engine.accepted import BOOLS, one_dtype, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.arrange import roll
@@ -26,8 +26,7 @@ from gradwire_engine.spec import Shape
 def trace(input: Array) -> Array:
     """The sum of a matrix' diagonal."""
     if input.ndim != 2:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"trace: takes a matrix, not {list(input.shape)}",
             "sum the diagonal of a stack of matrices",
         )
@@ -57,8 +56,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
     """input1ᵀ weight[k] input2 for each output k, plus bias."""
     wanted = (weight.shape[0], input1.shape[-1], input2.shape[-1]) if weight.ndim == 3 else ()
     if weight.shape != wanted or input1.shape[:-1] != input2.shape[:-1]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"bilinear: input1 is {list(input1.shape)}, input2 is {list(input2.shape)}, "
             f"weight is {list(weight.shape)}",
             "inputs are (..., m) and (..., n) with equal batches, weight is (out, m, n)",
@@ -73,8 +71,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
 def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
     """Inner products of vectors along an axis, the first conjugated."""
     if x.dtype.kind not in "fcV" or y.dtype.kind not in "fcV":
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"linalg.vecdot: takes floating or complex, got {x.dtype.name} and {y.dtype.name}",
             "convert them first",
         )
@@ -87,8 +84,7 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
         and x.shape[dim] != y.shape[dim]
         and 1 not in (x.shape[dim], y.shape[dim])
     ):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"linalg.vecdot: x is {list(x.shape)}, y is {list(y.shape)}",
             "they must be equally long along dim",
         )
@@ -102,8 +98,7 @@ def _cross(asked: str, a: Any, b: Any, dim: int) -> Any:
     shape = broadcast_shapes(asked, a.shape, b.shape)
     place = axis(asked, dim, len(shape))
     if a.ndim != b.ndim or a.shape[dim] != 3 or b.shape[dim] != 3:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the operands are {list(a.shape)} and {list(b.shape)}, dim is {dim}",
             "they need equally many axes, and size 3 along dim",
         )
@@ -124,10 +119,8 @@ def cross(input: Array, other: Array, dim: int | None = None) -> Array:
     """The cross product of vectors of three numbers, along the first axis of size 3 by default."""
     if dim is None:
         if 3 not in input.shape:
-            raise error(
-                "shape_mismatch",
-                f"cross: no axis of {list(input.shape)} has size 3",
-                "name the axis with dim",
+            raise shape_mismatch(
+                f"cross: no axis of {list(input.shape)} has size 3", "name the axis with dim"
             )
         dim = input.shape.index(3)
     return _cross("cross", input, other, dim)
@@ -159,8 +152,7 @@ def multi_dot(tensors: Arrays) -> Array:
     """Product of several matrices in the cheapest order; first and last may be vectors."""
     ends = any(x.ndim not in (1, 2) for x in (tensors[0], tensors[-1]))
     if len(tensors) < 2 or ends or any(x.ndim != 2 for x in tensors[1:-1]):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"linalg.multi_dot: got {[list(x.shape) for x in tensors]}",
             "give at least two matrices; only the first and the last may be vectors",
         )

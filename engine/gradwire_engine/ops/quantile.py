@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite
+from gradwire_engine.errors import dtype_mismatch, error, invalid_argument
+from gradwire_engine.families import composite, reduced_shape
 from gradwire_engine.ops.arithmetic import lerp, lerp_by_tensor, mul, sub
 from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.cast import clone, to_dtype
@@ -28,8 +28,7 @@ WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _checked(asked: str, input: Any, q: Any, interpolation: str) -> None:
     number = isinstance(q, (int, float))
     if interpolation not in WAYS:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: interpolation {interpolation!r} is none of {', '.join(WAYS)}",
             "'linear' is the default",
         )
@@ -40,14 +39,10 @@ def _checked(asked: str, input: Any, q: Any, interpolation: str) -> None:
             "q is a number or a vector in the input's dtype",
         )
     if number and not 0 <= q <= 1:
-        raise error(
-            "invalid_argument", f"{asked}: q must lie between 0 and 1, got {q}", "0.5 is the median"
-        )
+        raise invalid_argument(f"{asked}: q must lie between 0 and 1, got {q}", "0.5 is the median")
     if input.dtype.name not in ("float32", "float64"):
-        raise error(
-            "dtype_mismatch",
-            f"{asked}: takes float32 or float64, the input is {input.dtype.name}",
-            "convert it",
+        raise dtype_mismatch(
+            f"{asked}: takes float32 or float64, the input is {input.dtype.name}", "convert it"
         )
 
 
@@ -87,8 +82,7 @@ def _quantile(
 ) -> Any:
     _checked(asked, input, q, how)
     if 0 in input.shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: the input {list(input.shape)} is empty",
             "take quantiles of elements that are there",
         )
@@ -101,13 +95,9 @@ def _quantile(
     found = _between(ordered, expand(ranks, (*ordered.shape[:-1], count)), how)
     found = movedim(found, (found.ndim - 1,), (0,))
     if keepdim:
-        kept = (1,) * input.ndim if dim is None else _kept(input.shape, place)
+        kept = reduced_shape(asked, input.shape, None if dim is None else (place,), True)
         return clone(reshape(found, (count, *kept))) if several else unsafe_view(found, kept)
     return clone(found) if several else unsafe_view(contiguous(found), found.shape[1:])
-
-
-def _kept(shape: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return tuple(1 if i == place else n for i, n in enumerate(shape))
 
 
 @composite(grad_name="SqueezeBackward4")

@@ -5,12 +5,13 @@ NaN counts as larger than every number. Gradients go back to where each value wa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import in_rows, leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import REAL_NUMERIC, primitive, reduction
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
+from gradwire_engine.families import REAL_NUMERIC, internal, primitive, reduction
 from gradwire_engine.ops.cumulative import running_places
 from gradwire_engine.ops.expand import with_kept_dims
 from gradwire_engine.ops.extremes import (
@@ -29,15 +30,14 @@ from gradwire_engine.spec import Spec, bool_, int64
 
 def _kth_spec(input: Spec, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     if input.shape and not input.shape[dim]:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"kthvalue: axis {dim} of {list(input.shape)} has no elements",
             "take it along an axis that has some",
             raised=IndexError,
         )
     check_k("kthvalue", input, dim, k, 1)
     if input.dtype is bool_:
-        raise error("dtype_mismatch", "kthvalue: bools have no ranks", "convert them to integers")
+        raise dtype_mismatch("kthvalue: bools have no ranks", "convert them to integers")
     tail = input.shape[dim + 1 :]
     shape = (*input.shape[:dim], *((1,) if keepdim else ()), *tail) if input.shape else ()
     return input.with_(shape=shape), input.with_(shape=shape, dtype=int64)
@@ -84,10 +84,9 @@ def _median_of_all(xp: Any, input: Array, skip_nan: bool) -> Array:
     return _median(xp, input.reshape(-1), 0, False, skip_nan)[0]
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, input, out, input_spec: _equal_in_row(g, input, out, input_spec)),
     spec=lambda input: input.with_(shape=input.shape[:-1]),
-    public=False,
     exact=True,
     batch=leading,
 )
@@ -104,20 +103,21 @@ def _equal_in_row(g: Any, input: Any, out: Any, spec: Spec) -> Any:
     return shared_gradient(g, (input == found) | ((found != found) & (input != input)), last, spec)
 
 
-@reduction(
+_NUMBERS: dict[str, Any] = {"takes": REAL_NUMERIC, "refusal": NotImplementedError}
+
+of_all = partial(
+    reduction,
     vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
-    takes=REAL_NUMERIC,
-    refusal=NotImplementedError,
     of_nothing=True,
     real_gradients=True,
-    batch=in_rows(lambda rows: row_medians(rows, False)),
+    **_NUMBERS,
 )
+
+
+@of_all(batch=in_rows(lambda rows: row_medians(rows, False)))
 def median(xp: Any, input: Array) -> Array:
     """The median of all elements, the lower of two; NaN if there is one."""
     return _median_of_all(xp, input, False)
-
-
-_NUMBERS: dict[str, Any] = {"takes": REAL_NUMERIC, "refusal": NotImplementedError}
 
 
 @selection(name="median", grad_name="MedianBackward1", **_NUMBERS)
@@ -126,14 +126,7 @@ def median_along(xp: Any, input: Array, dim: Dim, keepdim: bool = False) -> Foun
     return _median(xp, input, dim, keepdim, False)
 
 
-@reduction(
-    vjp("g in equal parts to the elements equal to the median", input=equals_gradient),
-    takes=REAL_NUMERIC,
-    refusal=NotImplementedError,
-    of_nothing=True,
-    real_gradients=True,
-    batch=in_rows(lambda rows: row_medians(rows, True)),
-)
+@of_all(batch=in_rows(lambda rows: row_medians(rows, True)))
 def nanmedian(xp: Any, input: Array) -> Array:
     """The median of all elements that are not NaN, the lower of two."""
     return _median_of_all(xp, input, True)

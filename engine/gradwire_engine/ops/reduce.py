@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import (
     INEXACT,
     composite,
@@ -17,16 +17,11 @@ from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sums import summed
 from gradwire_engine.ops.arithmetic import div, mul, shared_out
 from gradwire_engine.ops.compare import isnan
-from gradwire_engine.ops.expand import expand, sum, with_kept_dims
+from gradwire_engine.ops.expand import spread_out, sum
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints
 from gradwire_engine.spec import DType, Spec, bool_, int64, uint8
-
-
-def spread(value: Any, dim: Dims | None, spec: Spec) -> Any:
-    """A reduction's cotangent or result, expanded to the shape it was reduced from."""
-    return expand(with_kept_dims(value, dim, spec.shape), spec.shape)
 
 
 def folded_count(spec: Spec, out_spec: Spec) -> int:
@@ -43,8 +38,8 @@ def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
 
 @reduction(
     vjp(
-        input=lambda g, dim, input_spec, out_spec: spread(
-            shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec
+        input=lambda g, dim, input_spec, out_spec: spread_out(
+            shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape
         )
     ),
     takes=INEXACT,
@@ -83,10 +78,8 @@ def nansum(
     if input.dtype.kind == "c" or (dtype is not None and dtype.is_complex and not whole):
         reduced_shape("nansum", input.shape, dim, keepdim)  # what is wrong with axes is said first
         if input.dtype.kind == "c" or 0 not in input.shape:
-            raise error(
-                "dtype_mismatch",
-                "nansum: not defined for complex numbers",
-                "sum the real and the imaginary part",
+            raise dtype_mismatch(
+                "nansum: not defined for complex numbers", "sum the real and the imaginary part"
             )
     return sum(nan_to_zero(input), dim, keepdim, dtype=dtype)
 
@@ -97,8 +90,7 @@ def nanmean(
 ) -> Array:
     """Mean over some axes, or over all, of what is not NaN."""
     if input.dtype.kind in "biu" or (dtype is not None and not dtype.differentiable):
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"nanmean: of {input.dtype.name} in {(dtype or input.dtype).name}; both are to be "
             "floating",
             "convert it first",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import composite
 from gradwire_engine.ops.arithmetic import mul, reciprocal
@@ -17,37 +19,17 @@ def rtruediv(input: Array, other: Array) -> Array:
     return mul(reciprocal(input), other)
 
 
-@composite("__rmatmul__")
-def rmatmul(input: Array, other: Array) -> Array:
-    """The matrix product of other and input."""
-    return matmul(other, input)
+def _declare(name: str, op: Any, doc: str) -> None:
+    def reflected(input: Array, other: Array) -> Array:
+        return op(other, input)
+
+    reflected.__doc__ = doc
+    composite(name)(reflected)
 
 
-@composite("__rpow__")
-def rpow(input: Array, other: Array) -> Array:
-    """Raise other to the power of input."""
-    return pow(other, input)
-
-
-@composite("__rmod__")
-def rmod(input: Array, other: Array) -> Array:
-    """The rest of dividing other by input."""
-    return remainder(other, input)
-
-
-@composite("__rfloordiv__")
-def rfloordiv(input: Array, other: Array) -> Array:
-    """Other divided by input, rounded down."""
-    return floor_divide(other, input)
-
-
-@composite("__rlshift__")
-def rlshift(input: Array, other: Array) -> Array:
-    """The bits of other moved up by input places."""
-    return bitwise_left_shift(other, input)
-
-
-@composite("__rrshift__")
-def rrshift(input: Array, other: Array) -> Array:
-    """The bits of other moved down by input places."""
-    return bitwise_right_shift(other, input)
+_declare("__rmatmul__", matmul, "The matrix product of other and input.")
+_declare("__rpow__", pow, "Raise other to the power of input.")
+_declare("__rmod__", remainder, "The rest of dividing other by input.")
+_declare("__rfloordiv__", floor_divide, "Other divided by input, rounded down.")
+_declare("__rlshift__", bitwise_left_shift, "The bits of other moved up by input places.")
+_declare("__rrshift__", bitwise_right_shift, "The bits of other moved down by input places.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels.resizing import resized, resized_back
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec
@@ -16,14 +16,13 @@ def _with_size(input: Spec, axis: int, size: int) -> Spec:
     return input.with_(shape=(*input.shape[:axis], size, *input.shape[axis + 1 :]))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, axis, mode, corners, scale, input_spec: along_axis_back(
             g, axis, input_spec.shape[axis], mode, corners, scale
         )
     ),
     spec=lambda input, axis, size: _with_size(input, axis, size),
-    public=False,
     linear=True,
     batch=along("axis"),
     formula="g mapped back along the axis",
@@ -39,14 +38,13 @@ def along_axis(
     return resized(xp, input, axis, size, mode, corners, scale)
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, axis, mode, corners, scale, input_spec: along_axis(
             g, axis, input_spec.shape[axis], mode, corners, scale
         )
     ),
     spec=lambda input, axis, size: _with_size(input, axis, size),
-    public=False,
     linear=True,
     batch=along("axis"),
     formula="g mapped along the axis",

@@ -9,13 +9,13 @@ import ml_dtypes
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import by_vector, leading_of, parts
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.row_blocks import as_rows, each_block
 from gradwire_engine.ops.arithmetic import conj, mul, sub
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.exponential import rsqrt
-from gradwire_engine.ops.normalize import F, added_up, check_normalized, last_axes, moments_spec
+from gradwire_engine.ops.normalize import added_up, check_normalized, last_axes, moments_spec
 from gradwire_engine.ops.power import square
 from gradwire_engine.ops.reduce import mean
 from gradwire_engine.order import alone, lying_of
@@ -83,7 +83,7 @@ def rms_norm_gradients(
 
 
 def _joint(
-    g: Any, input: Any, weight: Any, scale: Any, normalized_shape: Ints, eps: float,
+    g_out: Any, input: Any, weight: Any, scale: Any, normalized_shape: Ints, eps: float,
     needs: tuple[bool, ...],
 ) -> tuple[Any, Any]:  # fmt: skip
     """The gradients; recorded ones of halves lead back to float32 copies, which torch keeps.
@@ -91,10 +91,10 @@ def _joint(
     A write to the operands is then no matter to what is walked later.
     """
     if type(input) in VALUE_TYPES and input.dtype.half:
-        g, input, weight, scale = [
-            x if x is None else to_dtype(x, FLOAT32) for x in (g, input, weight, scale)
+        g_out, input, weight, scale = [
+            x if x is None else to_dtype(x, FLOAT32) for x in (g_out, input, weight, scale)
         ]
-    return rms_norm_gradients(g, input, weight, scale, normalized_shape, eps, needs)
+    return rms_norm_gradients(g_out, input, weight, scale, normalized_shape, eps, needs)
 
 
 def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tuple[Any, Any]:
@@ -103,14 +103,9 @@ def _weighted(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> tu
     return mul(out, weight), scale
 
 
-@primitive(
-    vjp(
-        joint=lambda g_out, input, weight, scale, normalized_shape, eps, needs: _joint(
-            g_out, input, weight, scale, normalized_shape, eps, needs
-        )
-    ),
+@internal(
+    vjp(joint=_joint),
     spec=_rms_spec,
-    public=False,
     outputs=("out", "scale"),
     grad_name=lambda named: (
         "MulBackward0" if named["input"].dtype.itemsize > 2 else "ToCopyBackward0"

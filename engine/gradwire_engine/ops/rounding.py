@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array, copied
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument
 from gradwire_engine.families import FLOAT_ONLY, REAL_NUMERIC, composite, elementwise
+from gradwire_engine.op import Primitive
 from gradwire_engine.ops.arithmetic import div
 from gradwire_engine.ops.choose import zero_of
 from gradwire_engine.promote import Weak
@@ -18,28 +19,21 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) or (type(value) is not float and value.dtype.kind in "iu")
 
 
-@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
-def floor(xp: Any, input: Array) -> Array:
-    """The largest integer that is not above each element."""
-    return copied(input, input.dtype) if _whole(input) else xp.floor(input)
+def _rounding(name: str, function: str, doc: str, *aliases: str) -> Primitive:
+    """Declare a way to round, which is a function of the array library; integers stay."""
+
+    def kernel(xp: Any, input: Array) -> Array:
+        return copied(input, input.dtype) if _whole(input) else getattr(xp, function)(input)
+
+    kernel.__doc__ = doc
+    rule = vjp("0", input=lambda g: zero_of(g))
+    return elementwise(rule, name=name, aliases=aliases, takes=REAL_NUMERIC)(kernel)
 
 
-@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
-def ceil(xp: Any, input: Array) -> Array:
-    """The smallest integer that is not below each element."""
-    return copied(input, input.dtype) if _whole(input) else xp.ceil(input)
-
-
-@elementwise(vjp("0", input=lambda g: zero_of(g)), aliases=("fix",), takes=REAL_NUMERIC)
-def trunc(xp: Any, input: Array) -> Array:
-    """Each element without its fraction."""
-    return copied(input, input.dtype) if _whole(input) else xp.trunc(input)
-
-
-@elementwise(vjp("0", input=lambda g: zero_of(g)), takes=REAL_NUMERIC)
-def round(xp: Any, input: Array) -> Array:
-    """The nearest integer; the even one of two as near."""
-    return copied(input, input.dtype) if _whole(input) else xp.rint(input)
+floor = _rounding("floor", "floor", "The largest integer that is not above each element.")
+ceil = _rounding("ceil", "ceil", "The smallest integer that is not below each element.")
+trunc = _rounding("trunc", "trunc", "Each element without its fraction.", "fix")
+round = _rounding("round", "rint", "The nearest integer; the even one of two as near.")
 
 
 @elementwise(
@@ -83,7 +77,6 @@ def _truncated(xp: Any, input: Array, other: Array) -> Array:
 
 @elementwise(
     vjp(input=lambda g, other: zero_of(g), other=lambda g, input, other: zero_of(g)),
-    name="rounded_div",
     takes=REAL_NUMERIC,
     grad_name="DivBackward2",
     public=False,
@@ -103,10 +96,8 @@ def div_with_rounding(input: Array, other: Array, *, rounding_mode: str | None) 
     if rounding_mode is None:
         return div(input, other)
     if rounding_mode not in ("floor", "trunc"):
-        raise error(
-            "invalid_argument",
-            f"div: rounding_mode is {rounding_mode!r}",
-            'it must be None, "floor" or "trunc"',
+        raise invalid_argument(
+            f"div: rounding_mode is {rounding_mode!r}", 'it must be None, "floor" or "trunc"'
         )
     return rounded_div(input, other, rounding_mode)
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels import grid_sampling
-from gradwire_engine.kernels.grid_sampling import SHARPNESS, Sampling
+from gradwire_engine.kernels.grid_sampling import SHARPNESS, Sampling, far, near
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
@@ -64,18 +64,12 @@ def _inside(x: Any, size: int, padding: str, corners: bool) -> tuple[Any, Any]:
 
 def _cubic(t: Any) -> list[tuple[int, Any, Any]]:
     """Of four elements around a place, t after the second: offset, weight and its slope."""
-    a = SHARPNESS
-
-    def near(x: Any, sign: int) -> tuple[Any, Any]:
-        slope = (3 * (a + 2) * x - 2 * (a + 3)) * x
-        return ((a + 2) * x - (a + 3)) * x * x + 1, sign * slope
-
-    def far(x: Any, sign: int) -> tuple[Any, Any]:
-        slope = (3 * a * x - 10 * a) * x + 8 * a
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, sign * slope
-
-    each = far(t + 1, 1), near(t, 1), near(1 - t, -1), far(2 - t, -1)
-    return [(i - 1, *pair) for i, pair in enumerate(each)]
+    each = far(SHARPNESS, t + 1), near(SHARPNESS, t), near(SHARPNESS, 1 - t), far(SHARPNESS, 2 - t)
+    signs = 1, 1, -1, -1
+    return [
+        (i - 1, weight, sign * slope)
+        for i, (sign, (weight, slope)) in enumerate(zip(signs, each, strict=True))
+    ]
 
 
 def _on_one_axis(x: Any, mode: str) -> tuple[Any, list[tuple[int, Any, Any]]]:
@@ -165,14 +159,13 @@ def grid_gradients(
     return grid_sampling.sampled_back(xp, g, input, grid, how, needs)
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g, input, grid, mode, padding, corners, needs: grid_gradients(
             g, input, grid, mode, padding, corners, needs
         )
     ),
     spec=lambda input, grid: input.with_(shape=(*input.shape[:2], *grid.shape[1:-1])),
-    public=False,
     batch=as_samples(),
     formula="input: g times the weights, at the places; grid: g times the input's slope there",
 )

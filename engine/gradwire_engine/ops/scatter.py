@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, parts
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import from_front, in_range
 from gradwire_engine.ops.advanced import index as index_at
@@ -37,8 +37,7 @@ from gradwire_engine.spec import Spec, bool_, dtype_of, int64
 def same_dtype(asked: str, input: Spec, src: Spec | Weak) -> None:
     """What is written must have the dtype of what it is written to."""
     if isinstance(src, Spec) and src.dtype is not input.dtype:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: the tensor is {input.dtype.name}, what is written {src.dtype.name}",
             "convert one of them",
         )
@@ -62,14 +61,13 @@ def padded(g: Any, like: Spec) -> Any:
     return g
 
 
-@primitive(
+@internal(
     vjp(
         "input: g with zeros at the places written; src: g there",
         input=lambda g, index, dim: scatter_at(g, dim, index, 0),
         src=lambda g, index, dim, src_spec: padded(gather(g, dim, index), src_spec),
     ),
     spec=lambda input, dim, index, src: scatter_fits("scatter", input, dim, index, src),
-    public=False,
     fallible=True,
     exact=True,
     grad_name=lambda named: f"ScatterBackward{int(isinstance(named['src'], Weak))}",
@@ -123,8 +121,7 @@ def _put_fits(input: Spec, index: Spec, source: Spec) -> Spec:
     same_dtype("put", input, source)
     check_whole("put", index, int64)
     if index.size != source.size:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"put: {index.size} indices for {source.size} elements",
             "give one index for each element",
             raised=IndexError,
@@ -157,13 +154,8 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
 # by a mask
 
 
-def _ranked(mask: Spec) -> Spec:
-    return mask.with_(dtype=int64)
-
-
-@primitive(
-    spec=_ranked,
-    public=False,
+@internal(
+    spec=lambda mask: mask.with_(dtype=int64),
     fallible=True,
     batch=lambda b: b.again(mask=b.front("mask"), apart=b["apart"] + 1),
 )
@@ -176,8 +168,7 @@ def true_ranks(xp: Any, mask: Array, size: int, apart: int = 0) -> Array:
     found = xp.cumsum(mask.reshape(*lead, prod(mask.shape[apart:])), axis=-1, dtype=xp.int64)
     count = int(found[..., -1].max()) if found.size else 0
     if count > size:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"masked_scatter: the mask has {count} true elements, the source {size} elements",
             "give at least as many elements",
         )
@@ -188,8 +179,7 @@ def true_ranks(xp: Any, mask: Array, size: int, apart: int = 0) -> Array:
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """Put the elements of source, one after the other, where a mask holds."""
     if input.dtype != source.dtype or getattr(mask.dtype, "numpy", mask.dtype) != bool_.numpy:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"masked_scatter: the tensor is {input.dtype}, the source {source.dtype}, "
             f"the mask {mask.dtype}",
             "tensor and source must have one dtype, the mask must be bool",

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.accumulate import in_range, summed
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
@@ -29,10 +29,8 @@ REDUCTIONS = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 def _reducing(asked: str, reduce: str, known: tuple[str, ...]) -> None:
     if reduce not in known:
-        raise error(
-            "invalid_argument",
-            f"{asked}: reduce is {reduce!r}",
-            f"it must be one of {', '.join(known)}",
+        raise invalid_argument(
+            f"{asked}: reduce is {reduce!r}", f"it must be one of {', '.join(known)}"
         )
 
 
@@ -82,23 +80,20 @@ def _extreme(xp: Any, base: Array, flat: Array, values: Array, reduce: str, incl
 
 def _fits(input: Spec, dim: int, index: Spec, src: Spec, reduce: str) -> Spec:
     if input.dtype.is_complex and reduce in ("amax", "amin") and index.size:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"scatter_reduce: {reduce} of {input.dtype.name}: complex numbers have no order",
             "take abs() or a part",
         )
     return scatter_fits("scatter_reduce", input, dim, index, src)
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g, input, index, src, out, dim, reduce, include_self, src_spec: _gradients(
             g, _Use(input, index, _cut(src, index.shape), out, dim, include_self), reduce, src_spec
         )
     ),
     spec=lambda input, dim, index, src, reduce: _fits(input, dim, index, src, reduce),
-    name="scatter_reduce_at",
-    public=False,
     fallible=True,
     grad_name="ScatterReduceBackward0",
     formula="g shared by what it was reduced from",
@@ -163,10 +158,6 @@ def _gradients(g: Any, use: _Use, reduce: str, src: Spec) -> tuple[Any, None, An
     return of_input, None, padded(of_src, src)
 
 
-def _of_sum(g: Any, use: _Use) -> tuple[Any, Any]:
-    return g, use.take(g)
-
-
 def _of_mean(g: Any, use: _Use) -> tuple[Any, Any]:
     start = ones_like(g) if use.include else zeros_like(g)
     count = use.add(start, ones_like(use.src))
@@ -199,7 +190,7 @@ def _reduced(input: Any, use: _Use, src: Any) -> Any:
 
 
 _SHARES = {
-    "sum": _of_sum,
+    "sum": lambda g, use: (g, use.take(g)),
     "mean": _of_mean,
     "amax": _of_extreme,
     "amin": _of_extreme,
@@ -227,8 +218,7 @@ def index_reduce(
     if reduce == "mean":
         refuse("index_reduce", (BOOLS,), input)
     if index.ndim > 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_reduce: the index has shape {list(index.shape)}",
             "give a vector",
             raised=IndexError,

@@ -6,7 +6,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.ops.creation import default_dtype, number_dtype
 from gradwire_engine.ops.known import number
@@ -29,14 +29,12 @@ def _cut_to(dtype: DType | None, *numbers: Number) -> tuple[Any, ...]:
 
 def _length(start: Any, end: Any, step: Any) -> int:
     if not step or not all(map(isfinite, (start, end, step))):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"arange: from {start} to {end} by {step}",
             "the bounds must be finite and the step not zero",
         )
     if (end - start) * step < 0:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"arange: from {start} to {end} the step {step} leads away",
             "change the sign of the step",
         )
@@ -79,7 +77,7 @@ def _arange_to(end: Number, *, dtype: DType | None = None, device: Device | None
 
 def _spaced(steps: int, dtype: DType | None, numbers: tuple[Number, ...] = ()) -> Spec:
     if steps < 0:
-        raise error("invalid_argument", f"linspace: {steps} steps", "steps must be >= 0")
+        raise invalid_argument(f"linspace: {steps} steps", "steps must be >= 0")
     wanted = dtype or default_dtype()
     for bound in numbers:
         if dtype is None and isinstance(bound, complex):
@@ -161,7 +159,7 @@ def _logspace_of(
 def _eye(n: int, m: int | None, dtype: DType | None) -> Spec:
     columns = n if m is None else m
     if n < 0 or columns < 0:
-        raise error("invalid_argument", f"eye: {n} rows and {columns} columns", "both are >= 0")
+        raise invalid_argument(f"eye: {n} rows and {columns} columns", "both are >= 0")
     return Spec((n, columns), dtype or default_dtype(), "")
 
 
@@ -181,7 +179,7 @@ def eye(
 def _triangle(row: int, col: int, offset: int, lower: bool) -> int:
     """How many elements of a matrix lie on one side of a diagonal."""
     if row < 0 or col < 0:
-        raise error("invalid_argument", f"triangle of {row}×{col}", "sizes are >= 0")
+        raise invalid_argument(f"triangle of {row}×{col}", "sizes are >= 0")
     kept = _below(row, col, offset)
     return kept if lower else row * col - _below(row, col, offset - 1)
 

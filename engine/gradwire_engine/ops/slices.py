@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along, by_vector, parts
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument, shape_mismatch
 from gradwire_engine.families import primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.accumulate import in_range
@@ -42,8 +42,7 @@ def _copied_rows_fit(input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
     late = same and shape[dim + 1 :] == input.shape[dim + 1 :] and index.size != shape[dim]
     alike = source.dtype is input.dtype and index.dtype.category == INTEGER
     if early or (alike and (late or (shape and not input.shape and index.size != shape[0]))):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"index_copy: the tensor is {list(input.shape)}, the index {list(index.shape)}, "
             f"what is written {list(shape)}",
             "the index is a vector with an element for each slice that is written",
@@ -57,15 +56,13 @@ def _rows_fit(asked: str, input: Spec, dim: int, index: Spec, source: Spec) -> S
     check_whole(asked, index, *((int64,) if asked == "index_copy" else ()))
     wanted = input.with_(shape=(*input.shape[:dim], index.size, *input.shape[dim + 1 :]))
     if len(index.shape) > 1 or (raised(source.shape) != raised(wanted.shape) and input.shape):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the tensor is {list(input.shape)}, the index {list(index.shape)}, "
             f"what is written {list(source.shape)}",
             f"the index is a vector, what is written has shape {list(wanted.shape)}",
         )
     if not input.shape and index.size != source.size:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: {index.size} indices for {source.size} elements",
             "give an index for each element",
         )
@@ -76,15 +73,13 @@ def _added_rows_fit(input: Spec, dim: int, index: Spec, source: Spec) -> Spec:
     """As torch has it here: a source without axes goes to a tensor without axes only."""
     same_dtype("index_add", input, source)
     if not source.shape and index.size != 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"index_add: {index.size} indices for a source without axes",
             "give a source with a slice for each index",
             raised=IndexError,
         )
     if (not source.shape or not input.shape) and source.shape != input.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_add: the tensor is {list(input.shape)}, the source {list(source.shape)}",
             "they must have the same shape but for the axis indexed",
         )
@@ -181,14 +176,12 @@ def index_copy(xp: Any, input: Array, dim: Dim, index: Array, source: Array) -> 
 def _fill_spec(input: Spec, index: Spec, value: Spec | Weak) -> Spec:
     check_whole("index_fill", index, int64, raised=IndexError)
     if len(index.shape) > 1 or value.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"index_fill: the index has shape {list(index.shape)}, the value {list(value.shape)}",
             "the index is a vector, the value a number or a tensor without axes",
         )
     if value.dtype.category == COMPLEX != input.dtype.category:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"index_fill: a {value.dtype.name} value for a {input.dtype.name} tensor",
             "convert the tensor",
         )

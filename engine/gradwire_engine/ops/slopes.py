@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire_engine.accepted import BOOLS, refuse
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import invalid_argument, shape_mismatch
 from gradwire_engine.families import composite
 from gradwire_engine.mode import local
 from gradwire_engine.ops.arithmetic import mul, scaled, shared_out, sub
@@ -39,8 +39,7 @@ def diff(
     """Differences of neighbours along an axis, taken n times."""
     place = axis("diff", dim, input.ndim)
     if not input.ndim or n < 0:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"diff: {n} times, of a tensor of shape {list(input.shape)}",
             "n must not be negative, and the tensor needs an axis",
         )
@@ -65,8 +64,7 @@ def _strips(asked: str, y: Any, x: Any, dim: int) -> tuple[Any, int]:
     place = axis(asked, dim, y.ndim)
     size = y.shape[place]
     if x is not None and (not x.ndim or (x.ndim == 1 and x.shape[0] != size)):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: y is {list(y.shape)}, x is {list(x.shape)}",
             "x has a point for each sample along dim",
         )
@@ -112,8 +110,7 @@ def sum_to_size(input: Array, size: Ints) -> Array:
     """Sum over axes so that the result has a size that broadcasts to the input's."""
     lead = input.ndim - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, input.shape[lead:], strict=True)):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"sum_to_size: {list(size)} does not broadcast to {list(input.shape)}",
             "sizes are 1 or the tensor's, counted from the last",
         )

@@ -7,30 +7,22 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.families import FLOAT_ONLY, INEXACT, composite, elementwise
+from gradwire_engine.families import INEXACT, F, composite, elementwise
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import multiplied, swept
 from gradwire_engine.laid import ROWS
-from gradwire_engine.ops.activation import NN, of_floats
+from gradwire_engine.ops.activation import inner, of_floats
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.exponential import sigmoid
+from gradwire_engine.ops.exponential import logistic, sigmoid
 from gradwire_engine.ops.sign import abs
 from gradwire_engine.ops.trigonometric import tanh
 from gradwire_engine.rule import vjp
 
 
-def _logistic(xp: Any, x: Array) -> Array:
-    """1 / (1 + exp(-x)) as a fresh array."""
-    out = xp.negative(x)
-    xp.exp(out, out=out)
-    out += 1
-    return xp.divide(1, out, out=out)
-
-
 @elementwise(
     vjp(input=lambda g, input: silu_backward(g, input)),
-    space=NN,
+    space=F,
     takes=INEXACT,
     formula="g conj(s (1 + input (1 - s))), s = sigmoid(input)",
     real_gradients=True,
@@ -38,7 +30,7 @@ def _logistic(xp: Any, x: Array) -> Array:
 @swept
 def silu(xp: Any, input: Array) -> Array:
     """x times sigmoid of x, also called swish."""
-    out = _logistic(xp, input)
+    out = logistic(xp, input)
     out *= input
     return out
 
@@ -60,7 +52,7 @@ def _silu_bend(x: Any) -> Any:
 @swept
 def silu_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     """The gradient that goes through silu."""
-    s = _logistic(xp, input)
+    s = logistic(xp, input)
     out = xp.subtract(1, s)
     out *= input
     out += 1
@@ -94,15 +86,13 @@ def softplus(xp: Any, input: Array, beta: float = 1, threshold: float = 20) -> A
     return _linear_above(xp, scaled, threshold, input, out)
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input, beta, threshold: softplus_backward(g, input, beta, threshold),
         input=lambda g, grad_output, input, beta, threshold: where(
             input * beta >= threshold, 0, g * grad_output * beta * _bell(input * beta)
         ),
     ),
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def softplus_backward(
@@ -110,7 +100,7 @@ def softplus_backward(
 ) -> Array:
     """The gradient that goes through softplus."""
     scaled = input if beta == 1 else xp.multiply(input, beta)
-    out = _logistic(xp, scaled)
+    out = logistic(xp, scaled)
     out = multiplied(xp, out, grad_output)
     return _linear_above(xp, scaled, threshold, grad_output, out)
 
@@ -187,13 +177,11 @@ def _mish_bend(x: Any) -> Any:
     return steep * (2 + x * (1 - s - 2 * t * s))
 
 
-@elementwise(
+@inner(
     vjp(
         grad_output=lambda g, input: mish_backward(g, input),
         input=lambda g, grad_output, input: g * grad_output * _mish_bend(input),
     ),
-    takes=FLOAT_ONLY,
-    public=False,
 )
 @swept
 def mish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
@@ -213,13 +201,13 @@ def mish_backward(xp: Any, grad_output: Array, input: Array) -> Array:
     return t
 
 
-@composite(space=NN)
+@composite(space=F)
 def tanhshrink(input: Array) -> Array:
     """x less tanh of x."""
     return input - tanh(input)
 
 
-@composite(space=NN)
+@composite(space=F)
 def softsign(input: Array) -> Array:
     """x / (1 + |x|)."""
     return input / (abs(input) + 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch
 from gradwire_engine.families import composite, floating, primitive, reduction
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.ones import ones_of
@@ -15,9 +15,8 @@ from gradwire_engine.kernels.row_blocks import BLOCK, SMALL, as_rows, each_block
 from gradwire_engine.kernels.sums import summed
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
-from gradwire_engine.ops.expand import sum
+from gradwire_engine.ops.expand import spread_out, sum
 from gradwire_engine.ops.exponential import exp
-from gradwire_engine.ops.reduce import spread
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dim, Dims
 from gradwire_engine.spec import FLOAT, DType, Spec
@@ -122,21 +121,13 @@ def _log_softmax_gradient_rows(xp: Any, g: Array, logarithm: Array, out: Array) 
     xp.subtract(g, out, out=out)
 
 
-def _by_formula(g: Any, out: Any, dim: int) -> Any:
-    return mul(out, sub(g, sum(mul(g, out), (dim,), True)))
-
-
-@one_pass(_by_formula)
+@one_pass(lambda g, out, dim: mul(out, sub(g, sum(mul(g, out), (dim,), True))))
 def softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     """The gradient of softmax's input."""
     return _along(_softmax_gradient_rows, xp, dim, g, out)
 
 
-def _log_by_formula(g: Any, out: Any, dim: int) -> Any:
-    return sub(g, mul(exp(out), sum(g, (dim,), True)))
-
-
-@one_pass(_log_by_formula)
+@one_pass(lambda g, out, dim: sub(g, mul(exp(out), sum(g, (dim,), True))))
 def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     """The gradient of log_softmax's input."""
     if _narrow(out, dim):
@@ -149,8 +140,7 @@ def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
 def softmax_spec(input: Spec, dtype: DType | None) -> Inferred:
     wanted = dtype or input.dtype
     if wanted.category != FLOAT and 0 not in input.shape:  # of nothing any dtype will do
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"softmax: takes floating tensors, this one would be {wanted.name}",
             "convert it, or give dtype",
             raised=NotImplementedError,
@@ -223,19 +213,11 @@ def softmin(
     return softmax(neg(input), _guessed(input, dim), dtype)
 
 
-def _logsumexp(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
-    if not input.size:
-        return xp.log(xp.exp(input).sum(axis=dim or None, keepdims=keepdim))
-    top = input.real.max(axis=dim or None, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, 0).astype(top.dtype)
-    total = xp.exp(input - top).sum(axis=dim or None, keepdims=keepdim)
-    return xp.log(total) + top.reshape(total.shape)
-
-
 @reduction(
     vjp(
         input=lambda g, input, out, dim, input_spec: mul(
-            spread(g, dim, input_spec), conj(exp(sub(input, spread(out, dim, input_spec))))
+            spread_out(g, dim, input_spec.shape),
+            conj(exp(sub(input, spread_out(out, dim, input_spec.shape)))),
         )
     ),
     compute=floating,
@@ -245,4 +227,9 @@ def _logsumexp(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
 )
 def logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """The logarithm of the sum of exponentials over some axes, without overflow."""
-    return _logsumexp(xp, input, dim, keepdim)
+    if not input.size:
+        return xp.log(xp.exp(input).sum(axis=dim or None, keepdims=keepdim))
+    top = input.real.max(axis=dim or None, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, 0).astype(top.dtype)
+    total = xp.exp(input - top).sum(axis=dim or None, keepdims=keepdim)
+    return xp.log(total) + top.reshape(total.shape)

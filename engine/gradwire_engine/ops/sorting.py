@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
 from gradwire_engine.families import composite, primitive
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.ops.extremes import Found, put_along
@@ -22,7 +22,7 @@ from gradwire_engine.tape import Node
 
 def _need_order(asked: str, input: Spec) -> None:
     if input.dtype.category == COMPLEX:
-        raise error("dtype_mismatch", f"{asked}: complex numbers have no order", "sort abs(x)?")
+        raise dtype_mismatch(f"{asked}: complex numbers have no order", "sort abs(x)?")
 
 
 def _sorted_spec(input: Spec) -> tuple[Spec, Spec]:
@@ -41,19 +41,21 @@ def order_along(xp: Any, input: Array, dim: int, descending: bool) -> Array:
     return last - xp.flip(turned, dim)
 
 
-@primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: put_along(
-            g_values, indices, dim, input_spec.shape
-        )
+_RULE = vjp(
+    "g put back where each value stood",
+    input=lambda g_values, indices, dim, input_spec: put_along(
+        g_values, indices, dim, input_spec.shape
     ),
+)
+
+
+@primitive(
+    _RULE,
     spec=_sorted_spec,
-    name="sort",
     outputs=("values", "indices"),
     family="along",
     exact=True,
     lies=LIKE_FIRST,
-    formula="g put back where each value stood",
 )
 def sort(xp: Any, input: Array, dim: Dim = -1, descending: bool = False) -> Found:
     """Sort along an axis; the values, and the indices they had."""
@@ -93,8 +95,7 @@ def check_k(asked: str, input: Spec, dim: int, k: int, least: int) -> None:
     """Refuse a rank or a count that an axis does not have."""
     size = input.shape[dim] if input.shape else 1
     if not least <= k <= size:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: k is {k}, the axis has {size} elements",
             f"k must lie between {least} and {size}",
         )
@@ -104,22 +105,17 @@ def check_k(asked: str, input: Spec, dim: int, k: int, least: int) -> None:
 def _topk_spec(input: Spec, k: int, dim: int) -> tuple[Spec, Spec]:
     check_k("topk", input, dim, k, 0)
     if input.dtype.category == BOOL:
-        raise error("dtype_mismatch", "topk: not defined for bool tensors", "convert it first")
+        raise dtype_mismatch("topk: not defined for bool tensors", "convert it first")
     shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
     return input.with_(shape=shape), input.with_(shape=shape, dtype=int64)
 
 
 @primitive(
-    vjp(
-        input=lambda g_values, indices, dim, input_spec: put_along(
-            g_values, indices, dim, input_spec.shape
-        )
-    ),
+    _RULE,
     spec=_topk_spec,
     outputs=("values", "indices"),
     family="along",
     exact=True,
-    formula="g put back where each value stood",
 )
 def topk(
     xp: Any, input: Array, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True

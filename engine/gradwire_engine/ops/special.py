@@ -14,9 +14,8 @@ from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sweeps import swept
 from gradwire_engine.ops.arithmetic import mul
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.exponential import as_floats, exp, log
+from gradwire_engine.ops.exponential import as_floats, by_numbers, exp, log
 from gradwire_engine.ops.power import pow
-from gradwire_engine.promote import Weak
 from gradwire_engine.rule import vjp
 
 SPECIAL = "special."
@@ -154,12 +153,6 @@ def entr(xp: Any, input: Array) -> Array:
     return xp.special.entr(input)
 
 
-def _xlog1py_name(named: dict[str, Any]) -> str:
-    if isinstance(named["other"], Weak):
-        return "SpecialXlog1PyBackward2"
-    return f"SpecialXlog1PyBackward{int(isinstance(named['input'], Weak))}"
-
-
 @in_real_floats(
     vjp(
         "input: g log1p(other); other: g input / (other + 1)",
@@ -170,7 +163,7 @@ def _xlog1py_name(named: dict[str, Any]) -> str:
     ),
     space=SPECIAL,
     domain=(-0.7, 3.0),
-    grad_name=_xlog1py_name,
+    grad_name=by_numbers("SpecialXlog1Py"),
 )
 def xlog1py(xp: Any, input: Array, other: Array) -> Array:
     """input log1p(other), which is 0 where input is 0, unless other is NaN."""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels import large_matrices, singular_vectors
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.laid import COLUMNS
@@ -59,13 +59,7 @@ def _skew(x: Any) -> Any:
     return sub(x, adjoint(x))
 
 
-@primitive(
-    vjp(input=lambda g: g),
-    spec=lambda input: input,
-    public=False,
-    fallible=True,
-    batch=leading,
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def of_any_phase(xp: Any, input: Array, turned: Array, back: Array, asked: str) -> Array:
     """A cotangent of vectors whose phase nothing depends on: else there is no derivative.
 
@@ -73,8 +67,7 @@ def of_any_phase(xp: Any, input: Array, turned: Array, back: Array, asked: str) 
     are compared as torch does, to a hundredth of 1 and of their size.
     """
     if not bool(xp.allclose(turned, back, 1e-2, 1e-2)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"backward of {asked}: complex vectors are known up to a factor e^{{i phi}}, and the "
             "loss depends on it, so it has no derivative",
             "take of the vectors what no phase changes, as abs() or v v^H",
@@ -90,7 +83,7 @@ def _phases(x: Any, g: Any, dim: int) -> Any:
 def _eigh_spec(A: Spec, UPLO: str) -> tuple[Spec, Spec]:
     need_matrices("linalg.eigh", A, square=True)
     if UPLO.upper() not in ("L", "U"):
-        raise error("invalid_argument", f"linalg.eigh: UPLO is {UPLO!r}", "it is 'L' or 'U'")
+        raise invalid_argument(f"linalg.eigh: UPLO is {UPLO!r}", "it is 'L' or 'U'")
     return Spec(A.shape[:-1], real_of(A.dtype), ""), A
 
 
@@ -106,21 +99,16 @@ def _phases_free(asked: str) -> Any:
     return check
 
 
-def _eigh_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
-    turned = mul(_skew(matmul(adjoint(vectors), g_vectors)), 0.5)
-    inner = _with_diagonal(_over(turned, _gaps(values)), g_values)
-    return matmul(matmul(vectors, inner), adjoint(vectors))
+def _eigh_gradient(
+    g_eigenvalues: Any, g_eigenvectors: Any, eigenvalues: Any, eigenvectors: Any
+) -> Any:
+    turned = mul(_skew(matmul(adjoint(eigenvectors), g_eigenvectors)), 0.5)
+    inner = _with_diagonal(_over(turned, _gaps(eigenvalues)), g_eigenvalues)
+    return matmul(matmul(eigenvectors, inner), adjoint(eigenvectors))
 
 
 @primitive(
-    vjp(
-        A=checked(
-            _phases_free("linalg.eigh"),
-            lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eigh_gradient(
-                g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
-            ),
-        )
-    ),
+    vjp(A=checked(_phases_free("linalg.eigh"), _eigh_gradient)),
     spec=_eigh_spec,
     name="linalg.eigh",
     outputs=("eigenvalues", "eigenvectors"),
@@ -147,24 +135,19 @@ def _eig_spec(A: Spec) -> tuple[Spec, Spec]:
     return found.with_(shape=A.shape[:-1]), found
 
 
-def _eig_gradient(g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
+def _eig_gradient(
+    g_eigenvalues: Any, g_eigenvectors: Any, eigenvalues: Any, eigenvectors: Any
+) -> Any:
     """For vectors of length 1, whose phase a loss must not depend on."""
-    lying = adjoint(vectors)
-    turned = matmul(lying, g_vectors)
-    stretch = mul(matmul(lying, vectors), unsqueeze(real(diagonals(turned)), -2))
-    inner = _with_diagonal(_over(sub(turned, stretch), conj(_gaps(values))), g_values)
+    lying = adjoint(eigenvectors)
+    turned = matmul(lying, g_eigenvectors)
+    stretch = mul(matmul(lying, eigenvectors), unsqueeze(real(diagonals(turned)), -2))
+    inner = _with_diagonal(_over(sub(turned, stretch), conj(_gaps(eigenvalues))), g_eigenvalues)
     return solve_system(lying, matmul(inner, lying))
 
 
 @primitive(
-    vjp(
-        A=checked(
-            _phases_free("linalg.eig"),
-            lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors: _eig_gradient(
-                g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors
-            ),
-        )
-    ),
+    vjp(A=checked(_phases_free("linalg.eig"), _eig_gradient)),
     spec=_eig_spec,
     name="linalg.eig",
     outputs=("eigenvalues", "eigenvectors"),
@@ -188,8 +171,7 @@ def eigvals(A: Array) -> Array:
 def _svd_spec(A: Spec, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
     need_matrices("linalg.svd", A)
     if driver is not None and A.device == "cpu":
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"linalg.svd: driver={driver!r} of a matrix on cpu",
             "leave it out: drivers are those of CUDA devices",
         )
@@ -244,8 +226,7 @@ def _both_turn(g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any) -> Any:
 @primitive(
     vjp(
         A=checked(
-            _both_turn,
-            lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh),
+            _both_turn, lambda g_U, g_S, g_Vh, U, S, Vh: svd_gradient(g_U, g_S, g_Vh, U, S, Vh)
         )
     ),
     spec=_svd_spec,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
+from gradwire_engine.errors import error, invalid_argument
 from gradwire_engine.families import composite, view
 from gradwire_engine.ops.join import cat, stack
 from gradwire_engine.ops.known import elements, kind
@@ -21,8 +21,7 @@ MOST = 65_536
 
 def _axis(asked: str, dim: int, shape: tuple[int, ...]) -> int:
     if not shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: the tensor has no axes",
             "reshape it to (1,)",
             raised=IndexError if asked == "unbind" else RuntimeError,
@@ -53,8 +52,7 @@ def _pieces(input: Array, sizes: Ints, dim: int) -> list[Array]:
 def _even(asked: str, length: int, size: int) -> Ints:
     """Sizes of pieces of one size, the last of which may be smaller."""
     if size < 0 or (not size and length):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: pieces of size {size} of an axis of size {length}",
             "the size must be positive",
         )
@@ -64,11 +62,7 @@ def _even(asked: str, length: int, size: int) -> Ints:
     return tuple(min(size, length - start) for start in range(0, length, size))
 
 
-@view(
-    vjp("the pieces' gradients, joined", input=lambda g, dim: cat(g, dim)),
-    many=True,
-    grad_name="SplitBackward0",
-)
+@view(vjp("the pieces' gradients, joined", input=lambda g, dim: cat(g, dim)), many=True)
 def split(xp: Any, input: Array, split_size_or_sections: int, dim: Dim = 0) -> Any:
     """Cut an axis into pieces of one size, or of the sizes in a list."""
     place = _axis("split", dim, input.shape)
@@ -90,8 +84,7 @@ def _cut(input: Array, sizes: Ints, dim: int) -> list[Array]:
     place = _axis("split_with_sizes", dim, input.shape)
     length = input.shape[place]
     if sum(sizes) != length or any(n < 0 for n in sizes):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"split_with_sizes: the sizes {list(sizes)} don't add up to {length}, "
             f"the size of dim {place} of {list(input.shape)}",
             "give sizes >= 0 with that sum",
@@ -110,7 +103,7 @@ def chunk(input: Array, chunks: int, dim: int = 0) -> Pieces:
     """Cut an axis into so many pieces of one size, the last of which may be smaller or missing."""
     place = _axis("chunk", dim, input.shape)
     if chunks < 1:
-        raise error("invalid_argument", f"chunk: {chunks} chunks", "ask for at least one")
+        raise invalid_argument(f"chunk: {chunks} chunks", "ask for at least one")
     size = -(-input.shape[place] // chunks)
     if not size:
         return _split_sizes(input, (0,) * _few("chunk", chunks), place)
@@ -128,9 +121,7 @@ def tensor_split(input: Array, indices_or_sections: int, dim: int = 0) -> Pieces
     """Cut an axis into so many pieces as equal as can be, or at the places in a list."""
     sections, place = indices_or_sections, _axis("tensor_split", dim, input.shape)
     if sections < 1:
-        raise error(
-            "invalid_argument", f"tensor_split: {sections} sections", "ask for at least one"
-        )
+        raise invalid_argument(f"tensor_split: {sections} sections", "ask for at least one")
     size, more = divmod(input.shape[place], _few("tensor_split", sections))
     cuts = tuple(size * i + min(i, more) for i in range(1, sections))
     return _tensor_split_at(input, cuts, place)
@@ -149,8 +140,7 @@ def _tensor_split_by(input: Array, tensor_indices_or_sections: Array, dim: int =
     """Cut an axis into as many pieces, or at the places, that a tensor says."""
     where = tensor_indices_or_sections
     if len(where.shape) > 1 or kind(where) != "i":
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"tensor_split: sections {where.dtype} of shape {list(where.shape)}",
             "give an int64 tensor with at most one axis",
         )
@@ -162,56 +152,39 @@ def _tensor_split_by(input: Array, tensor_indices_or_sections: Array, dim: int =
 
 def _split_along(asked: str, input: Array, where: int | Ints, dim: int, least: int) -> Any:
     if input.ndim < least:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: takes a tensor with at least {least} axes, this one has {input.ndim}",
             "reshape it",
         )
+    dim = min(dim, input.ndim - 1)
     if isinstance(where, tuple):
         return _tensor_split_at(input, where, dim)
     if where < 1 or input.shape[dim] % where:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: an axis of size {input.shape[dim]} in {where} equal pieces",
             "the number of pieces must divide the size; tensor_split allows a rest",
         )
     return tensor_split(input, where, dim)
 
 
-@composite()
-def hsplit(input: Array, indices_or_sections: int) -> Pieces:
-    """Cut into equal pieces, or at places, along the second axis (the only one of a vector)."""
-    return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
+def _declare(name: str, dim: int, least: int, axis: str, beside: str = "") -> None:
+    """The names of pieces along a certain axis: so many of them, or cut at certain places."""
+
+    def in_pieces(input: Array, indices_or_sections: int) -> Pieces:
+        return _split_along(name, input, indices_or_sections, dim, least)
+
+    def at_places(input: Array, indices_or_sections: Ints) -> Pieces:
+        return _split_along(name, input, indices_or_sections, dim, least)
+
+    in_pieces.__doc__ = f"Cut into equal pieces, or at places, along the {axis} axis{beside}."
+    at_places.__doc__ = f"Cut at these places along the {axis} axis."
+    composite(name)(in_pieces)
+    composite(name)(at_places)
 
 
-@composite(name="hsplit")
-def _hsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
-    """Cut at these places along the second axis."""
-    return _split_along("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
-
-
-@composite()
-def vsplit(input: Array, indices_or_sections: int) -> Pieces:
-    """Cut into equal pieces, or at places, along the first axis."""
-    return _split_along("vsplit", input, indices_or_sections, 0, 2)
-
-
-@composite(name="vsplit")
-def _vsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
-    """Cut at these places along the first axis."""
-    return _split_along("vsplit", input, indices_or_sections, 0, 2)
-
-
-@composite()
-def dsplit(input: Array, indices_or_sections: int) -> Pieces:
-    """Cut into equal pieces, or at places, along the third axis."""
-    return _split_along("dsplit", input, indices_or_sections, 2, 3)
-
-
-@composite(name="dsplit")
-def _dsplit_at(input: Array, indices_or_sections: Ints) -> Pieces:
-    """Cut at these places along the third axis."""
-    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+_declare("hsplit", 1, 1, "second", " (the only one of a vector)")
+_declare("vsplit", 0, 2, "first")
+_declare("dsplit", 2, 3, "third")
 
 
 @view(vjp("the slices' gradients, stacked", input=lambda g, dim: stack(g, dim)), many=True)

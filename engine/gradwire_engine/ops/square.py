@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, shape_mismatch
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels import large_matrices
 from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.singularity import first_zero_pivot, singular
@@ -32,14 +32,12 @@ EXACT = (float32, float64, complex64, complex128)
 def need_matrices(asked: str, A: Spec, *, square: bool = False) -> Spec:
     """Refuse what is not a stack of (square) matrices in one of LAPACK's dtypes."""
     if len(A.shape) < 2 or (square and A.shape[-1] != A.shape[-2]):
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: the operand is {list(A.shape)}",
             f"it takes {'square ' if square else ''}matrices in the last two axes",
         )
     if A.dtype not in EXACT:
-        raise error(
-            "dtype_mismatch",
+        raise dtype_mismatch(
             f"{asked}: not defined for {A.dtype.name}",
             f"convert it to {', '.join(d.name for d in EXACT)}",
         )
@@ -121,16 +119,12 @@ def _system_spec(A: Spec, B: Spec) -> Inferred:
     need_matrices("linalg.solve", A, square=True)
     need_matrices("linalg.solve", B)
     if A.dtype is not B.dtype:
-        raise error(
-            "dtype_mismatch",
-            f"linalg.solve: A is {A.dtype.name}, B is {B.dtype.name}",
-            "convert one of them",
+        raise dtype_mismatch(
+            f"linalg.solve: A is {A.dtype.name}, B is {B.dtype.name}", "convert one of them"
         )
     if A.shape[-1] != B.shape[-2]:
-        raise error(
-            "shape_mismatch",
-            f"linalg.solve: A is {list(A.shape)}, B is {list(B.shape)}",
-            "B needs as many rows as A",
+        raise shape_mismatch(
+            f"linalg.solve: A is {list(A.shape)}, B is {list(B.shape)}", "B needs as many rows as A"
         )
     batch = broadcast_shapes("linalg.solve", A.shape[:-2], B.shape[:-2])
     return Inferred(B.with_(shape=(*batch, *B.shape[-2:])))
@@ -141,11 +135,10 @@ def _system_gradients(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
     return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
 
 
-@primitive(
+@internal(
     vjp(joint=_system_gradients),
     spec=_system_spec,
     name="linalg.solve",
-    public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",
     batch=stacked(A=2, B=2),
@@ -164,10 +157,9 @@ def _gradients_anyway(g: Any, A: Any, out: Any, needs: tuple[bool, ...]) -> tupl
     return neg(matmul(to_right, adjoint(out))) if needs[0] else None, to_right
 
 
-@primitive(
+@internal(
     vjp(joint=_gradients_anyway),
     spec=_system_spec,
-    public=False,
     grad_name="LinalgSolveExBackward0",
     batch=stacked(A=2, B=2),
     lies=COLUMNS,
@@ -199,7 +191,7 @@ def factored_gradients(
     return -xp.matmul(to_right, xp.conj(out.T)) if needs[0] else None, to_right
 
 
-@primitive(
+@internal(
     vjp(
         joint=lambda g_out, A, out, LU, pivots, needs: factored_gradients(
             g_out, A, out, LU, pivots, needs
@@ -207,7 +199,6 @@ def factored_gradients(
     ),
     spec=_factored_spec,
     outputs=("out", "LU", "pivots"),
-    public=False,
     fallible=True,
     grad_name="LinalgSolveExBackward0",
     lies=COLUMNS,
@@ -224,11 +215,9 @@ def factored_system(xp: Any, A: Array, B: Array) -> tuple[Array, Array, Array]:
 def _is_large(*matrices: Any) -> bool:
     """Whether these are single matrices of which LAPACK's factors are worth keeping."""
     plain = all(type(m) in APPLY and m.level == 0 and m.ndim == 2 for m in matrices)
-    return plain and matrices[0].shape[0] >= large_matrices.LARGE and _here(matrices[0].device)
-
-
-def _here(device: str) -> bool:
-    return device.partition(":")[0] != "cuda"
+    if not plain or matrices[0].shape[0] < large_matrices.LARGE:
+        return False
+    return matrices[0].device.partition(":")[0] != "cuda"
 
 
 def _found(A: Any, B: Any) -> Any:

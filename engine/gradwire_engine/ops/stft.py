@@ -6,8 +6,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import dtype_mismatch, invalid_argument
+from gradwire_engine.families import composite, internal
 from gradwire_engine.ops.arithmetic import div, is_complex, mul
 from gradwire_engine.ops.axes import squeeze, transpose, unsqueeze
 from gradwire_engine.ops.complex import view_as_real
@@ -25,13 +25,11 @@ SMALL = 1e-11
 
 
 def _refuse(asked: str, detail: str, hint: str) -> Exception:
-    return error("invalid_argument", f"{asked}: {detail}", hint)
+    return invalid_argument(f"{asked}: {detail}", hint)
 
 
 def _refuse_dtype(asked: str, input: Any, wanted: str) -> Exception:
-    return error(
-        "dtype_mismatch", f"{asked}: {input.dtype.name} came in", f"it takes {wanted}; convert"
-    )
+    return dtype_mismatch(f"{asked}: {input.dtype.name} came in", f"it takes {wanted}; convert")
 
 
 def _sizes(
@@ -123,9 +121,7 @@ def stft(
     return view_as_real(found) if return_complex is False else found
 
 
-@primitive(
-    vjp(input=lambda g: g), spec=lambda input: input, public=False, fallible=True, batch=leading
-)
+@internal(vjp(input=lambda g: g), fallible=True, batch=leading)
 def weighty(xp: Any, input: Array) -> Array:
     """What windows weigh together, which must not be nothing anywhere."""
     if not input.size or float(xp.abs(input).min()) < SMALL:

@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading
 from gradwire_engine.batch.samples import as_samples
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.kernels.grid_sampling import reflected
 from gradwire_engine.ops.accumulate import summed_rows
 from gradwire_engine.rule import vjp
@@ -16,7 +16,7 @@ from gradwire_engine.signature import Arrays, Ints
 from gradwire_engine.spec import Spec, int64
 
 
-@primitive(spec=lambda input: input.with_(dtype=int64), public=False, batch=leading)
+@internal(spec=lambda input: input.with_(dtype=int64), batch=leading)
 def cells(xp: Any, input: Array, nearest: bool) -> Array:
     """The element before each place, or the nearest one; of two as near the even one."""
     found = xp.rint(input) if nearest else xp.floor(input)
@@ -25,9 +25,8 @@ def cells(xp: Any, input: Array, nearest: bool) -> Array:
     return xp.where(inside, found, -(2.0**31)).astype(xp.int64)
 
 
-@primitive(
+@internal(
     spec=lambda cells: Spec(cells[0].shape, int64, ""),
-    public=False,
     batch=lambda b: b.again(cells=tuple(map(b.fronted, b.operand("cells")))),
 )
 def tap_places(
@@ -51,10 +50,9 @@ def tap_places(
     return flat if outside is False else xp.where(outside, -1, flat)
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, places, input_spec: untapped(g, places, input_spec.shape)),
     spec=lambda input, places: input.with_(shape=(*input.shape[:2], places.shape[1])),
-    public=False,
     exact=True,
     linear=True,
     batch=as_samples(),
@@ -72,10 +70,9 @@ def tapped(xp: Any, input: Array, places: Array) -> Array:
     return out
 
 
-@primitive(
+@internal(
     vjp("g at the places", input=lambda g, places: tapped(g, places)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     linear=True,
     batch=as_samples("shape"),
 )
@@ -90,7 +87,7 @@ def untapped(xp: Any, input: Array, places: Array, shape: Ints) -> Array:
     return out.reshape(shape)
 
 
-@primitive(vjp("0", input=lambda g: g * 0), spec=lambda input: input, public=False, batch=leading)
+@internal(vjp("0", input=lambda g: g * 0), batch=leading)
 def level(xp: Any, input: Array) -> Array:
     """A 1 for each element, whatever it is: what depends on an input, with a slope of zero."""
     return xp.ones(input.shape, input.dtype)

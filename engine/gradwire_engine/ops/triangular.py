@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import leading, stacked
 from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.families import composite, internal, primitive
 from gradwire_engine.kernels.singularity import (
     first_not_positive,
     first_zero,
@@ -40,16 +40,18 @@ def _triangle(x: Any, upper: bool, unitriangular: bool) -> Any:
     return tril(x, -1 if unitriangular else 0)
 
 
-def _triangular_spec(A: Spec, B: Spec) -> Inferred:
-    need_matrices("linalg.solve_triangular", A, square=True)
-    need_matrices("linalg.solve_triangular", B)
+def _system_spec(asked: str, **operands: Spec) -> Inferred:
+    """Of a system with a triangular matrix, the first operand, for the second."""
+    (name, A), (other, B) = operands.items()
+    need_matrices(asked, A, square=True)
+    need_matrices(asked, B)
     if A.dtype is not B.dtype or A.shape[-1] != B.shape[-2]:
         raise error(
             "shape_mismatch" if A.dtype is B.dtype else "dtype_mismatch",
-            f"linalg.solve_triangular: A is {A}, B is {B}",
-            "they need one dtype, and B as many rows as A",
+            f"{asked}: {name} is {A}, {other} is {B}",
+            f"they need one dtype, and {other} as many rows as {name}",
         )
-    batch = broadcast_shapes("linalg.solve_triangular", A.shape[:-2], B.shape[:-2])
+    batch = broadcast_shapes(asked, A.shape[:-2], B.shape[:-2])
     return Inferred(B.with_(shape=(*batch, *B.shape[-2:])))
 
 
@@ -82,12 +84,10 @@ def _ordered(call: Call, given: Given) -> Order:
 _by_rows_or_columns = Lies(_ordered, anyway=True)
 
 
-@primitive(
+@internal(
     vjp(joint=_triangular_gradients),
-    spec=_triangular_spec,
+    spec=lambda A, B: _system_spec("linalg.solve_triangular", A=A, B=B),
     name="linalg.solve_triangular",
-    public=False,
-    grad_name="LinalgSolveTriangularBackward0",
     batch=stacked(A=2, B=2),
     lies=_by_rows_or_columns,
 )
@@ -142,11 +142,10 @@ def _cholesky_gradient(g: Any, out: Any) -> Any:
     return adjoint(triangular_system(adjoint(out), adjoint(left), True, False))
 
 
-@primitive(
+@internal(
     vjp(A=_cholesky_gradient),
     spec=lambda A: need_matrices("linalg.cholesky", A, square=True),
     name="linalg.cholesky",
-    public=False,
     fallible=True,
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,
@@ -199,10 +198,9 @@ def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
     return found, xp.asarray(order)
 
 
-@primitive(
+@internal(
     vjp(A=lambda g_L, L: _cholesky_gradient(g_L, L)),
     spec=lambda A: (need_matrices("linalg.cholesky_ex", A, square=True), _info_of(A)),
-    public=False,
     outputs=("L", "info"),
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,
@@ -239,19 +237,6 @@ def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) ->
     return Factored(turned, info)
 
 
-def _factored_spec(input: Spec, L: Spec) -> Inferred:
-    need_matrices("cholesky_solve", L, square=True)
-    need_matrices("cholesky_solve", input)
-    if L.dtype is not input.dtype or L.shape[-1] != input.shape[-2]:
-        raise error(
-            "shape_mismatch" if L.dtype is input.dtype else "dtype_mismatch",
-            f"cholesky_solve: L is {L}, input is {input}",
-            "they need one dtype, and input as many rows as L",
-        )
-    batch = broadcast_shapes("cholesky_solve", L.shape[:-2], input.shape[:-2])
-    return Inferred(input.with_(shape=(*batch, *input.shape[-2:])))
-
-
 def _factored_gradients(
     g: Any, L: Any, out: Any, upper: bool, needs: tuple[bool, ...]
 ) -> tuple[Any, Any]:
@@ -266,7 +251,7 @@ def _factored_gradients(
 
 @primitive(
     vjp("A⁻¹ g; -(c + cᴴ) L with c = A⁻¹ g outᴴ", joint=_factored_gradients),
-    spec=_factored_spec,
+    spec=lambda input, L: _system_spec("cholesky_solve", L=L, input=input),
     batch=stacked(input=2, L=2),
 )
 def cholesky_solve(xp: Any, input: Array, L: Array, upper: bool = False) -> Array:

@@ -8,8 +8,8 @@ from typing import Any
 from gradwire_engine.accepted import INTEGERS, refuse
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.samples import as_samples
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive
+from gradwire_engine.errors import shape_mismatch
+from gradwire_engine.families import F, composite, internal
 from gradwire_engine.kernels.windows import Sizes, add_windows, counts, padded, windows
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.expand import called
@@ -18,22 +18,19 @@ from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec
 
-F = "nn.functional."
-
 
 def _columns_spec(input: Spec, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     found = counts(input.shape[2:], kernel, stride, padding, dilation)
     return input.with_(shape=(input.shape[0], input.shape[1] * prod(kernel), prod(found)))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, kernel, dilation, padding, stride, input_spec: columns_added(
             g, input_spec.shape[2:], kernel, dilation, padding, stride
         )
     ),
     spec=_columns_spec,
-    public=False,
     linear=True,
     batch=as_samples(),
     exact=True,
@@ -49,7 +46,7 @@ def columns_of(
     return seen.reshape(input.shape[0], rows, prod(seen.shape[2 + len(kernel) :]))
 
 
-@primitive(
+@internal(
     vjp(
         input=lambda g, kernel, dilation, padding, stride: columns_of(
             g, kernel, dilation, padding, stride
@@ -58,7 +55,6 @@ def columns_of(
     spec=lambda input, size, kernel: input.with_(
         shape=(input.shape[0], input.shape[1] // prod(kernel), *size)
     ),
-    public=False,
     linear=True,
     batch=as_samples(),
     grad_name="Col2ImBackward0",
@@ -92,8 +88,7 @@ def _blocks(asked: str, size: Sizes, how: Sliding) -> Sizes:
     kernel, dilation, padding, stride = how
     found = counts(size, kernel, stride, padding, dilation)
     if min(found) < 1:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{asked}: windows of {list(kernel)}, dilation {list(dilation)}, padding "
             f"{list(padding)} don't fit into images of {list(size)}",
             "take a smaller kernel_size, or pad",
@@ -113,8 +108,7 @@ def unfold(
     refuse("unfold", (INTEGERS,), input)
     how = _sliding("unfold", kernel_size, dilation, padding, stride)
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"unfold: the input is {list(input.shape)}",
             "it takes (N, C, H, W) or (C, H, W), of which only N may be 0",
         )
@@ -138,8 +132,7 @@ def fold(
     how = _sliding("fold", kernel_size, dilation, padding, stride)
     size = per_axis("fold", "output_size", output_size, 2)
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"fold: the input is {list(input.shape)}",
             "it takes (N, C · window, windows), or two axes for one sample",
         )
@@ -147,8 +140,7 @@ def fold(
     columns = unsqueeze(input, 0) if alone else input
     found = prod(_blocks("fold", size, how))
     if columns.shape[1] % prod(how[0]) or columns.shape[2] != found:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"fold: the input is {list(input.shape)}, windows of {list(how[0])} in images of "
             f"{list(size)} are {found}",
             "it must have a column for each window, and a multiple of the window's places as rows",

@@ -13,10 +13,12 @@ from gradwire_engine.op import Primitive
 from gradwire_engine.ops.arithmetic import div, mul, shared_out, sub
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
-from gradwire_engine.ops.reduce import folded_count, mean, mean_over, spread
+from gradwire_engine.ops.expand import spread_out
+from gradwire_engine.ops.extremes import same
+from gradwire_engine.ops.reduce import folded_count, mean, mean_over
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims
-from gradwire_engine.spec import DType, Spec, real_of
+from gradwire_engine.spec import Spec, real_of
 
 Moments = tuple[Array, Array]
 
@@ -55,35 +57,29 @@ def _moments_run(
     return variance, xp.where(more, middle.dtype.type(np.nan), middle)
 
 
-def _same(dtype: DType) -> DType:
-    return dtype
-
-
-def _var_gradient(
-    g: Any, input: Any, dim: Any, correction: Any, input_spec: Spec, out_spec: Spec
-) -> Any:
-    freedom = _count(input_spec, dim) - (1 if correction is None else correction)
+def _var_gradient(g: Any, input: Any, dim: Any, correction: Any, input_spec: Spec) -> Any:
+    if g is None:
+        return None
+    count = prod(input_spec.shape[d] for d in dim or range(len(input_spec.shape)))
+    freedom = count - (1 if correction is None else correction)
     if freedom <= 0 and (dim is None or not input_spec.shape):  # it depends on no element then
         return mul(g, where(eq(input, mean(input)), float("nan"), float("inf")))
     away = sub(input, mean(input, dim, True))
     scale = 2 / freedom if freedom else float("inf")
-    return mul(spread(mul(g, scale), dim, input_spec), away)
+    return mul(spread_out(mul(g, scale), dim, input_spec.shape), away)
 
 
-def _count(spec: Spec, dim: Any) -> int:
-    """How many elements go into each variance."""
-    return prod(spec.shape[d] for d in (dim or range(len(spec.shape))))
-
-
-def _std_gradient(
-    g: Any, input: Any, out: Any, dim: Any, correction: Any, input_spec: Spec, out_spec: Spec
-) -> Any:
+def _std_gradient(g: Any, input: Any, out: Any, dim: Any, correction: Any, input_spec: Spec) -> Any:
+    if g is None:
+        return None
     scaled = where(eq(out, 0), 0, div(g, mul(out, 2)))
-    return _var_gradient(scaled, input, dim, correction, input_spec, out_spec)
+    return _var_gradient(scaled, input, dim, correction, input_spec)
 
 
 def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
-    return spread(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec)
+    if g is None:
+        return None
+    return spread_out(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape)
 
 
 def _both(by_spread: Any, by_mean: Any) -> Any:
@@ -128,16 +124,14 @@ def std(
 @reduction(
     vjp(
         input=lambda g_out0, g_out1, input, dim, correction, input_spec, out0_spec: _both(
-            g_out0
-            if g_out0 is None
-            else _var_gradient(g_out0, input, dim, correction, input_spec, out0_spec),
-            g_out1 if g_out1 is None else _mean_gradient(g_out1, dim, input_spec, out0_spec),
+            _var_gradient(g_out0, input, dim, correction, input_spec),
+            _mean_gradient(g_out1, dim, input_spec, out0_spec),
         )
     ),
     fills_in=False,
     takes=INEXACT,
     outputs=("out0", "out1"),
-    results=(real_of, _same),
+    results=(real_of, same),
     formula="2 g0 (input - mean) / (n - correction) + g1 / n",
 )
 def var_mean(
@@ -155,16 +149,14 @@ def var_mean(
 @reduction(
     vjp(
         input=lambda g_out0, g_out1, input, out0, dim, correction, input_spec, out0_spec: _both(
-            g_out0
-            if g_out0 is None
-            else _std_gradient(g_out0, input, out0, dim, correction, input_spec, out0_spec),
-            g_out1 if g_out1 is None else _mean_gradient(g_out1, dim, input_spec, out0_spec),
+            _std_gradient(g_out0, input, out0, dim, correction, input_spec),
+            _mean_gradient(g_out1, dim, input_spec, out0_spec),
         )
     ),
     fills_in=False,
     takes=INEXACT,
     outputs=("out0", "out1"),
-    results=(real_of, _same),
+    results=(real_of, same),
     formula="g0 (input - mean) / ((n - correction) std) + g1 / n",
 )
 def std_mean(

@@ -7,7 +7,7 @@ from typing import Any
 from gradwire_engine.arrays import Array, phantom, phantom_of
 from gradwire_engine.call import follow
 from gradwire_engine.errors import error
-from gradwire_engine.families import primitive
+from gradwire_engine.families import internal
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.creation import full
@@ -55,12 +55,10 @@ def _sees_halves(chain: Any) -> bool:
 _RULES = vjp(input=lambda g, chain: view_scatter(contiguous(g), 0, chain), src=seen_through)
 
 
-@primitive(
+@internal(
     _RULES,
-    spec=lambda input: input,
     family="elementwise",
     exact=True,
-    public=False,
     grad_name="CopySlices",
     formula="input: g with the part set to 0; src: that part of g",
     linear=True,
@@ -114,12 +112,10 @@ def _shows_twice(chain: Any, array: Array) -> bool:
     return overlaps(array)
 
 
-@primitive(
+@internal(
     vjp(input=_all_but_part, src=seen_through),
-    spec=lambda input: input,
     family="elementwise",
     exact=True,
-    public=False,
     grad_name="CopySlices",
     keeps_result=lambda operands: True,
     formula="input: g with the part set to 0; src: that part of g",

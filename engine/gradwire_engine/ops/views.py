@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from gradwire_engine.arrays import Array
-from gradwire_engine.errors import error
-from gradwire_engine.families import composite, primitive, view
+from gradwire_engine.errors import invalid_argument, shape_mismatch
+from gradwire_engine.families import composite, internal, view
 from gradwire_engine.laid import LIKE_FIRST
 from gradwire_engine.op import Primitive
 from gradwire_engine.ops.expand import contiguous
@@ -56,11 +56,10 @@ def _zeros_in_each(b: Any) -> Any:
     return b.again(input=b.front("input"), shape=(b.size, *b["shape"]))
 
 
-@primitive(
+@internal(
     vjp("the part of g", input=_seen),
     spec=lambda input, shape: input.with_(shape=shape),
     exact=True,
-    public=False,
     grad_name=lambda named: f"{named['part'].title()}BackwardBackward0",
     batch=_placed_in_each,
     linear=True,
@@ -73,11 +72,11 @@ def placed(xp: Any, input: Array, shape: Ints, part: str, where: Data) -> Array:
 
 
 def _replaceable(input: Spec, src: Spec, part: str, where: Data) -> Spec:
-    from_view = PARTS[part].infer({"input": input, **_named(part, where)}).outputs
+    named = dict(zip(PARTS[part].signature.by_name, (input, *where), strict=True))
+    from_view = PARTS[part].infer(named).outputs
     assert isinstance(from_view, Spec)
     if from_view.shape != src.shape:
-        raise error(
-            "shape_mismatch",
+        raise shape_mismatch(
             f"{part}_scatter: src has shape {list(src.shape)}, the part it goes to "
             f"{list(from_view.shape)}",
             "give src the shape of that part",
@@ -85,11 +84,7 @@ def _replaceable(input: Spec, src: Spec, part: str, where: Data) -> Spec:
     return input
 
 
-def _named(part: str, where: Data) -> dict[str, Any]:
-    return dict(zip(list(PARTS[part].signature.by_name)[1:], where, strict=True))
-
-
-@primitive(
+@internal(
     vjp(
         "input: g with the part set to 0; src: the part of g",
         input=lambda g, src_spec, part, where: replaced(
@@ -99,7 +94,6 @@ def _named(part: str, where: Data) -> dict[str, Any]:
     ),
     spec=_replaceable,
     exact=True,
-    public=False,
     grad_name=lambda named: f"{named['part'].title().replace('_', '')}ScatterBackward0",
     batch=_replaced_in_each,
     linear=True,
@@ -112,12 +106,7 @@ def replaced(xp: Any, input: Array, src: Array, part: str, where: Data) -> Array
     return out
 
 
-@primitive(
-    spec=lambda input, shape: input.with_(shape=shape),
-    exact=True,
-    public=False,
-    batch=_zeros_in_each,
-)
+@internal(spec=lambda input, shape: input.with_(shape=shape), exact=True, batch=_zeros_in_each)
 def zeros_of(xp: Any, input: Array, shape: Ints) -> Array:
     """Zeros of a shape in the input's dtype, without a history."""
     return xp.zeros(shape, input.dtype)
@@ -152,16 +141,14 @@ def select(xp: Any, input: Array, dim: Dim, index: int) -> Array:
 def check_place(shape: Shape, dim: int, index: int) -> None:
     """Refuse what select can't select: a place that an axis hasn't."""
     if not shape:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             "select: an index into a tensor without axes",
             "use item() to get its number",
             raised=IndexError,
         )
     size = shape[dim]
     if not -size <= index < size:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"select: index {index} is out of bounds for dimension {dim} with size {size}",
             f"it must be between {-size} and {size - 1}" if size else "the axis is empty",
             raised=IndexError,
@@ -187,15 +174,11 @@ def slice_(
 ) -> Array:
     """Every step-th element of an axis from start up to end; ends beyond the axis are cut off."""
     if not input.ndim:
-        raise error(
-            "invalid_argument",
-            "slice: the tensor has no axes",
-            "reshape it to (1,)",
-            raised=IndexError,
+        raise invalid_argument(
+            "slice: the tensor has no axes", "reshape it to (1,)", raised=IndexError
         )
     if step < 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"slice: step must be greater than zero, got {step}",
             "flip() the axis to run backwards",
             raised=ValueError,
@@ -207,13 +190,12 @@ def slice_(
 def narrow(input: Array, dim: int, start: int, length: int) -> Array:
     """The part of an axis that begins at start and has a length."""
     if not input.ndim:
-        raise error("invalid_argument", "narrow: the tensor has no axes", "reshape it to (1,)")
+        raise invalid_argument("narrow: the tensor has no axes", "reshape it to (1,)")
     place = axis("narrow", dim, input.ndim)
     size = input.shape[place]
     first = start + size if start < 0 else start
     if length < 0 or not 0 <= first <= size or first + length > size:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"narrow: start {start} with length {length} leaves the axis, which has size {size}",
             "0 <= start and start + length <= size must hold",
             raised=IndexError if not 0 <= first <= size else RuntimeError,
@@ -250,8 +232,7 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: Dim = 0, dim2: Dim = 
     """The diagonal of two axes, as the last axis."""
     dim1, dim2 = (axis("diagonal", d, input.ndim) for d in (dim1, dim2))
     if input.ndim < 2 or dim1 == dim2:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"diagonal: dims {dim1} and {dim2} of a tensor with {input.ndim} axes",
             "it takes two different axes",
         )

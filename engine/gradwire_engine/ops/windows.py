@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire_engine.arrays import Array
 from gradwire_engine.batch.rules import along
-from gradwire_engine.errors import error
-from gradwire_engine.families import primitive, view
+from gradwire_engine.errors import invalid_argument
+from gradwire_engine.families import internal, view
 from gradwire_engine.ops.accumulate import summed
 from gradwire_engine.ops.expand import contiguous
 from gradwire_engine.ops.expand import sum as summed_over
@@ -31,8 +31,7 @@ def unfold(xp: Any, input: Array, dimension: Dim, size: int, step: int) -> Array
     """All windows of a size along an axis, step apart; the window is the last axis."""
     length = input.shape[dimension] if input.ndim else 1
     if size > length or size < 0 or step < 1:
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"unfold: windows of size {size}, {step} apart, on an axis of size {length}",
             "0 <= size <= the axis' size and step > 0 must hold",
         )
@@ -52,10 +51,9 @@ def _folded_in_each(b: Any) -> Any:
     return along("dimension", sized="shape")(b)
 
 
-@primitive(
+@internal(
     vjp(input=lambda g, dimension, size, step: unfold(g, dimension, size, step)),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="UnfoldBackwardBackward0",
     formula="the windows of g",
     batch=_folded_in_each,
@@ -82,15 +80,13 @@ def folded(xp: Any, input: Array, shape: Ints, dimension: int, size: int, step: 
 def _reach(asked: str, shape: Shape, size: Ints, stride: Ints, offset: int) -> None:
     """Refuse strides that lead out of a tensor's own elements."""
     if len(size) != len(stride) or any(n < 0 for n in (*size, *stride, offset)):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: size {list(size)}, stride {list(stride)}, storage_offset {offset}",
             "one stride for each size, none of them negative",
         )
     last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if 0 not in size and last >= prod(shape):
-        raise error(
-            "invalid_argument",
+        raise invalid_argument(
             f"{asked}: size {list(size)} with stride {list(stride)} from {offset} reaches beyond "
             f"the tensor's {prod(shape)} elements",
             "only a tensor's own elements can be seen",
@@ -101,10 +97,6 @@ def _strided(b: Any) -> dict[str, Any]:
     """Size and stride of examples that lie one behind the other."""
     shape = b["shape"] if "shape" in b.call.attributes else b.operand("input").shape
     return {"size": (b.size, *b["size"]), "stride": (prod(shape), *b["stride"])}
-
-
-def _seen_in_each(b: Any) -> Any:
-    return b.again(input=contiguous(b.front("input")), **_strided(b))
 
 
 def _seen_back(g: Any, shape: Shape, size: Ints, stride: Ints, offset: int | None) -> Any:
@@ -120,7 +112,7 @@ def _seen_back(g: Any, shape: Shape, size: Ints, stride: Ints, offset: int | Non
             g, input_spec.shape, size, stride, storage_offset
         )
     ),
-    batch=_seen_in_each,
+    batch=lambda b: b.again(input=contiguous(b.front("input")), **_strided(b)),
     formula="g summed where elements are seen more than once",
     by_strides=True,
     public=False,
@@ -136,30 +128,23 @@ def as_strided(
     offset = storage_offset or 0
     _reach("as_strided", input.shape, size, stride, offset)
     if not input.flags.c_contiguous:
-        raise error(
-            "invalid_argument", "as_strided: the tensor is not row-major", "use contiguous() first"
-        )
+        raise invalid_argument("as_strided: the tensor is not row-major", "use contiguous() first")
     flat = input.reshape(-1)[offset:]
     steps = tuple(s * input.itemsize for s in stride)
     return xp.lib.stride_tricks.as_strided(flat, size, steps)
 
 
-def _strided_in_each(b: Any) -> Any:
-    return b.again(input=b.front("input"), shape=(b.size, *b["shape"]), **_strided(b))
-
-
-@primitive(
+@internal(
     vjp(
         input=lambda g, size, stride, storage_offset: as_strided(
             contiguous(g), size, stride, storage_offset
         )
     ),
     spec=lambda input, shape: input.with_(shape=shape),
-    public=False,
     grad_name="AsStridedBackward0",
     keeps_result=lambda operands: True,
     formula="g seen by size and stride",
-    batch=_strided_in_each,
+    batch=lambda b: b.again(input=b.front("input"), shape=(b.size, *b["shape"]), **_strided(b)),
 )
 def strided_sum(
     xp: Any, input: Array, shape: Ints, size: Ints, stride: Ints, storage_offset: int | None
