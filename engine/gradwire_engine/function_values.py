@@ -179,6 +179,3 @@ def _transposed(
     for variable in asked:
         abandon(variable)
     return results
-
-
-__all__ = ["BatchedBackward", "on_values"]

@@ -75,6 +75,3 @@ class PullBack:
         back = StepBack(self.loop, self.wanted, there, ())
         found = iter(called(back, (*args, *[g for g in gradients if g is not None])))
         return tuple([next(found) if wanted else None for wanted in self.wanted])
-
-
-__all__ = ["PullBack", "called"]

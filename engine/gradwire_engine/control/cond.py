@@ -85,6 +85,3 @@ def _chosen(pred: Batched, true: Sequence[Any], false: Sequence[Any]) -> tuple[A
     specs = [[y.spec for y in branch] for branch in (true, false)]
     _check_alike(*specs)
     return tuple([where(pred, a, b) for a, b in zip(true, false, strict=True)])
-
-
-__all__ = ["cond", "need_bool"]

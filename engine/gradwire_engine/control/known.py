@@ -205,6 +205,3 @@ def planned(found: Known, times: int) -> Plan | None:
     found.runs += times
     plan = found.plan() if found.runs >= WORTH else None
     return None if plan is None or plan.kept > _CONSTANTS else plan
-
-
-__all__ = ["Clock", "Counts", "Known", "apart", "figures", "known", "need_values", "planned"]

@@ -250,6 +250,3 @@ class Rounds:
             )
         made = [Tensor.of(a, device=self.device) for a in (*self.carry, *self.collected)]
         return made, [Tensor.of(a, device=self.device) for a in self.stacks]
-
-
-__all__ = ["Loop", "Rounds", "looked_at", "refuse_symbols"]

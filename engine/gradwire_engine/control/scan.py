@@ -175,6 +175,3 @@ def _begun(g: Any, stack: Any) -> Any:
     """The gradient of a last carry, zeros where none came."""
     spec = stack.spec
     return zeros(spec.with_(shape=spec.shape[1:])) if g is None else g
-
-
-__all__ = ["WayBack", "node", "run", "scan"]

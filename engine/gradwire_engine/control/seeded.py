@@ -89,6 +89,3 @@ def counted(
     body = Counted(_drawing(body_fn, 0), True)
     device = values[0].device if values else local.state.device
     return Counted(cond_fn, False), body, Tensor.of(np.asarray(0), device=device)
-
-
-__all__ = ["Seeded", "counted", "seeded"]

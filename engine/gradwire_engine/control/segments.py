@@ -68,6 +68,3 @@ def in_segments(
 
 def _folded(rows: Any, count: int, size: int) -> Any:
     return reshape(rows, (count, size, *rows.shape[1:]))
-
-
-__all__ = ["Segment", "in_segments"]

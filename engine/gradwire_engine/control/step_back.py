@@ -89,6 +89,3 @@ def _gradients(roots: Sequence[tuple[Any, Any]], asked: Sequence[Any], recorded:
         materialize_grads=True,
     )
     return [g for g in found if g is not None]
-
-
-__all__ = ["StepBack"]

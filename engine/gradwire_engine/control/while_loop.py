@@ -197,6 +197,3 @@ class _Turns:
         if self.device == "cpu":
             array = np.asarray(array)
         return Tensor.of(array, device=self.device)
-
-
-__all__ = ["Unbounded", "run", "while_loop"]

@@ -105,6 +105,3 @@ def _batched(
         inner = replace(loop, body=masked)
         last = run(replace(masked, steps=False), inner, inside, bound)
     return [Batched(y, level) for y in last]
-
-
-__all__ = ["Masked", "Primals", "looped"]

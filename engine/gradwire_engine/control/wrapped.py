@@ -195,7 +195,3 @@ def joined(last: Sequence[Any], values: Sequence[Any], carries: int, level: int)
 
 def _dual(y: Any, t: Any, level: int) -> Any:
     return Dual(y, t, level) if y.dtype.differentiable else y
-
-
-__all__ = ["Pairs", "Rows", "is_rows", "joined", "layer_at", "level_of", "rows_of", "scanned",
-           "with_tangents"]  # fmt: skip
