@@ -9,8 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwire_engine.plan.code import VIEW, Code, Step
-from gradwire_engine.plan.legality import LEGAL
+from gradwire_engine.plan.code import FOLDS, FUSES, VIEW, Code, Step
 from gradwire_engine.plan.space import Axes, aligned, row_major, seen, spans_rows
 
 SMALLEST = 1 << 12
@@ -56,9 +55,7 @@ class Region:
         if found is None:
             return False
         shape = (
-            self.code.phantoms[step.operands[0]].shape
-            if LEGAL[step.kind].folds
-            else self._shape(step)
+            self.code.phantoms[step.operands[0]].shape if step.kind in FOLDS else self._shape(step)
         )
         for number in step.operands:
             if number in self.code.phantoms and number not in self.axes:
@@ -95,7 +92,7 @@ class Region:
         """The axes of the space that a step goes over, in the shape that its operands have."""
         phantoms = self.code.phantoms
         arrays = [n for n in step.operands if n in phantoms]
-        shape = phantoms[arrays[0]].shape if LEGAL[step.kind].folds else self._shape(step)
+        shape = phantoms[arrays[0]].shape if step.kind in FOLDS else self._shape(step)
         known = [(phantoms[n].shape, self.axes[n]) for n in arrays if n in self.axes]
         found = aligned(shape, known)
         if found is None:
@@ -112,7 +109,7 @@ class Region:
     def _result(self, step: Step, axes: Axes) -> Axes | None:
         """The axes of a step's result; None where it can't be worked out block by block."""
         phantoms = self.code.phantoms
-        if not LEGAL[step.kind].folds:
+        if step.kind not in FOLDS:
             shape = self._shape(step)
             varies = [0] * len(shape)
             for number in step.operands:
@@ -172,10 +169,10 @@ class _Grouping:
 
     def _place(self, place: int, step: Step) -> None:
         needs = {self.maker[n] for n in step.operands if n in self.maker}
-        group = self._joined(place, step, needs) if LEGAL[step.kind].fuses else None
+        group = self._joined(place, step, needs) if step.kind in FUSES else None
         if group is None:
             group = self._alone(place, step)
-            if not LEGAL[step.kind].fuses:
+            if step.kind not in FUSES:
                 self.barrier = place
             group.needs = needs
             self.groups[group] = None
@@ -183,7 +180,7 @@ class _Grouping:
             self.maker[number] = group
 
     def _alone(self, place: int, step: Step) -> Group:
-        if LEGAL[step.kind].starts:
+        if step.kind in FUSES and step.kind != VIEW:
             size = self._size(step)
             if SMALLEST <= size < LARGEST:
                 region = Region(self.code, size)
@@ -195,7 +192,7 @@ class _Grouping:
 
     def _size(self, step: Step) -> int:
         phantoms = self.code.phantoms
-        source = step.operands[0] if LEGAL[step.kind].folds else step.results[0]
+        source = step.operands[0] if step.kind in FOLDS else step.results[0]
         return prod(phantoms[source].shape)
 
     def _note_reads(self, group: Group, step: Step) -> None:
