@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.errors import error
-from gradwire_engine.optim.update import State, need_not_negative, optimizer
+from gradwire_engine.optim.update import State, optimizer
 
 
 def _check(settings: dict[str, Any]) -> None:
-    need_not_negative(
-        settings, lr="learning rate", momentum="momentum value", weight_decay="weight_decay value"
-    )
     if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
         raise error(
             "invalid_argument",
@@ -21,7 +18,7 @@ def _check(settings: dict[str, Any]) -> None:
         )
 
 
-@optimizer("sgd", check=_check)
+@optimizer("sgd", "lr", "momentum", "weight_decay", check=_check)
 def sgd(
     xp: Any,
     x: Any,
