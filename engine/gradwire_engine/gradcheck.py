@@ -8,7 +8,7 @@ from warnings import warn
 
 import numpy as np
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.consistency import (
     SEED,
     check_batched,
@@ -113,12 +113,8 @@ def gradgradcheck(
         leaves, weights = args[: len(given)], args[len(given) :]
         again = Tested(function, leaves)
         outputs = again.run([leaves[place] for place in again.places])
-        pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
         wanted = [leaves[place] for place in tested.places]
-        if not pairs:
-            return ()
-        ys, ws = zip(*pairs, strict=True)
-        found = grad(ys, wanted, ws, create_graph=True, allow_unused=True)
+        found = grad_of_moving(outputs, wanted, weights, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(

@@ -20,7 +20,7 @@ from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import DType, Shape, Spec, dtype_of
+from gradwire_engine.spec import Spec, Value, dtype_of
 from gradwire_engine.tape import RETAIN, AccumulateGrad, Edge, Node, Output, place, target
 
 INFERENCE = 1
@@ -122,11 +122,12 @@ class View:
             self.array = self.source = None
 
 
-class Tensor:
+class Tensor(Value):
     """A tensor of the engine. `_edge` is where it was made: None, a leaf's edge, or a node's."""
 
     __slots__ = ("__weakref__", "_array", "_edge", "_storage", "flags", "grad", "spec", "view")
 
+    spec: Spec
     level = 0  # no transform wraps it
 
     def __init__(self, array: Any, spec: Spec, edge: Edge | None) -> None:
@@ -146,9 +147,7 @@ class Tensor:
         elif isinstance(array, np.generic):
             array = np.asarray(array)
         spec = Spec(tuple(array.shape), dtype_of(array.dtype), device)
-        made = cls(array, spec, None).marked()
-        if local.state.inference:
-            made.flags |= INFERENCE
+        made = cls(array, spec, None).marked().in_mode()
         if requires_grad and spec.dtype.differentiable:
             made._edge = AccumulateGrad(made)
         elif requires_grad:
@@ -173,6 +172,12 @@ class Tensor:
             self.flags |= TURNED
         return self
 
+    def in_mode(self) -> Tensor:
+        """Itself, a new tensor, with the flag of inference mode where that is on."""
+        if local.state.inference:
+            self.flags |= INFERENCE
+        return self
+
     @property
     def storage(self) -> Storage:
         """What views share; made when first asked for, since most tensors never need it."""
@@ -189,22 +194,6 @@ class Tensor:
         if storage is None:
             return self._array
         return storage.array if self.view is None else self.view.read(storage.array)
-
-    @property
-    def shape(self) -> Shape:
-        return self.spec.shape
-
-    @property
-    def ndim(self) -> int:
-        return len(self.spec.shape)
-
-    @property
-    def dtype(self) -> DType:
-        return self.spec.dtype
-
-    @property
-    def device(self) -> str:
-        return self.spec.device
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -242,10 +231,6 @@ class Tensor:
     def numpy(self) -> np.ndarray:
         """The elements as a NumPy array, to be read only."""
         return backend(self.spec.device).to_numpy(self.array)
-
-    def describe(self) -> str:
-        """For error texts: dtype and shape."""
-        return f"tensor {self.spec}"
 
     # where it stands in the graph
 
@@ -410,8 +395,6 @@ class Tensor:
     def __repr__(self) -> str:
         data = "" if self.spec.device == "meta" else f" {self.numpy()!r}"
         return f"<Tensor {self.spec}{data}>"
-
-    __hash__ = object.__hash__
 
 
 _FROZEN: WeakKeyDictionary[Tensor, Edge] = WeakKeyDictionary()

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire_engine.backward import GRADS, grad, implicit
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import Batched, fronted, is_rows
 from gradwire_engine.errors import error
 from gradwire_engine.mode import enable_grad
 from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.sequences import eye
 from gradwire_engine.spec import bool_
 
@@ -30,13 +30,11 @@ class _Rows:
         self.size = next(v.size for v in values if self.mine(v))
 
     def mine(self, value: Any) -> bool:
-        return type(value) is Batched and value.level == self.level
+        return is_rows(value, self.level)
 
     def front(self, value: Any) -> Any:
         """The value with its batch axis in front; the same for each where it has none."""
-        if value is None:
-            return None
-        return value.value if self.mine(value) else expand(value, (self.size, *value.shape))
+        return None if value is None else fronted(value, self.level, self.size)
 
 
 def grad_batched(

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradwire_engine import function
 from gradwire_engine.arrays import backend
-from gradwire_engine.control.known import Known, known
+from gradwire_engine.control.known import Known, OfLoop, known
 from gradwire_engine.control.rounds import Loop, Step
 from gradwire_engine.control.step_back import StepBack
 from gradwire_engine.control.wrapped import level_of
@@ -58,16 +58,11 @@ def _plannable(body: Program, args: Sequence[Any]) -> Known | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PullBack:
+class PullBack(OfLoop):
     """The rule of a body's node: the step back, a body itself. wanted: which arguments get one."""
 
     loop: Loop
     wanted: tuple[bool, ...]
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         args, gradients = given[: len(self.wanted)], given[len(self.wanted) :]

@@ -40,6 +40,29 @@ def _go_on() -> None:
     """Nobody looks at the clock."""
 
 
+class OfBody:
+    """A program made of another one, its `body`, whose id it has."""
+
+    __slots__ = ()
+
+    @property
+    def id(self: Any) -> str:
+        """The body's."""
+        found: str = self.body.id
+        return found
+
+
+class OfLoop(OfBody):
+    """A program made of a loop, and so of the loop's body."""
+
+    __slots__ = ()
+
+    @property
+    def body(self: Any) -> Any:
+        """The loop's."""
+        return self.loop.body
+
+
 def apart(meter: Any) -> using:
     """The modes in which a body runs: outside of any graph and transform, with nothing to undo."""
     return using(
@@ -196,8 +219,7 @@ def _around(body: Any) -> Iterator[Any]:
     """A body, and what it was made of."""
     while body is not None:
         yield body
-        loop = getattr(body, "loop", None)
-        body = getattr(body, "body", None) if loop is None else loop.body
+        body = getattr(body, "body", None)
 
 
 def planned(found: Known, times: int) -> Plan | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradwire_engine import function
 from gradwire_engine.control import wrapped
+from gradwire_engine.control.known import OfLoop
 from gradwire_engine.control.outlined import outlined, outlining
 from gradwire_engine.control.rounds import Loop, Rounds, looked_at, refuse_symbols
 from gradwire_engine.control.seeded import seeded
@@ -130,7 +131,7 @@ def node(
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class WayBack(OfLoop):
     """The rule of a scan's node: a scan in the other direction.
 
     wanted: arguments that get a gradient, and all carries that can have one. collected: how many
@@ -142,11 +143,6 @@ class WayBack:
     collected: int
     times: int
     reverse: bool
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         carries, slices = self.loop.carries, self.loop.slices

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
+from gradwire_engine.control.known import OfLoop
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.join import cat
@@ -16,18 +17,13 @@ Run = Callable[[Loop, Sequence[Any], int, bool], tuple[list[Any], list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(OfLoop):
     """So many steps as one."""
 
     run: Run
     loop: Loop
     times: int
     reverse: bool
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         carries, collected = self.run(self.loop, values, self.times, self.reverse)

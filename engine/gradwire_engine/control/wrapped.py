@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradwire_engine.batch.layer import Layer
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.layer import examples, layer_at
+from gradwire_engine.batch.value import Batched, fronted, is_rows
+from gradwire_engine.control.known import OfBody
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.dual import Dual, dual, unpacked
 from gradwire_engine.levels import entered
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import using
 from gradwire_engine.ops.axes import movedim
-from gradwire_engine.ops.expand import expand
 from gradwire_engine.reading import zeros
 from gradwire_engine.tape import Program
 
@@ -24,39 +23,6 @@ Run = Callable[[Loop, Sequence[Any], int, bool], tuple[list[Any], list[Any]]]
 def level_of(values: Sequence[Any]) -> int:
     """The level of the outermost wrapper; 0 where there is none."""
     return max((getattr(v, "level", 0) for v in values), default=0)
-
-
-def is_rows(value: Any, level: int) -> bool:
-    """Whether a value is one of many examples of the vmap at this level."""
-    return type(value) is Batched and value.level == level
-
-
-def rows_of(value: Any, level: int, size: int) -> Any:
-    """A value with its batch axis in front: the same everywhere where it had none."""
-    return value.value if is_rows(value, level) else expand(value, (size, *value.shape))
-
-
-@contextmanager
-def examples(
-    size: int, randomness: str, dims: Sequence[bool], values: Sequence[Any]
-) -> Iterator[tuple[int, list[Any]]]:
-    """Within a vmap of so many examples: its level, and these values as they are in it.
-
-    dims: which of the values are many, a row for each example.
-    """
-    with entered() as level, using(vmap=Layer(level, size, randomness, local.state.vmap)):
-        yield (
-            level,
-            [Batched(v, level) if many else v for v, many in zip(values, dims, strict=True)],
-        )
-
-
-def layer_at(level: int) -> Any:
-    """The vmap in progress at this level."""
-    layer: Any = local.state.vmap
-    while layer is not None and layer.level > level:
-        layer = layer.outer
-    return layer
 
 
 def scanned(
@@ -73,7 +39,7 @@ def scanned(
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(OfBody):
     """A body for all examples at once. dims: which of its arguments are many, a row for each."""
 
     body: Program
@@ -81,14 +47,9 @@ class Rows:
     dims: tuple[bool, ...]
     randomness: str
 
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.body.id
-
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         with examples(self.size, self.randomness, self.dims, values) as (level, given):
-            return tuple([rows_of(y, level, self.size) for y in self.body(*given)])
+            return tuple([fronted(y, level, self.size) for y in self.body(*given)])
 
 
 def _batched(
@@ -102,7 +63,7 @@ def _batched(
     inner = replace(loop, body=Rows(loop.body, size, dims, randomness))
     with using(vmap=None if layer is None else layer.outer):
         inside = [
-            rows_of(v, level, size) if many else v for v, many in zip(values, dims, strict=True)
+            fronted(v, level, size) if many else v for v, many in zip(values, dims, strict=True)
         ]
         for place in range(carries, end):
             if dims[place]:
@@ -116,7 +77,7 @@ def _batched(
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(OfBody):
     """A body on values with tangents. moves: which of its arguments have one; behind each kind of
     argument come the tangents of that kind. Of results every carry that moves has a tangent, and
     everything that is collected.
@@ -126,11 +87,6 @@ class Pairs:
     carries: int
     slices: int
     moves: tuple[bool, ...]
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         carries, end = self.carries, self.carries + self.slices

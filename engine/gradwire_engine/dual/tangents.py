@@ -8,10 +8,10 @@ of what it gives, by that variable, with the tangent as cotangent, is the tangen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.call import Call, Recipe
 from gradwire_engine.levels import abandon, fresh
 from gradwire_engine.mode import enable_grad, local
@@ -156,16 +156,10 @@ def _expanded(value: Any, out: Spec) -> Any:
 def _transposed(
     recipe: Recipe, values: list[Any], tangents: Tangents, outs: tuple[Any, ...], level: int
 ) -> Tangents:
-    """Each rule as a linear map of the cotangents, transposed by one local walk."""
+    """Each rule as a linear map of the cotangents, transposed."""
     call = recipe.call
-    tracked = any(getattr(v, "requires_grad", False) for v in (*values, *tangents))
-    recording = local.state.grad and tracked
-    roots: list[Any] = []
-    weights: list[Any] = []
-    with enable_grad():
-        variables = [
-            fresh(ones(out.spec), below=level) if _moves(out) else zeros(out.spec) for out in outs
-        ]
+
+    def rules(variables: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         for step in recipe.steps:
             chosen = range(len(outs)) if call.op.many else step.cotangents
             cotangents: list[Any] = [variables[i] for i in chosen]
@@ -174,20 +168,43 @@ def _transposed(
             result = linear_part(step.function)(*given, *arguments)
             parts = result if step.several else (result,)
             for place, part in zip(step.targets, parts, strict=True):
-                if part is None or tangents[place] is None:
-                    continue
-                fitted = fit(part, flat_spec(call, place))
-                if fitted.requires_grad:
-                    roots.append(fitted)
-                    weights.append(tangents[place])
-    asked = [v for v in variables if v.requires_grad]
-    if not roots:
-        return [None] * len(outs)
-    found = iter(grad(roots, asked, weights, create_graph=recording, allow_unused=True))
-    moved = [next(found) if v.requires_grad else None for v in variables]
+                if part is not None and tangents[place] is not None:
+                    yield fit(part, flat_spec(call, place)), tangents[place]
+
+    return transposed(rules, outs, list(map(_moves, outs)), (*values, *tangents), level)
+
+
+def transposed(
+    linear: Callable[[Sequence[Any]], Iterable[tuple[Any, Any]]],
+    outs: Sequence[Any],
+    moves: Sequence[bool],
+    known: Sequence[Any],
+    level: int,
+) -> Tangents:
+    """The tangents of results, by a local walk over a map that is linear in their cotangents.
+
+    linear: from the cotangents to gradients of operands, each with that operand's tangent. moves:
+    which of the results can have a tangent. known: what the map is made of.
+    """
+    tracked = any(getattr(v, "requires_grad", False) for v in known)
+    recording = local.state.grad and tracked
+    with enable_grad():
+        variables = [
+            fresh(ones(out.spec), below=level)
+            if m
+            else zeros(out.spec)
+            if hasattr(out, "spec")
+            else None
+            for out, m in zip(outs, moves, strict=True)
+        ]
+        pairs = list(linear(variables))
+    asked = [v for v, m in zip(variables, moves, strict=True) if m]
+    roots, weights = [y for y, _ in pairs], [t for _, t in pairs]
+    options = {"create_graph": recording, "allow_unused": True}
+    found = iter(grad_of_moving(roots, asked, weights, **options))
     for variable in asked:
         abandon(variable)
-    return moved
+    return [next(found) if m else None for m in moves]
 
 
 def flat_spec(call: Call, place: int) -> Spec:
