@@ -134,12 +134,7 @@ def _cast(
             return partial(_wrapped_int, dtype=compute.numpy)
         return None
     wanted = _worked_in(spec, compute, exact)
-    return None if wanted is spec.dtype else partial(_astype, dtype=wanted.numpy)
-
-
-def _astype(array: Any, dtype: np.dtype) -> Any:
-    """A copy in a dtype, laid out alike."""
-    return copied(array, dtype)
+    return None if wanted is spec.dtype else partial(copied, dtype=wanted.numpy)
 
 
 def _wrapped_int(value: Any, dtype: np.dtype) -> Any:

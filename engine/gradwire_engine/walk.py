@@ -6,7 +6,7 @@ arrived when its turn comes. Nothing of the graph or of `.grad` is touched befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -120,22 +120,26 @@ def _walk(  # noqa: C901 (one hot frame)
 ) -> tuple[dict[Any, Any], dict[Any, Any], list[Node]]:
     """What arrived at wanted nodes, what is left at leaves, and the nodes whose rules ran."""
     useful = None if ends is None else _leading_to(order, ends)
-    captured = _nodes(ends or ())
-    pending = _begun(roots)
+    captured: set[Node] = {end for end in ends or () if type(end) is Node}
+    pending: Pending = {}
+    for edge, g in roots:
+        add_pending(pending, edge, g)
     found: dict[Any, Any] = {}
     retained: Retained = []
     walked: list[Node] = []
     charge, step, careful = _ways(reading)
-    only = target(roots[0][0]) if len(roots) == 1 else None
+    only: Any = target(roots[0][0]) if len(roots) == 1 else None
     for node in order:
         g = pending.pop(node, None)
         if useful is not None and node not in useful:
-            _passed_by(node, only, g, reading, retained)
+            if node is only and g is not None:  # not run, but the only root's hooks see what comes
+                arrived(node, g, reading, retained)
             continue
         if g is None:
             nothing_came(node, reading, into_grad)
-            goes_on = _goes_on(node, captured, useful, into_grad, walked)
-            _unreached(node, goes_on, reading, pending, useful, walked)
+            if _goes_on(node, captured, useful, into_grad, walked):
+                nothing_goes_on(node, reading, pending, useful)
+                walked.append(node)
             continue
         if node in captured and _leads_on(node, useful or set()):
             _capture(node, g, found)  # before its hooks, as torch has it here
@@ -169,26 +173,6 @@ def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None] | None, Any
     return None, profile.timed_step(charge, step), profile.timed_step(charge, careful)
 
 
-def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:
-    """A node that leads nowhere wanted is not run; the only root's hooks see what comes."""
-    if node is only and g is not None:
-        arrived(node, g, reading, retained)
-
-
-def _unreached(
-    node: Any,
-    goes_on: bool,
-    reading: Reading,
-    pending: Pending,
-    useful: Useful,
-    walked: list[Node],
-) -> None:
-    """A node to which nothing came runs where else it would."""
-    if goes_on:
-        nothing_goes_on(node, reading, pending, useful)
-        walked.append(node)
-
-
 def _goes_on(
     node: Any, captured: set[Node], useful: Useful, into_grad: bool, walked: list[Node]
 ) -> bool:
@@ -196,18 +180,6 @@ def _goes_on(
     if type(node) is not Node or node not in captured:
         return type(node) is Node
     return (into_grad or _leads_on(node, useful or set())) and _runs(node, useful, walked)
-
-
-def _begun(roots: Sequence[tuple[Edge, Any]]) -> Pending:
-    """What waits before the first step: the cotangents at the roots."""
-    pending: Pending = {}
-    for edge, g in roots:
-        add_pending(pending, edge, g)
-    return pending
-
-
-def _nodes(ends: Iterable[Any]) -> set[Node]:
-    return {end for end in ends if type(end) is Node}
 
 
 def _runs(node: Node, useful: Useful, walked: list[Node]) -> bool:
