@@ -201,6 +201,12 @@ def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return np.lib.stride_tricks.as_strided(one, shape, tuple(reversed(strides)), writeable=False)
 
 
+def address(array: np.ndarray) -> int:
+    """Where an array's first element lies in memory."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
 def phantom_like(array: Array) -> Array:
     """The phantom of an array, which lies as that does."""
     if array.flags.c_contiguous:

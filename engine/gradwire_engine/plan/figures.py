@@ -53,7 +53,8 @@ def peak(graph: Graph, inputs: Sequence[Spec]) -> int:
     owner = _owners(graph)
     ending = _ending(graph, owner)
     sizes: dict[int, int] = {}
-    held = most = sum(spec.nbytes for spec in inputs) + _constant_bytes(graph)
+    held = sum(int(getattr(value, "nbytes", 0)) for value in graph.constants.values())
+    held = most = held + sum(spec.nbytes for spec in inputs)
     for index, line in enumerate(graph.lines):
         if not line.op.view:
             sizes |= zip(line.results, [spec.nbytes for spec in line.specs], strict=True)
@@ -85,7 +86,3 @@ def _ending(graph: Graph, owner: dict[int, int]) -> dict[int, list[int]]:
         if number not in kept:
             ending.setdefault(index, []).append(number)
     return ending
-
-
-def _constant_bytes(graph: Graph) -> int:
-    return sum(int(getattr(value, "nbytes", 0)) for value in graph.constants.values())

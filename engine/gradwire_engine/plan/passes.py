@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,21 +58,30 @@ def _fold(line: Line, constants: dict[int, Any], device: str) -> bool:
 
 def without_ones(graph: Graph) -> Graph:
     """A real number times one is itself: cotangents begin as ones."""
+    names: dict[int, int] = {}
+    kept = []
+    for line in graph.lines:
+        line = line._replace(operands=tuple(names.get(n, n) for n in line.operands))
+        found = _itself_times_one(line, graph.constants)
+        if found is None:
+            kept.append(line)
+        else:
+            names[line.results[0]] = found
+    outputs = tuple(names.get(n, n) for n in graph.outputs)
+    return graph._replace(lines=tuple(kept), outputs=outputs)
 
-    def same(line: Line, constants: dict[int, Any]) -> int | None:
-        if line.op.name != "mul" or line.specs[0].dtype.category == COMPLEX:
-            return None
-        for place, one in enumerate(line.operands):
-            value, spec = line.operands[1 - place], line.arguments[1 - place]
-            if _is_ones(constants.get(one)) and value not in constants and spec == line.specs[0]:
-                return value
+
+def _itself_times_one(line: Line, constants: dict[int, Any]) -> int | None:
+    """The operand that a line's only result is."""
+    if line.op.name != "mul" or line.specs[0].dtype.category == COMPLEX:
         return None
-
-    return _renamed(graph, same)
-
-
-def _is_ones(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and bool((value == 1).all())
+    for place, one in enumerate(line.operands):
+        value, spec = line.operands[1 - place], line.arguments[1 - place]
+        known = constants.get(one)
+        ones = isinstance(known, np.ndarray) and (known == 1).all()
+        if ones and value not in constants and spec == line.specs[0]:
+            return value
+    return None
 
 
 def shared(graph: Graph) -> Graph:
@@ -104,18 +112,3 @@ def _identity(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(_identity, value))
     return type(value), value, repr(value) if type(value) in (float, complex) else None
-
-
-def _renamed(graph: Graph, same: Callable[[Line, dict[int, Any]], int | None]) -> Graph:
-    """Leave out lines whose only result is one of their operands, as `same` says."""
-    names: dict[int, int] = {}
-    kept = []
-    for line in graph.lines:
-        line = line._replace(operands=tuple(names.get(n, n) for n in line.operands))
-        found = same(line, graph.constants)
-        if found is None:
-            kept.append(line)
-        else:
-            names[line.results[0]] = found
-    outputs = tuple(names.get(n, n) for n in graph.outputs)
-    return graph._replace(lines=tuple(kept), outputs=outputs)

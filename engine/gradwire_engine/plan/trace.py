@@ -28,15 +28,14 @@ def trace(
     the same of loops; what is known of their bodies, which is added to.
     """
     with Trace(draws=draws, loops=loops) as found, using(device=SYMBOLIC):
-        inputs = [_input(found, spec) for spec in specs]
+        inputs = [
+            Tensor(found.symbol(phantom_of(spec)), spec._replace(device=SYMBOLIC), None)
+            for spec in specs
+        ]
         places = tuple(map(_place, inputs))  # before the function may write to them
         outputs = tuple(map(_place, function(*inputs)))
     lines = tuple(map(_line, found.entries))
     return Graph(places, found.constants, lines, outputs, tuple(specs))
-
-
-def _input(found: Trace, spec: Spec) -> Tensor:
-    return Tensor(found.symbol(phantom_of(spec)), spec._replace(device=SYMBOLIC), None)
 
 
 def _place(result: Tensor) -> int:

@@ -276,10 +276,8 @@ class Emitter(Writer):
     ) -> None:
         whole = vector(kind, width)
         before = self.out.load(whole, slot, align)
-        self.out.store(whole, self._put(step, kind, width, before, value), slot, align)
-
-    def _put(self, step: Step, kind: str, width: int, a: str, b: str) -> str:
-        return lanes.OF_NUMBERS[_ufunc(step)](self.out, kind, width, [a, b])
+        both = lanes.OF_NUMBERS[_ufunc(step)](self.out, kind, width, [before, value])
+        self.out.store(whole, both, slot, align)
 
     def _flush(self, step: Step, slot: str, lanes_slot: str) -> None:
         """What the lanes came to is put to the row's sum."""
