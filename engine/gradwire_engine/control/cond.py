@@ -31,7 +31,7 @@ def cond(
     refuse_symbols("cond", [pred])
     if outlining([pred]):
         return _larger(true_fn, false_fn, operands)
-    both = [_specs(program, operands) for program in (true_fn, false_fn)]
+    both = [known(program, operands).outputs for program in (true_fn, false_fn)]
     if both[0] is not None and both[1] is not None:
         _check_alike(both[0], both[1])
     if type(pred) is Batched:
@@ -58,11 +58,6 @@ def need_bool(what: str, spec: Spec) -> None:
         raise error("dtype_mismatch", f"{what} is {spec}", "compare: it must be one bool")
     if any(n != 1 for n in spec.shape):
         raise error("not_scalar", f"{what} is {spec}", "it must be one bool: use all() or any()")
-
-
-def _specs(program: Program, operands: Sequence[Any]) -> Sequence[Spec] | None:
-    """What a program would give; None where only a run can say."""
-    return known(program, operands).outputs
 
 
 def _check_alike(true: Sequence[Spec], false: Sequence[Spec]) -> None:

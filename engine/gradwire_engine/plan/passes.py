@@ -16,7 +16,7 @@ FOLDED = 2**14
 
 def simplified(graph: Graph, device: str = "cpu") -> Graph:
     """All passes, each where the ones before leave most for it."""
-    for one in (without_dead, lambda g: folded(g, device), without_ones, shared, without_dead):
+    for one in (without_dead, lambda g: folded(g, device), shared, without_dead):
         graph = one(graph)
     return graph
 
@@ -56,23 +56,8 @@ def _fold(line: Line, constants: dict[int, Any], device: str) -> bool:
     return True
 
 
-def without_ones(graph: Graph) -> Graph:
-    """A real number times one is itself: cotangents begin as ones."""
-    names: dict[int, int] = {}
-    kept = []
-    for line in graph.lines:
-        line = line._replace(operands=tuple(names.get(n, n) for n in line.operands))
-        found = _itself_times_one(line, graph.constants)
-        if found is None:
-            kept.append(line)
-        else:
-            names[line.results[0]] = found
-    outputs = tuple(names.get(n, n) for n in graph.outputs)
-    return graph._replace(lines=tuple(kept), outputs=outputs)
-
-
-def _itself_times_one(line: Line, constants: dict[int, Any]) -> int | None:
-    """The operand that a line's only result is."""
+def _times_one(line: Line, constants: dict[int, Any]) -> int | None:
+    """The operand that a line's result is: a real number times one. Cotangents begin as ones."""
     if line.op.name != "mul" or line.specs[0].dtype.category == COMPLEX:
         return None
     for place, one in enumerate(line.operands):
@@ -85,12 +70,18 @@ def _itself_times_one(line: Line, constants: dict[int, Any]) -> int | None:
 
 
 def shared(graph: Graph) -> Graph:
-    """Do once what is called again with the same attributes on the same values."""
+    """Do once what is called again with the same attributes on the same values, and leave out what
+    changes nothing.
+    """
     seen: dict[Any, Line] = {}
     names = _one_for_each_number(graph.constants)
     kept = []
     for line in graph.lines:
         line = line._replace(operands=tuple(names.get(n, n) for n in line.operands))
+        same = _times_one(line, graph.constants)
+        if same is not None:
+            names[line.results[0]] = same
+            continue
         first = seen.setdefault((line.op, line.operands, _identity(line.arguments)), line)
         if first is line:
             kept.append(line)

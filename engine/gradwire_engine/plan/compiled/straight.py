@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import CALL, MAP, VIEW, Code, Step
 from gradwire_engine.plan.compiled.emit import Emitter, checked
 from gradwire_engine.plan.compiled.lanes import KINDS
@@ -149,7 +147,7 @@ def _given(code: Code, steps: Sequence[Step], wanted: tuple[int, ...]) -> Given:
     numbers = {n for step in steps for n in (*step.operands, *step.results) if n in code.phantoms}
     reads = tuple(sorted(numbers - made))
     lies = dict.fromkeys(numbers, Lies.ROW)
-    return Given(code, steps, (1, 1), lies, reads, wanted, (), partial(number_taken, code))
+    return Given(code, steps, (1, 1), lies, reads, wanted, ())
 
 
 def _without_views(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> list[Step]:

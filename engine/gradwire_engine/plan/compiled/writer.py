@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import Code, Step
 from gradwire_engine.plan.compiled.lanes import (
     BOOL,
@@ -41,7 +42,6 @@ class Given(NamedTuple):
     reads: tuple[int, ...]
     outputs: tuple[int, ...]
     late: tuple[int, ...]
-    taken: Callable[[Step, int], Any]
     bent: Mapping[int, int] = MappingProxyType({})
 
 
@@ -87,7 +87,7 @@ class Writer:
             kind = BOOL if value == step.operands[0] else self.kind(step.results[0])
             with np.errstate(all="ignore"):
                 return kind, np.asarray(self.given.code.constants[value]).astype(DTYPES[kind])
-        taken = self.given.taken(step, value)
+        taken = number_taken(self.given.code, step, value)
         if taken is None:
             raise Unsupported("a number that the ufunc takes in its own way")
         return kind_of(taken.dtype), taken
