@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -44,22 +44,14 @@ class Namespace:
         return found
 
 
-class Backend:
+class Backend(NamedTuple):
     """One kind of device: its array library and how arrays come and go."""
 
-    def __init__(
-        self,
-        name: str,
-        xp: Any,
-        array_types: tuple[type, ...],
-        from_numpy: Callable[[np.ndarray], Array],
-        to_numpy: Callable[[Array], np.ndarray],
-    ) -> None:
-        self.name = name
-        self.xp = xp
-        self.array_types = array_types
-        self.from_numpy = from_numpy
-        self.to_numpy = to_numpy
+    name: str
+    xp: Any
+    array_types: tuple[type, ...]
+    from_numpy: Callable[[np.ndarray], Array]
+    to_numpy: Callable[[Array], np.ndarray]
 
 
 NAMESPACE_OF: dict[type, Any] = {}

@@ -43,11 +43,16 @@ def jacrev(
         _check_real("jacrev", "argument", nest.leaves(args))
         made = Pullback("jacrev", function, args, argnums, has_aux)
         _check_real("jacrev", "result", made.outputs)
-        found = from_rows(made, chunk_size)
-        made.close()
-        return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
+        return _of_rows(made, has_aux, chunk_size)
 
     return jacobian_of
+
+
+def _of_rows(made: Pullback, has_aux: bool, chunk_size: int | None = None) -> Any:
+    """The Jacobian of a function that has run, with its aux, and nothing more of it."""
+    found = from_rows(made, chunk_size)
+    made.close()
+    return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
 
 
 def from_rows(made: Pullback, chunk_size: int | None = None) -> Any:
@@ -195,9 +200,7 @@ def jacobian(
         if strategy is None and _size(made.variables) < _size(made.outputs):
             return forward(*args)
         _check_real("jacobian", "result", made.outputs)
-        found = from_rows(made)
-        made.close()
-        return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
+        return _of_rows(made, has_aux)
 
     return jacobian_of
 

@@ -231,14 +231,6 @@ def _is_int(value: Any) -> bool:
     return type(value) is int or (isinstance(value, int) and type(value) is not bool)
 
 
-def _tuple_of_ints(value: Any) -> tuple[int, ...] | None:
-    if _is_int(value):
-        return (value,)
-    if isinstance(value, (list, tuple)) and all(map(_is_int, value)):
-        return tuple(value)
-    return None
-
-
 LEAST, MOST = -(2**63), 2**64 - 1
 """The numbers that 64 bits hold, with a sign or without."""
 
@@ -299,8 +291,9 @@ def _tensors(value: Any) -> Any:
 
 
 def _ints(value: Any) -> Any:
-    found = _tuple_of_ints(value)
-    return _BAD if found is None else found
+    if _is_int(value):
+        return (value,)
+    return tuple(value) if isinstance(value, (list, tuple)) and all(map(_is_int, value)) else _BAD
 
 
 def _hashable(value: Any) -> Any:

@@ -46,7 +46,7 @@ def in_segments(
     outer = replace(loop, body=Segment(run, loop, size, reverse))
 
     def main(carry: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        rows = [_folded(slice_(x, 0, 0, whole), count, size) for x in xs]
+        rows = [reshape(slice_(x, 0, 0, whole), (count, size, *x.shape[1:])) for x in xs]
         last, found = run(outer, (*carry, *rows, *args), count, reverse)
         return last, [reshape(y, (whole, *y.shape[2:])) for y in found]
 
@@ -60,7 +60,3 @@ def in_segments(
     carry, second = (main if reverse else left)(carry)
     pairs = zip(second, first, strict=True) if reverse else zip(first, second, strict=True)
     return carry, [cat((a, b), 0) for a, b in pairs]
-
-
-def _folded(rows: Any, count: int, size: int) -> Any:
-    return reshape(rows, (count, size, *rows.shape[1:]))

@@ -33,7 +33,7 @@ def looped(
         return _batched(run, cond_fn, loop, values, bound, level)
     inner, inside = with_tangents(loop, values, level)
     primals = Primals(cond_fn, loop.carries, inner.carries, len(values) - loop.carries)
-    return joined(run(primals, inner, inside, bound), values, loop.carries, level)
+    return joined(run(primals, inner, inside, bound), loop.carries, level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _moved(
     inner, inside = with_tangents(loop, values, level)
     last, found = run(inner, inside, times, reverse)
     pairs = zip(found[::2], found[1::2], strict=True)
-    return joined(last, values, loop.carries, level), [_dual(y, t, level) for y, t in pairs]
+    return joined(last, loop.carries, level), [_dual(y, t, level) for y, t in pairs]
 
 
 def with_tangents(loop: Loop, values: Sequence[Any], level: int) -> tuple[Loop, list[Any]]:
@@ -141,7 +141,7 @@ def with_tangents(loop: Loop, values: Sequence[Any], level: int) -> tuple[Loop, 
     return inner, inside
 
 
-def joined(last: Sequence[Any], values: Sequence[Any], carries: int, level: int) -> list[Any]:
+def joined(last: Sequence[Any], carries: int, level: int) -> list[Any]:
     """Carries with their tangents, which stand behind them."""
     tangents = iter(last[carries:])
     return [

@@ -45,7 +45,7 @@ def pushed(
     if True not in needs or not any(_moves(out) for out in outs):
         return [None] * len(outs)
     if op.linear is True or (op.view and _alike(op, flat[0], tangents[0])):
-        return _linear(call, args, flat, tangents, len(outs))
+        return _linear(call, args, flat, tangents)
     recipe = call.recipe(needs)
     values = [flat[place] if place >= 0 else outs[~place] for place in recipe.saved]
     if op.linear:
@@ -64,9 +64,7 @@ def _alike(op: Primitive, value: Any, tangent: Any) -> bool:
     return not op.by_strides or value.strides == tangent.strides
 
 
-def _linear(
-    call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents, results: int
-) -> Tangents:
+def _linear(call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents) -> Tangents:
     """The op itself on the tangents, zeros where there is none."""
     given = list(args)
     for place, span in zip(call.op.places, call.spans, strict=True):

@@ -38,7 +38,10 @@ def write_optimizer(writer: Writer, optimizer: Optimizer) -> dict[str, Any]:
     return {
         "kind": optimizer.kind.name,
         "groups": [
-            [list(map(writer.cell, group.params)), _settings(writer, group.settings)]
+            [
+                list(map(writer.cell, group.params)),
+                {name: writer.value(value) for name, value in group.settings.items()},
+            ]
             for group in optimizer.groups
         ],
         "states": [
@@ -46,10 +49,6 @@ def write_optimizer(writer: Writer, optimizer: Optimizer) -> dict[str, Any]:
             for state in optimizer.states
         ],
     }
-
-
-def _settings(writer: Writer, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: writer.value(value) for name, value in settings.items()}
 
 
 def _written(writer: Writer, value: Any, device: str) -> Any:
@@ -73,7 +72,8 @@ def read_optimizer(reader: Reader, data: Any) -> Optimizer:
     params = made.params
     need(len(set(map(id, params))) == len(params) > 0, "an optimizer has no parameters, or twice")
     states = listed(data["states"], "states of an optimizer", len(params))
-    made.states = tuple([_state(reader, state) for state in states])
+    rows = [named(state, "state").items() for state in states]
+    made.states = tuple([{name: _kept(reader, value) for name, value in row} for row in rows])
     _check(made)
     return made
 
@@ -85,10 +85,6 @@ def _group(reader: Reader, kind: Kind, data: Any) -> Group:
     read = {name: reader.value(value) for name, value in found.items()}
     tensors = map(reader.tensor, listed(params, "params"))
     return Group(tuple(tensors), checked(kind, read))
-
-
-def _state(reader: Reader, data: Any) -> State:
-    return {name: _kept(reader, value) for name, value in named(data, "state").items()}
 
 
 def _kept(reader: Reader, value: Any) -> Any:

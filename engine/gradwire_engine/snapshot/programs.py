@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradwire_engine.checkpoint import Packed, Region
-from gradwire_engine.function_rule import Refuse
 from gradwire_engine.snapshot.fields import listed, need, whole
 from gradwire_engine.tape import Bound
 from gradwire_engine.tensor import Tensor
@@ -25,14 +24,6 @@ def read_bound(reader: Reader, bound: Bound, row: Row) -> None:
     bound.program = reader.foreign(row[1])
     bound.values = tuple(map(reader.operand, listed(row[2], "values of a program")))
     need(all(type(value) is Tensor for value in bound.values), "a program's value is no tensor")
-
-
-def write_refuse(writer: Writer, refuse: Refuse, row: Row) -> None:
-    """There is nothing to it."""
-
-
-def read_refuse(reader: Reader, refuse: Refuse, row: Row) -> None:
-    """There is nothing to it."""
 
 
 def write_packed(writer: Writer, packed: Packed, row: Row) -> None:
