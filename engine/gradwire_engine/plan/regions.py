@@ -30,13 +30,6 @@ class Region:
         self.made: set[int] = set()
         self.late: set[int] = set()
 
-    def copy(self) -> Region:
-        """The same once more, to try things on."""
-        made = Region(self.code, self.size)
-        made.steps, made.axes = self.steps.copy(), self.axes.copy()
-        made.made, made.late = self.made.copy(), self.late.copy()
-        return made
-
     def reads(self) -> set[int]:
         """Values from outside."""
         found = {n for _, step in self.steps for n in step.operands}
@@ -181,7 +174,8 @@ class _Grouping:
 
     def _alone(self, place: int, step: Step) -> Group:
         if step.kind in FUSES and step.kind != VIEW:
-            size = self._size(step)
+            source = step.operands[0] if step.kind in FOLDS else step.results[0]
+            size = prod(self.code.phantoms[source].shape)
             if SMALLEST <= size < LARGEST:
                 region = Region(self.code, size)
                 if region.add(place, step):
@@ -189,11 +183,6 @@ class _Grouping:
                     self._note_reads(group, step)
                     return group
         return Group([place], None)
-
-    def _size(self, step: Step) -> int:
-        phantoms = self.code.phantoms
-        source = step.operands[0] if step.kind in FOLDS else step.results[0]
-        return prod(phantoms[source].shape)
 
     def _note_reads(self, group: Group, step: Step) -> None:
         for number in step.operands:

@@ -48,13 +48,10 @@ def aligned(shape: Sequence[int], operands: Iterable[tuple[Sequence[int], Axes]]
             if found[lead + i] not in (-1, step):
                 return None
             found[lead + i] = step
-    return None if _overlap(shape, found) else tuple(found)
-
-
-def _overlap(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether two axes go along the same one of the space, as in an outer product with itself."""
-    pieces = sorted((s, s * n) for n, s in zip(shape, axes, strict=True) if s > 0)
-    return any(low[1] > high[0] for low, high in pairwise(pieces))
+    # two axes may go along the same one of the space, as in an outer product with itself
+    pieces = sorted((s, s * n) for n, s in zip(shape, found, strict=True) if s > 0)
+    overlap = any(low[1] > high[0] for low, high in pairwise(pieces))
+    return None if overlap else tuple(found)
 
 
 def seen(run: Any, shape: Sequence[int], axes: Axes, size: int) -> Axes | None:

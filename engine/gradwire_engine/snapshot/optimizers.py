@@ -14,7 +14,7 @@ import numpy as np
 from gradwire_engine.arrays import backend
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.optim.optimizer import Group, Optimizer
-from gradwire_engine.optim.rows import flat
+from gradwire_engine.optim.rows import elements, flat
 from gradwire_engine.optim.settings import checked, kind_of
 from gradwire_engine.optim.update import Kind, State
 from gradwire_engine.snapshot.arrays import META
@@ -112,10 +112,6 @@ def _check(optimizer: Optimizer) -> None:
         _try(optimizer.kind, x, state, of[id(x)])
 
 
-def _elements(x: Tensor) -> int:
-    return x.spec.size * (2 if x.dtype.is_complex else 1)
-
-
 def _row_dtype(x: Tensor) -> np.dtype:
     """The dtype of the row that an update sees."""
     row: np.ndarray = flat(np, Tensor.of(np.zeros(1, x.dtype.numpy)))
@@ -127,7 +123,7 @@ def _is_row(value: Any, size: int, dtype: np.dtype) -> bool:
 
 
 def _rows_fit(state: State, x: Tensor) -> bool:
-    size, dtype = _elements(x), _row_dtype(x)
+    size, dtype = elements(x), _row_dtype(x)
     return all(type(v) in _NUMBERS or _is_row(v, size, dtype) for v in state.values())
 
 
@@ -147,7 +143,7 @@ def _try(kind: Kind, x: Tensor, state: State, settings: Mapping[str, Any]) -> No
 
 
 def _check_lbfgs(params: Sequence[Tensor], states: Sequence[State]) -> None:
-    state, size = states[0], sum(map(_elements, params))
+    state, size = states[0], sum(map(elements, params))
     need(not any(states[1:]), "lbfgs: state for more than all parameters together")
     if not state:
         return

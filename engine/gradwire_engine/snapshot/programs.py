@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire_engine.checkpoint import Packed, Region
 from gradwire_engine.snapshot.fields import listed, need, whole
@@ -62,11 +62,9 @@ def read_region(reader: Reader, region: Region, row: Row) -> None:
     region.args = tuple(map(reader.operand, listed(args, "arguments of a run")))
     given = listed(versions, "versions", len(region.args))
     region.versions = tuple([whole(v, "a version") for v in given])
-    region.draws = None if draws is None else _draws(draws)
+    region.draws = None
+    if draws is not None:
+        seed, count = listed(draws, "a random state", 2)
+        region.draws = whole(seed, "a seed", 0, _SEED), whole(count, "a number of draws")
     region.start, region.end = reader.moment(start), reader.moment(end)
     region.recipes = tuple(map(reader.calls.recipe, listed(recipes, "recipes of a run")))
-
-
-def _draws(value: Any) -> tuple[int, int]:
-    seed, draws = listed(value, "a random state", 2)
-    return whole(seed, "a seed", 0, _SEED), whole(draws, "a number of draws")

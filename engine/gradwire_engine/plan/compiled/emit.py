@@ -114,7 +114,10 @@ class Emitter(Writer):
         else:
             with out.loop(first, stop, 1) as row:
                 for value in (*given.reads, *given.outputs):
-                    self.places[value] = self._at_row(value, bases[value], row)
+                    self.places[value] = bases[value]
+                    if given.lies[value] not in (Lies.COLUMN, Lies.ONE):
+                        distance = out.arithmetic("mul", row, self.strides[value])
+                        self.places[value] = out.moved(bases[value], distance)
                 for value in given.reads:
                     if given.lies[value] is Lies.ROW:
                         self.numbers[value] = self._one(value, self.places[value])
@@ -126,11 +129,6 @@ class Emitter(Writer):
 
     def _entry(self, kind: str, place: int) -> str:
         return self.out.load(kind, self.out.moved("%table", place, "i64"))
-
-    def _at_row(self, value: int, base: str, row: str) -> str:
-        if self.given.lies[value] in (Lies.COLUMN, Lies.ONE):
-            return base
-        return self.out.moved(base, self.out.arithmetic("mul", row, self.strides[value]))
 
     def _one(self, value: int, pointer: str) -> str:
         return self.loaded(self.kind(value), pointer, 1)

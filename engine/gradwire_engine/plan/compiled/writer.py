@@ -70,16 +70,13 @@ class Writer:
     def operand(self, step: Step, value: int, width: int, known: Mapping[int, str]) -> str:
         """An operand of a step as so many elements."""
         if value not in self._phantoms:
-            return self._literal(step, value, width)
+            kind, said = self._constant(step, value)
+            return spread(self.out, kind, constant(kind, said), width)
         if value in known:
             return known[value]
         if value in self.numbers:
             return spread(self.out, self.kind(value), self.numbers[value], width)
         raise Unsupported("an operand that isn't there")
-
-    def _literal(self, step: Step, value: int, width: int) -> str:
-        kind, said = self._constant(step, value)
-        return spread(self.out, kind, constant(kind, said), width)
 
     def _constant(self, step: Step, value: int) -> tuple[str, Any]:
         """A number among a step's operands: its kind, and what it is in that."""
@@ -113,15 +110,12 @@ class Writer:
         """Where a value's element at this place lies."""
         width = self.given.bent.get(value)
         if width is None:
-            return self.element(self.places[value], self._offset(value, self.at), self.kind(value))
+            narrow = value in self.narrow
+            at = self.out.arithmetic("sub", self.at, self.start) if narrow else self.at
+            return self.element(self.places[value], at, self.kind(value))
         row, column = (self.out.arithmetic(how, self.at, str(width)) for how in ("udiv", "urem"))
         start = self.out.arithmetic("mul", row, self.strides[value])
         return self.element(self.out.moved(self.places[value], start), column, self.kind(value))
-
-    def _offset(self, value: int, at: str) -> str:
-        if value in self.narrow:
-            return self.out.arithmetic("sub", at, self.start)
-        return at
 
     def element(self, pointer: str, at: str, kind: str) -> str:
         return self.out.moved(pointer, at, "i8" if kind == BOOL else kind)
