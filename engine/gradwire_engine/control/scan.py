@@ -21,7 +21,6 @@ from gradwire_engine.mode import local
 from gradwire_engine.reading import zeros
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.tape import Program
-from gradwire_engine.tensor import Tensor
 
 Results = tuple[list[Any], list[Any]]
 """The last carries, and what was collected: a row for each step."""
@@ -87,23 +86,17 @@ def run(loop: Loop, values: Sequence[Any], times: int, reverse: bool) -> Results
 
     def forward(*given: Any) -> Made:
         nonlocal count
-        made, stacks = _rounds(loop, given, times, reverse, needs)
+        if outlining(given):
+            made, stacks = outlined(loop, given, times, needs)
+        else:
+            with Rounds(loop, given, times, needs) as rounds:
+                rounds.all(reverse)
+                made, stacks = rounds.results()
         count = len(made)
         return node("Scan", loop, given, made, stacks, times, reverse)
 
     found = function.apply(forward, values)[: count or None]
     return found[: loop.carries], found[loop.carries :]
-
-
-def _rounds(
-    loop: Loop, given: Sequence[Any], times: int, reverse: bool, keep: bool
-) -> tuple[list[Tensor], list[Tensor]]:
-    """What all steps give, and the carries that went into each."""
-    if outlining(given):
-        return outlined(loop, given, times, keep)
-    with Rounds(loop, given, times, keep) as rounds:
-        rounds.all(reverse)
-        return rounds.results()
 
 
 def node(
