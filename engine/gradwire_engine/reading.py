@@ -106,7 +106,8 @@ def _sum(edge: Any, old: Any, g: Any) -> Any:
 
 def in_form(wanted: Shape, g: Any) -> Any:
     """A gradient in the form that the tensor had first; refused where it broadcasts to no such."""
-    if len(wanted) > len(g.shape) or not _expands(wanted, g.shape):
+    pairs = zip(reversed(wanted), reversed(g.shape), strict=False)
+    if len(wanted) > len(g.shape) or not all(n in (1, m) for n, m in pairs):
         raise error(
             "shape_mismatch",
             f"backward: a gradient of shape {list(g.shape)} came to a tensor that had the shape "
@@ -114,11 +115,6 @@ def in_form(wanted: Shape, g: Any) -> Any:
             "make a view of it instead, or drop what was made of it before",
         )
     return sum_to_shape(g, wanted)
-
-
-def _expands(shape: Shape, wanted: Shape) -> bool:
-    pairs = zip(reversed(shape), reversed(wanted), strict=False)
-    return all(n in (1, m) for n, m in pairs)
 
 
 def wanted_here(edge: Edge | None, useful: Useful) -> bool:

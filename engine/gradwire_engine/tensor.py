@@ -454,15 +454,12 @@ def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
     if edge is None and type(tensor._edge) is not Node and type(tensor._edge) is not Output:
         return  # the view is a leaf of its own, or nothing
     check_view("the base of a view was modified in place, and the view", view.creation)
-    edge = seen_from(base, view, _nowhere(base) if edge is None else edge)
+    if edge is None:  # not the base's own, which it may have again
+        edge = AccumulateGrad(base.detach())
+    edge = seen_from(base, view, edge)
     move_retained(tensor, tensor._edge, edge)
     assign(tensor, "_edge", edge)
     assign(view, "version", version)
-
-
-def _nowhere(base: Tensor) -> Edge:
-    """The edge of a base that does not record: not the base's own, which it may have again."""
-    return AccumulateGrad(base.detach())
 
 
 def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Edge | None:
@@ -477,7 +474,9 @@ def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Ed
     grad, state.grad = state.grad, True
     try:
         for call, index in way:
-            seen = _apply_again(apply, call, seen)
+            arguments = list(call.arguments)
+            arguments[call.op.places[0]] = seen
+            seen = apply(call.op, tuple(arguments))
             seen = seen if call.single else seen[index]
         nothing = 0 in seen.shape and not written
         if nothing and all(call.outputs[i].dtype is base.dtype for call, i in way):
@@ -488,12 +487,6 @@ def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Ed
         seen.rename_node("AsStridedBackward0")
     found: Edge | None = seen._edge
     return found
-
-
-def _apply_again(apply: Any, call: Call, operand: Tensor) -> Any:
-    arguments = list(call.arguments)
-    arguments[call.op.places[0]] = operand
-    return apply(call.op, tuple(arguments))
 
 
 VALUE_TYPES.add(Tensor)

@@ -166,7 +166,8 @@ def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None] | None, Any
     """Who is asked for bytes, if anybody, the step of a node, and that of one with hooks."""
     careful: Any = partial(careful_step, reading)
     step: Any = careful if local.state.anomaly else reading.step
-    charge = _charge(reading)
+    meter = None if reading.charges else local.state.meter  # or the ops that rules are made of ask
+    charge = None if meter is None else meter.charge
     profile = local.state.profile
     if profile is None:
         return charge, step, careful
@@ -298,12 +299,6 @@ class _Freed:
 
 
 _freed = _Freed()
-
-
-def _charge(reading: Reading) -> Callable[[int, int, int], None] | None:
-    """Who is asked for the bytes of gradients; not where the ops that rules are made of ask."""
-    meter = None if reading.charges else local.state.meter
-    return None if meter is None else meter.charge
 
 
 def _accumulate_leaf(edge: AccumulateGrad, g: Any, reading: Reading) -> None:

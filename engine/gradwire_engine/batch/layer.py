@@ -65,7 +65,10 @@ class Layer:
 
     def _different(self, op: Primitive, args: tuple[Any, ...]) -> Any:
         if op.places:
-            lifted = [self._own(a) if place in op.places else a for place, a in enumerate(args)]
+            lifted = list(args)
+            for place in op.places:
+                if type(args[place]) in APPLY:
+                    lifted[place] = Batched(fronted(args[place], self.level, self.size), self.level)
             frame = Frame(op, tuple(lifted), self.level)
             rows = (op.batch or _shaped)(frame)
             return Batched(frame.shaped(rows, frame.call.outputs[0].shape), self.level)
@@ -77,11 +80,6 @@ class Layer:
         else:
             found = one_by_one(Frame(op, args, self.level, self.size))
         return Batched(found, self.level)
-
-    def _own(self, arg: Any) -> Any:
-        if type(arg) not in APPLY:
-            return arg
-        return Batched(fronted(arg, self.level, self.size), self.level)
 
     def _once(self, op: Primitive, args: tuple[Any, ...]) -> Any:
         """One draw, from what is the same for all; only an operand's shape may stand in for it."""

@@ -28,7 +28,7 @@ from gradwire_engine.plan.regions import Group, grouped
 from gradwire_engine.plan.space import plain_view
 from gradwire_engine.plan.sums import fewer
 from gradwire_engine.plan.sweep import Sweep, axes_of
-from gradwire_engine.plan.uses import Uses
+from gradwire_engine.plan.uses import Uses, readers
 
 Action = tuple[
     Callable[..., Any], Callable[[list[Any]], Sequence[Any]], int | slice, tuple[int, ...]
@@ -116,10 +116,7 @@ class _Making:
         for number in (*code.inputs, *code.constants):
             self.places.setdefault(number, len(self.places))
         self.peak = 0
-        self._readers: dict[int, set[int]] = {}
-        for place, step in enumerate(code.steps):
-            for number in step.operands:
-                self._readers.setdefault(number, set()).add(place)
+        self._readers = readers(step.operands for step in code.steps)
         units = [unit for group in groups for unit in self._of_group(group)]
         self.units: list[Step | Sweep] = straightened(code, units, reads_of)
         uses = [[(reads_of(unit), makes_of(unit), _is_view(unit))] for unit in self.units]
@@ -158,7 +155,7 @@ class _Making:
         """What a region makes and others need."""
         inside = set(group.places)
         made = {n for place in inside for n in self.code.steps[place].results}
-        read = {n for n in made if not self._readers.get(n, inside) <= inside}
+        read = {n for n in made if not inside.issuperset(self._readers.get(n, ()))}
         return read | (made & set(self.code.outputs))
 
     def _action(self, index: int, unit: Step | Sweep) -> Action:

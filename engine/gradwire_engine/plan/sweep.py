@@ -97,9 +97,8 @@ class Sweep:
         self.parts = self._shares()
         self.nbytes = self.buffers.nbytes(self.height) * len(self.parts)
         at = {n: i for i, n in enumerate(self.makes)}
-        self.folds = [
-            (self.slots[n], _combining(steps, n), self._part(n), at[n]) for n in self.late
-        ]
+        combining = {s.results[0]: np.add if s.run is contracted else s.run for s in steps}
+        self.folds = [(self.slots[n], combining[n], self._part(n), at[n]) for n in self.late]
         self._from = [(self.slots[p.number], p) for p in self.reads]
         self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
 
@@ -119,16 +118,13 @@ class Sweep:
         found = {step.results[0]: step for step in steps}
         for step in steps:
             product = products.get(step.operands[0])
-            if product is not None and self._sums_rows(step):
+            rows = self._part(step.results[0]).shape == (*self.dims[:-1], 1)
+            if product is not None and step.kind == FOLD and step.run is np.add and rows:
                 del found[product.results[0]]
                 found[step.results[0]] = step._replace(
                     kind=CONTRACT, run=contracted, operands=product.operands
                 )
         return list(found.values())
-
-    def _sums_rows(self, step: Step) -> bool:
-        rows = self._part(step.results[0]).shape == (*self.dims[:-1], 1)
-        return step.kind == FOLD and step.run is np.add and rows
 
     def _slot(self, key: Hashable) -> int:
         return self.slots.setdefault(key, len(self.slots))
@@ -248,12 +244,6 @@ class Sweep:
     def _fill(self, slots: list[Any], arrays: Sequence[Any]) -> None:
         for slot, array in zip(self._scratch, arrays, strict=True):
             slots[slot] = array
-
-
-def _combining(steps: Sequence[Step], number: int) -> Any:
-    """What adds up the parts of a late fold."""
-    step = next(s for s in steps if number in s.results)
-    return np.add if step.run is contracted else step.run
 
 
 def _without_views(region: Region) -> list[Step]:

@@ -55,6 +55,15 @@ class Uses:
         return self._views.get(place, ())
 
 
+def readers(reads: Iterable[Sequence[int]]) -> dict[int, list[int]]:
+    """For each value the places of those that read it, in order, each once."""
+    found: dict[int, list[int]] = {}
+    for place, numbers in enumerate(reads):
+        for number in dict.fromkeys(numbers):
+            found.setdefault(number, []).append(place)
+    return found
+
+
 def read(steps: Iterable[Step]) -> Counter[int]:
     """How often each value is read by steps."""
     return Counter(n for step in steps for n in step.operands)

@@ -108,7 +108,9 @@ def _check(optimizer: Optimizer) -> None:
         return
     of = {id(x): group.settings for group in optimizer.groups for x in group.params}
     for x, state in zip(params, states, strict=True):
-        need(_rows_fit(state, x), f"{optimizer.kind.name}: state has another form than its tensor")
+        size, dtype = elements(x), _row_dtype(x)
+        fits = all(type(v) in _NUMBERS or _is_row(v, size, dtype) for v in state.values())
+        need(fits, f"{optimizer.kind.name}: state has another form than its tensor")
         _try(optimizer.kind, x, state, of[id(x)])
 
 
@@ -120,11 +122,6 @@ def _row_dtype(x: Tensor) -> np.dtype:
 
 def _is_row(value: Any, size: int, dtype: np.dtype) -> bool:
     return getattr(value, "shape", None) == (size,) and value.dtype == dtype
-
-
-def _rows_fit(state: State, x: Tensor) -> bool:
-    size, dtype = elements(x), _row_dtype(x)
-    return all(type(v) in _NUMBERS or _is_row(v, size, dtype) for v in state.values())
 
 
 def _try(kind: Kind, x: Tensor, state: State, settings: Mapping[str, Any]) -> None:

@@ -169,7 +169,9 @@ class Emitter(Writer):
         lanes_of = {s.results[0]: out.slot(vector(self.kind(s.results[0]), self._width))
                     for s in folds}  # fmt: skip
         with out.loop(first, stop, self._piece) as start:
-            end = self._least(out.arithmetic("add", start, str(self._piece)), stop)
+            end = out.arithmetic("add", start, str(self._piece))
+            less = out.value(f"icmp slt i64 {end}, {stop}")
+            end = out.value(f"select i1 {less}, i64 {end}, i64 {stop}")
             for step in folds:
                 self._begin(step, lanes_of[step.results[0]], self._width)
             for loop in phase.loops:
@@ -178,10 +180,6 @@ class Emitter(Writer):
                 self._flush(step, sums[step.results[0]], lanes_of[step.results[0]])
         for step in folds:
             self._finish(step, sums[step.results[0]])
-
-    def _least(self, a: str, b: str) -> str:
-        less = self.out.value(f"icmp slt i64 {a}, {b}")
-        return self.out.value(f"select i1 {less}, i64 {a}, i64 {b}")
 
     def _loop(
         self, loop: Loop, start: str, end: str, sums: dict[int, str], lanes_of: dict[int, str]

@@ -16,6 +16,7 @@ from gradwire_engine.plan.compiled.native import Native
 from gradwire_engine.plan.compiled.schedule import Lies
 from gradwire_engine.plan.compiled.writer import Given
 from gradwire_engine.plan.functions import copied
+from gradwire_engine.plan.uses import readers
 
 LEAST, MOST = 64, 1 << 12
 """Steps from which on it is worth the compiler's time, and in one function at most: what a compiler
@@ -63,14 +64,11 @@ class Straight:
 
 def straightened(code: Code, units: Sequence[Any], reads: Reads) -> list[Any]:
     """The units, with runs of steps on single numbers as one step. reads: what a unit reads."""
-    readers: dict[int, set[int]] = {}
-    for place, unit in enumerate(units):
-        for number in reads(unit):
-            readers.setdefault(number, set()).add(place)
+    reading = readers(map(reads, units))
     found: list[Any] = []
     for first, stop in _runs(code, units):
         run = units[first:stop]
-        made = _straight(code, run, _wanted(code, run, readers, range(first, stop)))
+        made = _straight(code, run, _wanted(code, run, reading, range(first, stop)))
         found += run if made is None else [made]
     return found
 
@@ -119,13 +117,13 @@ def _fits(code: Code, step: Step) -> bool:
 
 
 def _wanted(
-    code: Code, run: Sequence[Step], readers: Mapping[int, set[int]], inside: range
+    code: Code, run: Sequence[Step], reading: Mapping[int, Sequence[int]], inside: range
 ) -> tuple[int, ...]:
     """What a run makes and others read."""
     made = [n for step in run if isinstance(step, Step) for n in step.results]
     outputs = set(code.outputs)
     return tuple(
-        n for n in made if n in outputs or any(p not in inside for p in readers.get(n, ()))
+        n for n in made if n in outputs or any(p not in inside for p in reading.get(n, ()))
     )
 
 
@@ -156,15 +154,12 @@ def _without_views(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> 
     found = []
     for step in run:
         operands = tuple(names.get(n, n) for n in step.operands)
-        same = code.phantoms[step.results[0]].dtype == _dtype(code, operands)
-        if step.kind == VIEW and same:
+        arrays = (code.phantoms[n] for n in operands if n in code.phantoms)
+        dtype = next((array.dtype for array in arrays), None)
+        if step.kind == VIEW and code.phantoms[step.results[0]].dtype == dtype:
             names[step.results[0]] = operands[0]
             if step.results[0] not in wanted:
                 continue
             step = step._replace(kind=MAP, run=copied)
         found.append(step._replace(operands=operands))
     return found
-
-
-def _dtype(code: Code, operands: Sequence[int]) -> Any:
-    return next((code.phantoms[n].dtype for n in operands if n in code.phantoms), None)
