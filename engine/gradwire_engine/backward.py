@@ -302,7 +302,7 @@ def _rows(outputs: Sequence[Place], cotangents: Cotangents) -> int:
 def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
     """The rows of one; None where there is no cotangent, nor one implied that has an axis."""
     if g is None:
-        if not _records(output):
+        if type(output) is not GradientEdge and not getattr(output, "requires_grad", True):
             return None
         return 1 if implicit("grad", output).shape else None
     if not g.shape or not g.shape[0]:
@@ -324,10 +324,6 @@ def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
     check_cotangent("grad", numbered("output", index, None), output.spec, one)
     g.edge  # noqa: B018 (torch asks for its history, which a view that may not be used refuses)
     return g.shape[0]
-
-
-def _records(output: Place) -> bool:
-    return type(output) is GradientEdge or bool(getattr(output, "requires_grad", True))
 
 
 def numbered(kind: str, index: int, names: Sequence[str] | None) -> str:

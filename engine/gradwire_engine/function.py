@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from gradwire_engine.apply import unsaved
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Application, Function, FunctionRecipe, Rule
 from gradwire_engine.function_values import on_values
@@ -138,11 +139,7 @@ def _save(node: Node, made: Made, results: Sequence[Tensor]) -> None:
     kept = []
     for place, item in zip(node.recipe.saved, made.saved, strict=True):
         if type(item) is Tensor and item.flags & INFERENCE:
-            raise error(
-                "inference_tensor",
-                f"{made.function.name}: inference tensors cannot be saved for backward",
-                "make a normal tensor of it with clone(), or use no_grad instead",
-            )
+            raise unsaved(made.function.name)
         kept.append(results[~place].alias(None) if place < 0 else item)
     node.saved = tuple(kept)
     versions: list[Any] = [s.version if type(s) is Tensor else 0 for s in kept]

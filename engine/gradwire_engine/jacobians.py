@@ -90,15 +90,14 @@ def rows(
         )
         for start in range(0, total, step)
     ]
-    whole = [_joined(column) for column in zip(*parts, strict=True)]
+    whole = [
+        column[0] if len(column) == 1 or column[0] is None else cat(column, 0)
+        for column in zip(*parts, strict=True)
+    ]
     return [
         [_block(jac, y, x, start) for jac, x in zip(whole, variables, strict=True)]
         for y, start in zip(outputs, starts, strict=True)
     ]
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 or parts[0] is None else cat(tuple(parts), 0)
 
 
 def _block(jac: Any, y: Any, x: Any, start: int) -> Any:

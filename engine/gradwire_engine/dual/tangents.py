@@ -15,7 +15,6 @@ from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.call import Call, Recipe
 from gradwire_engine.levels import abandon, fresh
 from gradwire_engine.mode import enable_grad, local
-from gradwire_engine.op import Primitive
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import expand
@@ -44,7 +43,9 @@ def pushed(
     needs = tuple(t is not None and ruled for t, ruled in zip(tangents, call.ruled, strict=True))
     if True not in needs or not any(_moves(out) for out in outs):
         return [None] * len(outs)
-    if op.linear is True or (op.view and _alike(op, flat[0], tangents[0])):
+    # what some views show depends on how the tangent lies
+    alike = op.view and (not op.by_strides or flat[0].strides == tangents[0].strides)
+    if op.linear is True or alike:
         return _linear(call, args, flat, tangents)
     recipe = call.recipe(needs)
     values = [flat[place] if place >= 0 else outs[~place] for place in recipe.saved]
@@ -57,11 +58,6 @@ def pushed(
 
 def _moves(value: Any) -> bool:
     return bool(value.spec.dtype.differentiable)
-
-
-def _alike(op: Primitive, value: Any, tangent: Any) -> bool:
-    """Whether a view shows the same of the tangent: for some that depends on how it lies."""
-    return not op.by_strides or value.strides == tangent.strides
 
 
 def _linear(call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents) -> Tangents:
@@ -125,7 +121,7 @@ def _diagonal(call: Call, out: Spec) -> bool:
 
 def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spec) -> Any:
     """Σ rule(tangent): broadcast and cast first, as the edge would undo it."""
-    turn: Callable[[Any], Any] = _same if recipe.call.op.symmetric else conj
+    turn: Callable[[Any], Any] = (lambda value: value) if recipe.call.op.symmetric else conj
     total: Any = None
     for step in recipe.steps:
         tangent = tangents[step.target]
@@ -137,18 +133,13 @@ def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spe
             tangent = expand(tangent, out.shape)
         arguments = [values[place] for place in step.arguments]
         if len(arguments) > 2:  # clamp's rule refuses, backwards, some that broadcast
-            arguments = [_expanded(value, out) for value in arguments]
+            arguments = [
+                expand(v, out.shape) if getattr(v, "shape", out.shape) != out.shape else v
+                for v in arguments
+            ]
         part = turn(step.function(turn(tangent), *arguments))
         total = part if total is None else total + part
     return None if total is None else fit(total, out)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _expanded(value: Any, out: Spec) -> Any:
-    return expand(value, out.shape) if getattr(value, "shape", out.shape) != out.shape else value
 
 
 def _transposed(

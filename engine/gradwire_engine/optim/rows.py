@@ -42,10 +42,6 @@ def put_back(xp: Any, params: Sequence[Tensor], row: Any) -> None:
             at += size
 
 
-def gradient(xp: Any, x: Tensor) -> Any:
-    return xp.zeros_like(flat(xp, x)) if x.grad is None else flat(xp, x.grad)
-
-
 def elements(x: Tensor) -> int:
     """How long the row of a tensor is."""
     return x.spec.size * (2 if x.dtype.is_complex else 1)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.errors import error
-from gradwire_engine.optim.update import State, optimizer
+from gradwire_engine.optim.update import State, optimizer, refused
 
 
 def _check(settings: dict[str, Any]) -> None:
     if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
-        raise error(
-            "invalid_argument",
+        raise refused(
             "Nesterov momentum requires a momentum and zero dampening",
             "set momentum above 0 and dampening to 0",
-            raised=ValueError,
         )
 
 

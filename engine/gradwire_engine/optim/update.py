@@ -12,7 +12,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 
 State = dict[str, Any]
 """What an update keeps of a parameter: arrays, and `step`, the number of updates so far."""
@@ -68,12 +68,12 @@ def optimizer(
     return enter
 
 
+def refused(detail: str, hint: str, raised: type[Exception] = ValueError) -> GradwireError:
+    """What a setting, a parameter or state that doesn't fit is answered."""
+    return error("invalid_argument", detail, hint, raised=raised)
+
+
 def need(fits: bool, what: str, value: Any) -> None:
     """Refuse a setting that is out of its range, in torch's words and by its class."""
     if not fits:
-        raise error(
-            "invalid_argument",
-            f"Invalid {what}: {value}",
-            "see the optimiser's documentation for the range",
-            raised=ValueError,
-        )
+        raise refused(f"Invalid {what}: {value}", "see the optimiser's documentation for the range")
