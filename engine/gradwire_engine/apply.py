@@ -83,10 +83,10 @@ def _look_back(items: Iterable[Any]) -> None:
             _look_back(item)
 
 
-_PLAIN = frozenset({bool, int, str, type(None), DType})
+PLAIN = frozenset({bool, int, str, type(None), DType})
 """Types of attributes that their type and value identify."""
 
-_INTS = frozenset({"ints", "dims"})
+INTS = frozenset({"ints", "dims"})
 """Kinds of attributes that are tuples of ints, which need no look at each."""
 
 
@@ -117,9 +117,9 @@ def planned(op: Primitive, args: tuple[Any, ...]) -> tuple[Call, list[Any]]:
         elif kind == "tensors":
             arg = tuple([_operand(item, state, flat) for item in arg])
             key.append(arg)
-        elif type(arg) in _PLAIN:
+        elif type(arg) in PLAIN:
             key += type(arg), arg
-        elif kind in _INTS:
+        elif kind in INTS:
             key += tuple, arg
         else:
             key.append(_identity(arg))

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -44,22 +44,14 @@ class Namespace:
         return found
 
 
-class Backend:
+class Backend(NamedTuple):
     """One kind of device: its array library and how arrays come and go."""
 
-    def __init__(
-        self,
-        name: str,
-        xp: Any,
-        array_types: tuple[type, ...],
-        from_numpy: Callable[[np.ndarray], Array],
-        to_numpy: Callable[[Array], np.ndarray],
-    ) -> None:
-        self.name = name
-        self.xp = xp
-        self.array_types = array_types
-        self.from_numpy = from_numpy
-        self.to_numpy = to_numpy
+    name: str
+    xp: Any
+    array_types: tuple[type, ...]
+    from_numpy: Callable[[np.ndarray], Array]
+    to_numpy: Callable[[Array], np.ndarray]
 
 
 NAMESPACE_OF: dict[type, Any] = {}
@@ -186,10 +178,6 @@ def _no_data(array: Array) -> np.ndarray:
     raise error("unsupported_device", "a tensor on device 'meta' has a shape but no data")
 
 
-def _meta_backend() -> Backend:
-    return Backend("meta", backend("cpu").xp, (), lambda a: phantom(a.shape, a.dtype), _no_data)
-
-
 @lru_cache(maxsize=65536)
 def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """An array of this shape and dtype, row-major, without memory: only views may be taken."""
@@ -199,6 +187,12 @@ def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
         step *= max(size, 1)
     one = np.empty((), dtype)
     return np.lib.stride_tricks.as_strided(one, shape, tuple(reversed(strides)), writeable=False)
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array's first element lies in memory."""
+    place: int = array.__array_interface__["data"][0]
+    return place
 
 
 def phantom_like(array: Array) -> Array:
@@ -276,5 +270,8 @@ def memory_installed() -> int | None:
 
 register("cpu", _numpy_backend)
 register("cuda", _cupy_backend)
-register("meta", _meta_backend)
+register(
+    "meta",
+    lambda: Backend("meta", backend("cpu").xp, (), lambda a: phantom(a.shape, a.dtype), _no_data),
+)
 backend("cpu")

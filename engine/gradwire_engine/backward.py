@@ -17,7 +17,7 @@ from gradwire_engine.reading import Reading, in_form, ones, raw, recorded, zeros
 from gradwire_engine.spec import Spec
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_engine.tape import AccumulateGrad, Edge, GradientEdge, Node, place, target
-from gradwire_engine.tensor import INFERENCE, Tensor
+from gradwire_engine.tensor import Tensor
 from gradwire_engine.walk import edge_key, walk
 
 Cotangents = Sequence[Tensor | None] | None
@@ -110,6 +110,20 @@ def grad(
         state.moves += 1  # what an interrupt left to be put back later is of no account any more
 
 
+def grad_of_moving(
+    outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], **options: Any
+) -> list[Any]:
+    """`grad` of those outputs that require it. Where none does, or where there are no inputs, each
+    gradient is None, or zeros with materialize_grads.
+    """
+    pairs = zip(outputs, cotangents, strict=True)
+    moving = [(y, g) for y, g in pairs if y is not None and y.requires_grad]
+    if not moving or not inputs:
+        return [zeros(x.spec) if options.get("materialize_grads") else None for x in inputs]
+    ys, gs = zip(*moving, strict=True)
+    return grad(ys, inputs, gs, **options)
+
+
 def _cast(outputs: Sequence[Place], cotangents: Cotangents) -> Cotangents:
     """Cotangents that require grad in the dtypes of their outputs."""
     if cotangents is None or not local.state.grad:
@@ -183,8 +197,6 @@ def _nothing(x: Place, create_graph: bool) -> Tensor:
             raised=RuntimeError,
         )
     made: Tensor = zeros(x.spec)
-    if local.state.inference:
-        made.flags = INFERENCE
     if type(x) is Tensor:
         made = lying_like(made, x)
     return made.requires_grad_() if create_graph else made
@@ -292,7 +304,7 @@ def _rows(outputs: Sequence[Place], cotangents: Cotangents) -> int:
 def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
     """The rows of one; None where there is no cotangent, nor one implied that has an axis."""
     if g is None:
-        if not _records(output):
+        if type(output) is not GradientEdge and not getattr(output, "requires_grad", True):
             return None
         return 1 if implicit("grad", output).shape else None
     if not g.shape or not g.shape[0]:
@@ -314,10 +326,6 @@ def _rows_at(index: int, output: Place, g: Tensor | None) -> int | None:
     check_cotangent("grad", numbered("output", index, None), output.spec, one)
     g.edge  # noqa: B018 (torch asks for its history, which a view that may not be used refuses)
     return g.shape[0]
-
-
-def _records(output: Place) -> bool:
-    return type(output) is GradientEdge or bool(getattr(output, "requires_grad", True))
 
 
 def numbered(kind: str, index: int, names: Sequence[str] | None) -> str:

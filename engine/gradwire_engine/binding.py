@@ -77,12 +77,13 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
         base = partial(_regroup, kernel, call.spans, call.attributes)
     if op.view:
         return base if bind is None else bind(call, base)
+    given = [
+        (call.inputs[i], None if s.name in inferred.kept else inferred.compute)
+        for s in call.spans
+        for i in range(s.start, s.stop)
+    ]
     if leading and not op.random and op.family == "elementwise":
-        handed = [
-            _handed(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
-            for s in call.spans
-            for i in range(s.start, s.stop)
-        ]
+        handed = [_worked_in(*x, op.exact).numpy if isinstance(x[0], Spec) else None for x in given]
         found = direct(op.kernel, xp, handed, call.attributes)
         if type(found) is np.ufunc and call.outputs[0].size >= LARGE:
             found = shared(found)
@@ -90,11 +91,7 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
             shapes = [spec.shape for spec in call.inputs if isinstance(spec, Spec)]
             found = with_long_rows(found, shapes, call.outputs[0].shape)
         base = found or base
-    casts = [
-        _cast(call.inputs[i], None if s.name in inferred.kept else inferred.compute, op.exact)
-        for s in call.spans
-        for i in range(s.start, s.stop)
-    ]
+    casts = [_cast(*x, op.exact) for x in given]
     if any(casts):
         base = partial(_run_cast, base, casts)
     return Finisher(call, base, xp)
@@ -113,11 +110,6 @@ def _regroup(
     return kernel(**operands, **attributes)
 
 
-def _handed(spec: Spec | Weak | None, compute: DType | None, exact: bool) -> Any:
-    """The dtype that an operand reaches the kernel in; None of a number."""
-    return _worked_in(spec, compute, exact).numpy if isinstance(spec, Spec) else None
-
-
 def _worked_in(spec: Spec, compute: DType | None, exact: bool) -> DType:
     wanted = spec.dtype if compute is None else compute
     return float32 if wanted.half and not exact else wanted
@@ -134,12 +126,7 @@ def _cast(
             return partial(_wrapped_int, dtype=compute.numpy)
         return None
     wanted = _worked_in(spec, compute, exact)
-    return None if wanted is spec.dtype else partial(_astype, dtype=wanted.numpy)
-
-
-def _astype(array: Any, dtype: np.dtype) -> Any:
-    """A copy in a dtype, laid out alike."""
-    return copied(array, dtype)
+    return None if wanted is spec.dtype else partial(copied, dtype=wanted.numpy)
 
 
 def _wrapped_int(value: Any, dtype: np.dtype) -> Any:

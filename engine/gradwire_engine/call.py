@@ -115,23 +115,22 @@ class Call:
         all operands together has nothing to say of indices.
         """
         tensors = (s if isinstance(s, Spec) else self.outputs[0] for s in self.inputs)
-        apart = self._takes_numbers and self._named(iter(tensors)) != self.name
+        numbers = any(isinstance(given, Weak) for given in self.inputs)
+        apart = numbers and self._named(iter(tensors)) != self.name
         together = self.op.rules.joint is not None
         return tuple(
             place
             for place, given in enumerate(self.inputs)
             if self.ruled[place]
-            and not (apart if not isinstance(given, Spec) else _index(given) and together)
+            and not (
+                together and not given.dtype.differentiable if isinstance(given, Spec) else apart
+            )
         )
 
     @property
     def tracked(self) -> tuple[int, ...]:
         """Numbers of the results that hooks see: those that can have a gradient."""
         return tuple(i for i, spec in enumerate(self.outputs) if spec.dtype.differentiable)
-
-    @property
-    def _takes_numbers(self) -> bool:
-        return any(isinstance(given, Weak) for given in self.inputs)
 
     def _named(self, flat: Iterator[Any]) -> str:
         """What the node is called with these operands."""
@@ -153,10 +152,6 @@ class Call:
                 specs = self.inputs[span.start : span.stop]
                 return specs if span.many else specs[0]
         return self.outputs[self.op.outputs.index(owner)]
-
-
-def _index(spec: Spec) -> bool:
-    return not spec.dtype.differentiable
 
 
 def follow(chain: tuple[tuple[Call, int], ...], array: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.forward import push
 from gradwire_engine.mismatch import failed
 from gradwire_engine.mode import charge, enable_grad
@@ -138,12 +138,9 @@ def _rows_of(y: Tensor, leaves: list[Tensor]) -> list[Jacobian]:
 
 def walked(outputs: Sequence[Any], leaves: Sequence[Any], weights: Sequence[Host]) -> list[Host]:
     """The gradients of the product of outputs and weights, zero where there is none."""
-    pairs = [(y, like(y, w)) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
-    if not pairs:
-        return [np.zeros(x.shape, x.dtype.numpy) for x in leaves]
-    ys, ws = zip(*pairs, strict=True)
-    found = grad(ys, leaves, ws, retain_graph=True, materialize_grads=True)
-    return [np.array(g.numpy()) for g in found if g is not None]
+    cotangents = [like(y, w) for y, w in zip(outputs, weights, strict=True)]
+    options = {"retain_graph": True, "materialize_grads": True}
+    return [np.array(g.numpy()) for g in grad_of_moving(outputs, leaves, cotangents, **options)]
 
 
 def units(array: Host) -> tuple[complex, ...]:

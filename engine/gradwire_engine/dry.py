@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import phantom_of
-from gradwire_engine.mode import local
 from gradwire_engine.reading import (
     Pending,
     Reading,
@@ -22,7 +21,7 @@ from gradwire_engine.reading import (
 from gradwire_engine.recipe import Recipe
 from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Node
-from gradwire_engine.tensor import INFERENCE, Tensor
+from gradwire_engine.tensor import Tensor
 
 
 class _Some:
@@ -59,15 +58,9 @@ def _parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int
     return [(place, _SOME) for place in places if wanted_here(node.edges[place], useful)]
 
 
-def _cotangent(tensor: Tensor) -> _Some:
-    return _Some()  # to be known again, where it is the whole gradient
-
-
 def _tensor(g: _Some, spec: Spec) -> Tensor:
-    made = Tensor(phantom_of(spec), spec, None)
-    if local.state.inference:
-        made.flags = INFERENCE
-    return made
+    return Tensor(phantom_of(spec), spec, None).in_mode()
 
 
-dry = Reading(_cotangent, _step, _tensor, charges=True, parts=_parts)
+# each cotangent is another one, to be known again where it is the whole gradient
+dry = Reading(lambda _: _Some(), _step, _tensor, charges=True, parts=_parts)

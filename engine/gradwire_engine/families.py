@@ -210,9 +210,15 @@ def reduction(
                 return Inferred(Spec(shape, result(dtype), ""), dtype)
             return Inferred(tuple(Spec(shape, to(dtype), "") for to in results), dtype)
 
-        look = first
-        if takes is not ANY and refusal is not NotImplementedError:
-            look = _dtype_first(public, compute, takes, refusal, first)
+        def dtype_first(named: dict[str, Any]) -> None:
+            """What is refused by the operand's dtype before axes are looked at."""
+            dtype = named.get("dtype") or compute(next(iter(named.values())).dtype)
+            _check_category(public, dtype, takes, refusal)
+            if first is not None:
+                first(named)
+
+        by_dtype = takes is not ANY and refusal is not NotImplementedError
+        look = dtype_first if by_dtype else first
         made = Primitive(
             public, kernel, infer, rules, family="reduction", outputs=outputs, first=look, **facts
         )
@@ -220,24 +226,6 @@ def reduction(
         return made
 
     return declare
-
-
-def _dtype_first(
-    op: str,
-    compute: Callable[[DType], DType],
-    takes: tuple[int, ...],
-    refusal: type[Exception],
-    then: Callable[[dict[str, Any]], None] | None,
-) -> Callable[[dict[str, Any]], None]:
-    """What a reduction refuses by its operand's dtype before it looks at axes."""
-
-    def look(named: dict[str, Any]) -> None:
-        dtype = named.get("dtype") or compute(next(iter(named.values())).dtype)
-        _check_category(op, dtype, takes, refusal)
-        if then is not None:
-            then(named)
-
-    return look
 
 
 def _check_named(op: str, shape: tuple[int, ...]) -> None:

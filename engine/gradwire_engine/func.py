@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire_engine import nest
-from gradwire_engine.backward import grad as gradients
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.forward import push
 from gradwire_engine.jacobians import hessian, jacfwd, jacobian, jacrev
 from gradwire_engine.levels import fresh
 from gradwire_engine.mode import enable_grad
 from gradwire_engine.pullback import Argnums, Pullback, need_tensors, refusal
-from gradwire_engine.reading import ones, zeros
+from gradwire_engine.reading import ones
 
 __all__ = [
     "grad",
@@ -132,16 +132,7 @@ def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
         _check_alike("linearize", "primals", primals, "tangents", tangents)
         given = nest.leaves(tangents)
         _check_tangents(made.variables, given)
-        pairs = [(g, t) for g, t in zip(linear, given, strict=True) if g.requires_grad]
-        if not pairs:
-            return nest.mapped(lambda y: zeros(y.spec), made.raw)
-        found = gradients(
-            [g for g, _ in pairs],
-            weights,
-            [t for _, t in pairs],
-            retain_graph=True,
-            materialize_grads=True,
-        )
+        found = grad_of_moving(linear, weights, given, retain_graph=True, materialize_grads=True)
         return nest.filled(made.raw, iter(found))
 
     return made.result, along

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from gradwire_engine.apply import unsaved
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Application, Function, FunctionRecipe, Rule
 from gradwire_engine.function_values import on_values
@@ -85,7 +86,16 @@ def _recorded(made: Made, args: Sequence[Any], edges: tuple[Edge | None, ...]) -
     given = [out for out in made.outputs if type(out) is Tensor]
     if not given:
         return list(made.outputs)
-    recipe = _recipe(made, args, tensors, given, edges)
+    call = Application(made.function, [t.spec for t in tensors], [t.spec for t in given])
+    rule = Rule(
+        made.function,
+        call,
+        tuple(edge is not None for edge in edges),
+        tuple(type(a) is Tensor for a in args),
+        tuple(type(out) is Tensor for out in made.outputs),
+    )
+    saved = tuple(_place(item, tensors, given) for item in made.saved)
+    recipe = FunctionRecipe(call, rule, saved)
     node = Node(recipe, edges, (), (), next_seq())
     results = []
     for out in made.outputs:
@@ -138,11 +148,7 @@ def _save(node: Node, made: Made, results: Sequence[Tensor]) -> None:
     kept = []
     for place, item in zip(node.recipe.saved, made.saved, strict=True):
         if type(item) is Tensor and item.flags & INFERENCE:
-            raise error(
-                "inference_tensor",
-                f"{made.function.name}: inference tensors cannot be saved for backward",
-                "make a normal tensor of it with clone(), or use no_grad instead",
-            )
+            raise unsaved(made.function.name)
         kept.append(results[~place].alias(None) if place < 0 else item)
     node.saved = tuple(kept)
     versions: list[Any] = [s.version if type(s) is Tensor else 0 for s in kept]
@@ -159,24 +165,6 @@ class _AnyVersion:
 
 
 _ANY: Any = _AnyVersion()
-
-
-def _recipe(
-    made: Made,
-    args: Sequence[Any],
-    tensors: Sequence[Tensor],
-    given: Sequence[Tensor],
-    edges: tuple[Edge | None, ...],
-) -> FunctionRecipe:
-    call = Application(made.function, [t.spec for t in tensors], [t.spec for t in given])
-    rule = Rule(
-        made.function,
-        call,
-        tuple(edge is not None for edge in edges),
-        tuple(type(a) is Tensor for a in args),
-        tuple(type(out) is Tensor for out in made.outputs),
-    )
-    return FunctionRecipe(call, rule, tuple(_place(item, tensors, given) for item in made.saved))
 
 
 def _place(item: Any, tensors: Sequence[Tensor], given: Sequence[Tensor]) -> int:

@@ -7,19 +7,15 @@ come from the backward program, which is linear in its cotangents, transposed by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradwire_engine.backward import grad
-from gradwire_engine.batch.layer import Layer
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.layer import examples
+from gradwire_engine.batch.value import Batched, fronted, is_rows
 from gradwire_engine.catalogue import resolve
-from gradwire_engine.dual import dual, unpacked
-from gradwire_engine.levels import abandon, entered, fresh
-from gradwire_engine.mode import enable_grad, local, using
-from gradwire_engine.ops.expand import expand
-from gradwire_engine.reading import fit, ones, zeros
+from gradwire_engine.dual import dual, transposed, unpacked
+from gradwire_engine.reading import fit
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.spec import Shape
 from gradwire_engine.tape import Program
@@ -33,31 +29,22 @@ Apply = Callable[[Forward, Sequence[Any]], list[Any]]
 def on_values(apply: Apply, forward: Forward, args: Sequence[Any]) -> list[Any]:
     """Apply a custom function to arguments of which some are wrapped; the outermost wrapper."""
     level = max(a.level for a in args if hasattr(a, "level"))
-    batched = any(type(a) is Batched and a.level == level for a in args)
+    batched = any(is_rows(a, level) for a in args)
     return (_batched if batched else _moved)(apply, forward, args, level)
 
 
 # under vmap
 
 
-def _mine(value: Any, level: int) -> bool:
-    return type(value) is Batched and value.level == level
-
-
-def _rows(value: Any, level: int, size: int) -> Any:
-    """A value with its batch axis in front: the same everywhere where it had none."""
-    return value.value if _mine(value, level) else expand(value, (size, *value.shape))
-
-
 def _batched(apply: Apply, forward: Forward, args: Sequence[Any], level: int) -> list[Any]:
-    size = next(a.size for a in args if _mine(a, level))
-    dims = [_mine(a, level) for a in args]
+    size = next(a.size for a in args if is_rows(a, level))
+    dims = [is_rows(a, level) for a in args]
 
     def inside(*values: Any) -> Any:
         pairs = zip(values, dims, strict=True)
         made = forward(*[Batched(v, level) if mine else v for v, mine in pairs])
-        rows = {id(o): _rows(o, level, size) for o in made.outputs if type(o) in VALUE_TYPES}
-        rows |= {id(v): v.value for v in (*made.saved, *made.dirty) if _mine(v, level)}
+        rows = {id(o): fronted(o, level, size) for o in made.outputs if type(o) in VALUE_TYPES}
+        rows |= {id(v): v.value for v in (*made.saved, *made.dirty) if is_rows(v, level)}
         saved = [id(v) in rows for v in made.saved]
         shapes = [a.shape if type(a) in VALUE_TYPES else None for a in args]
         rule = BatchedBackward(
@@ -95,18 +82,13 @@ class BatchedBackward:
         return self.backward.id
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
-        with entered() as level:
-            layer = Layer(level, self.size, "different", local.state.vmap)
-            with using(vmap=layer):
-                count = len(self.saved)
-                wraps = [*self.saved, *[True] * (len(given) - count)]
-                pairs = zip(given, wraps, strict=True)
-                found = self.backward(
-                    *[Batched(v, level) if w and type(v) in VALUE_TYPES else v for v, w in pairs]
-                )
-                if len(found) != len(self.dims):
-                    return tuple(found)  # the rule says what is wrong
-                return tuple([self._own(place, g, level) for place, g in enumerate(found)])
+        wraps = [*self.saved, *[True] * (len(given) - len(self.saved))]
+        dims = [w and type(v) in VALUE_TYPES for v, w in zip(given, wraps, strict=True)]
+        with examples(self.size, "different", dims, given) as (level, rows):
+            found = self.backward(*rows)
+            if len(found) != len(self.dims):
+                return tuple(found)  # the rule says what is wrong
+            return tuple([self._own(place, g, level) for place, g in enumerate(found)])
 
     def _own(self, place: int, g: Any, level: int) -> Any:
         """The gradient of an argument: of one that all examples share, the sum of theirs."""
@@ -115,7 +97,7 @@ class BatchedBackward:
             return g
         if tuple(g.shape) != tuple(shape) and len(g.shape) >= len(shape):
             g = resolve("sum_to_size")(g, shape)
-        rows = _rows(g, level, self.size)
+        rows = fronted(g, level, self.size)
         return rows if self.dims[place] else resolve("sum")(rows, 0)
 
 
@@ -152,33 +134,14 @@ def _transposed(
     level: int,
 ) -> list[Any]:
     """The tangents of the outputs: the gradient, by cotangents, of what backward makes of them."""
-    values = (*saved, *[t for t in tangents if t is not None])
-    recording = local.state.grad and any(getattr(v, "requires_grad", False) for v in values)
-    with enable_grad():
-        moves = [
-            type(o) in VALUE_TYPES and o.dtype.differentiable and not still
-            for o, still in zip(outputs, fixed, strict=True)
-        ]
-        variables = [
-            fresh(ones(o.spec), below=level) if m else zeros(o.spec) if hasattr(o, "spec") else None
-            for o, m in zip(outputs, moves, strict=True)
-        ]
-        found = backward(*saved, *variables)
-        roots = [
-            (fit(g, t.spec), t)
-            for g, t in zip(found, tangents, strict=False)
-            if type(g) in VALUE_TYPES and t is not None
-        ]
-    asked: list[Any] = [v for v, m in zip(variables, moves, strict=True) if m]
-    moving = [(g, t) for g, t in roots if g.requires_grad]
-    if not moving or not asked:
-        return [None] * len(outputs)
-    gs, ts = zip(*moving, strict=True)
-    parts = iter(grad(gs, asked, ts, create_graph=recording, allow_unused=True))
-    results = [next(parts) if m else None for m in moves]
-    for variable in asked:
-        abandon(variable)
-    return results
 
+    def gradients(variables: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        for g, t in zip(backward(*saved, *variables), tangents, strict=False):
+            if type(g) in VALUE_TYPES and t is not None:
+                yield fit(g, t.spec), t
 
-__all__ = ["BatchedBackward", "on_values"]
+    moves = [
+        type(o) in VALUE_TYPES and o.dtype.differentiable and not still
+        for o, still in zip(outputs, fixed, strict=True)
+    ]
+    return list(transposed(gradients, outputs, moves, (*saved, *tangents), level))

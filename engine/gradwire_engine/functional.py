@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.forward import push
 from gradwire_engine.jacobians import columns, rows, zeros_between
 from gradwire_engine.levels import fresh
@@ -86,22 +86,11 @@ def _grad(
     outputs: Sequence[Any],
     inputs: Sequence[Any],
     v: Sequence[Any] | None = None,
-    *,
-    create_graph: bool,
-    retain_graph: bool | None = None,
+    **options: bool,
 ) -> Values:
-    """`backward.grad` of those outputs that require grad; None where there is nothing."""
+    """The gradients of those outputs that require grad; None where there is nothing."""
     given = [None] * len(outputs) if v is None else v
-    pairs = [(y, g) for y, g in zip(outputs, given, strict=True) if _moves(y)]
-    if not pairs:
-        return (None,) * len(inputs)
-    ys, gs = zip(*pairs, strict=True)
-    found = grad(ys, inputs, gs, retain_graph, create_graph, allow_unused=True)
-    return tuple(found)
-
-
-def _moves(y: Any) -> bool:
-    return y is not None and y.requires_grad
+    return tuple(grad_of_moving(outputs, inputs, given, allow_unused=True, **options))
 
 
 def vjp(

@@ -8,7 +8,7 @@ from warnings import warn
 
 import numpy as np
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.consistency import (
     SEED,
     check_batched,
@@ -61,12 +61,12 @@ def gradcheck(
     try:
         check_repeats(tested, nondet_tol)
         if check_backward_ad:
-            _backward(tested, eps, tolerance, fast_mode)
+            _agrees(tested, eps, tolerance, fast_mode, forward=False)
             check_gradients(tested, nondet_tol, check_grad_dtypes, check_undefined_grad)
         if check_batched_grad:
             check_batched(tested, tolerance)
         if check_forward_ad:
-            _forward(tested, eps, tolerance, fast_mode)
+            _agrees(tested, eps, tolerance, fast_mode, forward=True)
         if check_batched_forward_grad:
             check_batched_forward(tested, tolerance)
     except GradwireError as failure:
@@ -113,12 +113,8 @@ def gradgradcheck(
         leaves, weights = args[: len(given)], args[len(given) :]
         again = Tested(function, leaves)
         outputs = again.run([leaves[place] for place in again.places])
-        pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
         wanted = [leaves[place] for place in tested.places]
-        if not pairs:
-            return ()
-        ys, ws = zip(*pairs, strict=True)
-        found = grad(ys, wanted, ws, create_graph=True, allow_unused=True)
+        found = grad_of_moving(outputs, wanted, weights, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
@@ -189,15 +185,24 @@ def _check_inputs(tested: Tested) -> None:
 # against differences
 
 
-def _backward(tested: Tested, eps: float, tolerance: Tolerance, fast: bool) -> None:
-    if fast and _fast_agrees(tested, eps, tolerance, forward=False):
+def _agrees(tested: Tested, eps: float, tolerance: Tolerance, fast: bool, forward: bool) -> None:
+    """Hold all Jacobians by one mode against differences; of a fast check, where it fails."""
+    if fast and _fast_agrees(tested, eps, tolerance, forward):
         return
-    found = tested.rows()
+    rows = [] if forward else tested.rows()
+    mode = "forward mode" if forward else "reverse mode"
     for number, place in enumerate(tested.places):
+        columns = by_columns(tested, number, tested.tangents) if forward else []
         for index, wanted in enumerate(by_columns(tested, number, tested.differences(eps))):
             shapes = _shapes(tested, index, number)
-            compare("reverse mode", index, place, shapes, found[index][number], wanted, tolerance)
-    _unexplained(fast)
+            found = columns[index] if forward else rows[index][number]
+            compare(mode, index, place, shapes, found, wanted, tolerance)
+    if fast:
+        raise failed(
+            "a random direction's derivative is wrong, though each element's by itself is within "
+            "the tolerance",
+            "leave fast_mode out, or look for values near a kink",
+        )
 
 
 class Entry(NamedTuple):
@@ -231,26 +236,6 @@ def furthest(tested: Tested, eps: float, tolerance: Tolerance) -> Entry | None:
             numbers = numerical[at], analytical[at]
             found = Entry(place, index, *here, *numbers, float(beyond.max()))
     return found
-
-
-def _forward(tested: Tested, eps: float, tolerance: Tolerance, fast: bool) -> None:
-    if fast and _fast_agrees(tested, eps, tolerance, forward=True):
-        return
-    for number, place in enumerate(tested.places):
-        found = by_columns(tested, number, tested.tangents)
-        for index, wanted in enumerate(by_columns(tested, number, tested.differences(eps))):
-            shapes = _shapes(tested, index, number)
-            compare("forward mode", index, place, shapes, found[index], wanted, tolerance)
-    _unexplained(fast)
-
-
-def _unexplained(fast: bool) -> None:
-    if fast:
-        raise failed(
-            "a random direction's derivative is wrong, though each element's by itself is within "
-            "the tolerance",
-            "leave fast_mode out, or look for values near a kink",
-        )
 
 
 def _shapes(tested: Tested, index: int, number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

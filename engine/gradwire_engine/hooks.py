@@ -58,33 +58,28 @@ def register_post_accumulate_grad_hook(tensor: Tensor, program: Program) -> Hand
     return edge.annotate().attach(ACCUMULATED, 0, program)
 
 
-def _edge(tensor: Tensor) -> Any:
-    """Also of a view made in no_grad, which does as its base: then nothing leads to it."""
+def _required(
+    tensor: Tensor,
+    refused: str = "cannot register a hook on a tensor that doesn't require gradient",
+) -> Any:
+    """Where gradients of this tensor arrive: also of a view made in no_grad, which does as its
+    base; then nothing leads to it.
+    """
     edge = tensor.edge
-    return tensor.leaf_edge() if edge is None and tensor.requires_grad else edge
-
-
-def _required(tensor: Tensor) -> Any:
-    edge = _edge(tensor)
+    if edge is None and tensor.requires_grad:
+        return tensor.leaf_edge()
     if edge is None:
-        raise error(
-            "requires_no_grad",
-            "cannot register a hook on a tensor that doesn't require gradient",
-            "set requires_grad on it first, or make it from tensors that do",
-        )
+        hint = "set requires_grad on it first, or make it from tensors that do"
+        raise error("requires_no_grad", refused, hint)
     return edge
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where gradients of this tensor arrive: what `grad` takes in place of the tensor."""
-    edge = _edge(tensor)
-    if edge is None:
-        raise error(
-            "requires_no_grad",
-            "it is not possible to get the gradient edge for a tensor that does not require "
-            "gradients",
-            "set requires_grad on it first, or make it from tensors that do",
-        )
+    edge = _required(
+        tensor,
+        "it is not possible to get the gradient edge for a tensor that does not require gradients",
+    )
     return GradientEdge(target(edge), place(edge))
 
 

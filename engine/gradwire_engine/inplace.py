@@ -144,16 +144,12 @@ def _checked(name: str, overload: Any, target: Tensor, others: Sequence[Any]) ->
         _check_operands(name, overload, target, others)
     except GradwireError:
         if isinstance(overload, Primitive) and not all(type(o) is Tensor for o in others):
-            _refuse_types(overload, (target, *others))
+            try:
+                planned(overload, (target, *others))
+            except GradwireError as problem:
+                if isinstance(problem, TypeError):
+                    raise
         raise
-
-
-def _refuse_types(overload: Primitive, values: Sequence[Any]) -> None:
-    try:
-        planned(overload, tuple(values))
-    except GradwireError as problem:
-        if isinstance(problem, TypeError):
-            raise
 
 
 def _check_operands(name: str, overload: Any, target: Tensor, others: Sequence[Any]) -> None:
@@ -300,7 +296,9 @@ def check_writable(name: str, tensor: Tensor, requires_grad: bool = False) -> No
             f"{name}: in-place update of an inference tensor outside inference mode",
             "make a normal tensor of it with clone()",
         )
-    if state.grad and ((requires_grad and _keeps_history(name, tensor)) or tensor.requires_grad):
+    # copies of what requires grad to ints are let be: they concern no history
+    concerned = tensor.dtype.differentiable or name not in ("copy_", "__setitem__")
+    if state.grad and ((requires_grad and concerned) or tensor.requires_grad):
         _check_history(name, tensor)
     _refuse_expanded(name, tensor)
 
@@ -312,11 +310,6 @@ def _refuse_expanded(name: str, tensor: Tensor) -> None:
             f"{name}: several elements of this expanded view share one place in memory",
             "clone() it first",
         )
-
-
-def _keeps_history(name: str, tensor: Tensor) -> bool:
-    """Whether a write of what requires grad concerns the history: copies to ints are let be."""
-    return tensor.dtype.differentiable or name not in ("copy_", "__setitem__")
 
 
 def _check_history(name: str, tensor: Tensor) -> None:

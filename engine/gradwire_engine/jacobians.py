@@ -43,11 +43,16 @@ def jacrev(
         _check_real("jacrev", "argument", nest.leaves(args))
         made = Pullback("jacrev", function, args, argnums, has_aux)
         _check_real("jacrev", "result", made.outputs)
-        found = from_rows(made, chunk_size)
-        made.close()
-        return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
+        return _of_rows(made, has_aux, chunk_size)
 
     return jacobian_of
+
+
+def _of_rows(made: Pullback, has_aux: bool, chunk_size: int | None = None) -> Any:
+    """The Jacobian of a function that has run, with its aux, and nothing more of it."""
+    found = from_rows(made, chunk_size)
+    made.close()
+    return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
 
 
 def from_rows(made: Pullback, chunk_size: int | None = None) -> Any:
@@ -85,15 +90,14 @@ def rows(
         )
         for start in range(0, total, step)
     ]
-    whole = [_joined(column) for column in zip(*parts, strict=True)]
+    whole = [
+        column[0] if len(column) == 1 or column[0] is None else cat(column, 0)
+        for column in zip(*parts, strict=True)
+    ]
     return [
         [_block(jac, y, x, start) for jac, x in zip(whole, variables, strict=True)]
         for y, start in zip(outputs, starts, strict=True)
     ]
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 or parts[0] is None else cat(tuple(parts), 0)
 
 
 def _block(jac: Any, y: Any, x: Any, start: int) -> Any:
@@ -195,9 +199,7 @@ def jacobian(
         if strategy is None and _size(made.variables) < _size(made.outputs):
             return forward(*args)
         _check_real("jacobian", "result", made.outputs)
-        found = from_rows(made)
-        made.close()
-        return (found, nest.mapped(made.settled, made.aux)) if has_aux else found
+        return _of_rows(made, has_aux)
 
     return jacobian_of
 

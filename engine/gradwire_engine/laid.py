@@ -40,14 +40,6 @@ def _iterated(call: Call, given: Given) -> Order:
     return iterated(call.outputs[0].shape, tuple([g for g in given if g is not None]))
 
 
-def _like_first(call: Call, given: Given) -> Order:
-    return None if given[0] is None else alone(given[0])
-
-
-def _backwards(call: Call, given: Given) -> Order:
-    return _iterated(call, given[::-1])
-
-
 def _columns(call: Call, given: Given) -> Order:
     ndim = max(len(spec.shape) for spec in call.outputs)
     return (*range(ndim - 2), ndim - 1, ndim - 2) if ndim > 1 else None
@@ -57,11 +49,11 @@ ROWS = Lies(lambda call, given: None)
 """Row-major whatever the operands are, in spite of the op's family."""
 ITERATED = Lies(_iterated)
 """As what is worked out element by element over all operands."""
-ITERATED_BACKWARDS = Lies(_backwards)
+ITERATED_BACKWARDS = Lies(lambda call, given: _iterated(call, given[::-1]))
 """The same where torch has the operands the other way round."""
 COLUMNS = Lies(_columns, anyway=True)
 """Matrices column by column, as LAPACK has them."""
-LIKE_FIRST = Lies(_like_first)
+LIKE_FIRST = Lies(lambda call, given: None if given[0] is None else alone(given[0]))
 """As a copy of the first operand."""
 
 

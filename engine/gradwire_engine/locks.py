@@ -45,6 +45,3 @@ def _renew() -> None:
 
 if hasattr(os, "register_at_fork"):  # not where there is no fork
     os.register_at_fork(after_in_child=_renew)
-
-
-__all__ = ["depth", "lock", "rlock"]

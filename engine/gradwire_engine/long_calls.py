@@ -100,15 +100,10 @@ class Functions:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(import_module(self._module), name)
-        if _cost(name) is not None:
+        if {name, name[1:]} & FACTORISATIONS.keys():  # LAPACK's begin with a letter for the dtype
             found = Function(self._module, name, found)
         setattr(self, name, found)
         return found
-
-
-def _cost(name: str) -> Cost | None:
-    """What a decomposition takes, by its name; LAPACK's begins with a letter for its dtype."""
-    return FACTORISATIONS.get(name) or FACTORISATIONS.get(name[1:])
 
 
 def lapack(name: str, *arrays: Array) -> Function:
@@ -250,10 +245,6 @@ def parts(arrays: Triple, flops: float, most: float) -> Iterator[Triple]:
     length = out.shape[1] if across else len(out)
     middle = (length + 1) // 2 if out.ndim > 2 else -(-length // (2 * _LEAST)) * _LEAST
     for part in (slice(0, middle), slice(middle, length)):
-        half = (a, b[:, part], out[:, part]) if across else (a[part], _same(b, part), out[part])
+        same = b if b.ndim == 2 else b[part]  # all of a matrix, that part of a stack
+        half = (a, b[:, part], out[:, part]) if across else (a[part], same, out[part])
         yield from parts(half, flops * (part.stop - part.start) / length, most)
-
-
-def _same(b: Array, part: slice) -> Array:
-    """The second operand of a part: all of a matrix, that part of a stack."""
-    return b if b.ndim == 2 else b[part]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.arrays import NAMESPACE_OF
+from gradwire_engine.arrays import NAMESPACE_OF, address
 from gradwire_engine.call import Call, follow
 from gradwire_engine.errors import error
 from gradwire_engine.symbol import Symbol
@@ -142,5 +142,5 @@ def start(array: Any) -> int:
     if type(array) is Symbol:
         array = array.phantom
     if isinstance(array, np.ndarray):
-        return int(array.__array_interface__["data"][0])
+        return address(array)
     return int(array.data.ptr)

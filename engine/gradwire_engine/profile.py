@@ -67,6 +67,3 @@ class Profile:
         """All of them, those that took longest first."""
         for key, row in sorted(self._rows.items(), key=lambda item: -item[1][1]):
             yield Row(*key, *row)
-
-
-__all__ = ["NODE", "Profile", "Row"]

@@ -7,7 +7,7 @@ the result's dtype only if its category (bool < integer < float < complex) is hi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, reduce
 
 import numpy as np
 
@@ -72,10 +72,7 @@ def promote_types(a: DType, b: DType) -> DType:
 
 
 def _join(dtypes: list[DType]) -> DType | None:
-    found: DType | None = None
-    for dtype in dtypes:
-        found = dtype if found is None else promote_types(found, dtype)
-    return found
+    return reduce(promote_types, dtypes) if dtypes else None
 
 
 def _combine(higher: DType | None, lower: DType | None) -> DType | None:

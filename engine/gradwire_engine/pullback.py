@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradwire_engine import nest
-from gradwire_engine.backward import check_cotangent, grad, numbered
+from gradwire_engine.backward import check_cotangent, grad_of_moving, numbered
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.levels import abandon, everywhere, fresh
 from gradwire_engine.mode import local, using
 from gradwire_engine.op import APPLY
-from gradwire_engine.reading import zeros
 from gradwire_engine.tape import AccumulateGrad, Output, target
 from gradwire_engine.tensor import Tensor
 
@@ -89,18 +88,10 @@ class Pullback:
         for place, (y, g) in enumerate(zip(self.outputs, given, strict=True)):
             if g is not None and not options.get("is_grads_batched"):
                 check_cotangent(self.asked, numbered("output", place, names), y.spec, g.spec)
-        pairs = [(y, g) for y, g in zip(self.outputs, given, strict=True) if y.requires_grad]
-        recorded = self.beyond or any(g is not None and g.requires_grad for _, g in pairs)
-        if not pairs:
-            return [zeros(x.spec) for x in self.variables]
-        return grad(
-            [y for y, _ in pairs],
-            self.variables,
-            [g for _, g in pairs],
-            create_graph=recorded and local.state.grad,
-            materialize_grads=True,
-            **options,
-        )
+        moving = [g for y, g in zip(self.outputs, given, strict=True) if y.requires_grad]
+        recorded = self.beyond or any(g is not None and g.requires_grad for g in moving)
+        options |= {"create_graph": recorded and local.state.grad, "materialize_grads": True}
+        return grad_of_moving(self.outputs, self.variables, given, **options)
 
     def close(self) -> None:
         """Say that no gradients by the variables will be asked any more."""

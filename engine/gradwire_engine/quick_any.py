@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwire_engine.apply import planned
+from gradwire_engine.apply import INTS, PLAIN, planned
 from gradwire_engine.call import CACHE_SIZE
 from gradwire_engine.mode import local
 from gradwire_engine.op import Primitive
 from gradwire_engine.perform import performing
 from gradwire_engine.quick_view import in_rows, whole
-from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
-
-_PLAIN = frozenset({bool, int, str, type(None), DType})
-"""Types of attributes that their type and value identify."""
-_INTS = frozenset({"ints", "dims"})
-"""Kinds of attributes that are tuples of ints."""
 
 
 def goes_middle(op: Primitive) -> bool:
@@ -36,7 +30,7 @@ def goes_middle(op: Primitive) -> bool:
 
 def _plain(found: type, arg: Any, kind: str) -> bool:
     """Whether type and value tell an attribute from all others: they don't tell 0.0 from -0.0."""
-    return found in _PLAIN or (arg if found is float else found is tuple and kind in _INTS)
+    return found in PLAIN or (arg if found is float else found is tuple and kind in INTS)
 
 
 def middle(op: Primitive) -> Callable[[tuple[Any, ...]], Any]:  # noqa: C901 (one hot frame)

@@ -7,6 +7,7 @@ give to what is pending at the node's edges. Broadcasting and casting are undone
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from gradwire_engine.arrays import backend, halfway, phantom_of
 from gradwire_engine.call import Call
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.kernels.shared import total
-from gradwire_engine.mode import local
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import sum_to_shape
@@ -33,7 +33,7 @@ from gradwire_engine.tape import (
     target,
 )
 from gradwire_engine.tape import place as output_of
-from gradwire_engine.tensor import DETACHED, INFERENCE, Tensor
+from gradwire_engine.tensor import DETACHED, Tensor
 
 Pending = dict[Any, Any]
 """What arrived so far: by edge; for a node with several outputs a dict by output number."""
@@ -75,21 +75,14 @@ def ones(spec: Spec) -> Tensor:
 
 def _filled(spec: Spec, value: int) -> Tensor:
     if spec.device == "meta":
-        return _in_mode(Tensor(phantom_of(spec), spec, None))
+        return Tensor(phantom_of(spec), spec, None).in_mode()
     if spec.device == SYMBOLIC and spec.nbytes > _CONSTANT:  # made as it runs, and not now
         return full(spec.shape, value, dtype=spec.dtype, device=SYMBOLIC)  # type: ignore[no-any-return]
     found = backend(spec.device)
     array = found.xp.empty(spec.shape, spec.dtype.numpy)
     array.fill(value)  # `full` does the same in ten times as much Python
-    return _in_mode(
-        Tensor(found.from_numpy(array) if spec.device == SYMBOLIC else array, spec, None)
-    )
-
-
-def _in_mode(made: Tensor) -> Tensor:
-    if local.state.inference:
-        made.flags = INFERENCE
-    return made
+    array = found.from_numpy(array) if spec.device == SYMBOLIC else array
+    return Tensor(array, spec, None).in_mode()
 
 
 def add_pending(pending: Pending, edge: Edge, g: Any) -> None:
@@ -113,7 +106,8 @@ def _sum(edge: Any, old: Any, g: Any) -> Any:
 
 def in_form(wanted: Shape, g: Any) -> Any:
     """A gradient in the form that the tensor had first; refused where it broadcasts to no such."""
-    if len(wanted) > len(g.shape) or not _expands(wanted, g.shape):
+    pairs = zip(reversed(wanted), reversed(g.shape), strict=False)
+    if len(wanted) > len(g.shape) or not all(n in (1, m) for n, m in pairs):
         raise error(
             "shape_mismatch",
             f"backward: a gradient of shape {list(g.shape)} came to a tensor that had the shape "
@@ -121,11 +115,6 @@ def in_form(wanted: Shape, g: Any) -> Any:
             "make a view of it instead, or drop what was made of it before",
         )
     return sum_to_shape(g, wanted)
-
-
-def _expands(shape: Shape, wanted: Shape) -> bool:
-    pairs = zip(reversed(shape), reversed(wanted), strict=False)
-    return all(n in (1, m) for n, m in pairs)
 
 
 def wanted_here(edge: Edge | None, useful: Useful) -> bool:
@@ -139,14 +128,6 @@ def refuse_underived(recipe: Any) -> None:
     """Refuse to walk on from an op that torch records, though it has no derivative of it."""
     if recipe.call.name == NOT_IMPLEMENTED:
         unknown(recipe.call.op.name, "input")["input"](None)
-
-
-def _freed(node: Node) -> GradwireError:
-    return error(
-        "graph_freed",
-        f"backward: the saved tensors of {node.describe()} were freed by an earlier backward",
-        "pass retain_graph=true to the first call",
-    )
 
 
 def _modified(node: Node) -> GradwireError:
@@ -170,7 +151,11 @@ def saved_values(node: Node) -> list[Any]:
     """The arrays of what a node saved, if nobody wrote to them since."""
     versions = node.versions
     if versions is None:
-        raise _freed(node)
+        raise error(
+            "graph_freed",
+            f"backward: the saved tensors of {node.describe()} were freed by an earlier backward",
+            "pass retain_graph=true to the first call",
+        )
     values = []
     for saved, version in zip(node.saved, versions):  # noqa: B905 (hot, and made together)
         if type(saved) is not Tensor:
@@ -228,10 +213,10 @@ def _raw_step(  # noqa: C901 (one hot frame)
         else:
             pending[edge] = part
         return
-    values = saved_values(node) if recipe.saved else ()
     if not recipe.plain:
-        _general_step(node, recipe, g, pending, useful, values, _RAW)
+        _general_step(_RAW, node, recipe, g, pending, useful)
         return
+    values = saved_values(node) if recipe.saved else ()
     edges = node.edges
     for step in recipe.steps:
         edge = edges[step.target]
@@ -244,19 +229,6 @@ def _raw_step(  # noqa: C901 (one hot frame)
             add_pending(pending, edge, part)
         else:
             pending[edge] = part
-
-
-def _recorded_step(node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful) -> None:
-    values = _recorded_values(node) if recipe.saved else []
-    _general_step(node, recipe, g, pending, useful, values, _RECORDED)
-
-
-def _raw_parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int, Any]]:
-    return _general_parts(node, recipe, g, useful, saved_values(node), _RAW)
-
-
-def _recorded_parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int, Any]]:
-    return _general_parts(node, recipe, g, useful, _recorded_values(node), _RECORDED)
 
 
 def _recorded_values(node: Node) -> list[Any]:
@@ -275,44 +247,36 @@ def _recorded_values(node: Node) -> list[Any]:
         if place < 0 and saved.spec.dtype.differentiable:
             edge = node if call.single else Output(node, ~place)
         elif 0 <= place < len(node.edges) and (had := node.edges[place]) is not None:
-            stopped = edge is None and _is_leaf_of(saved, had)
+            leaf = type(had) is AccumulateGrad and had.leaf() is saved
+            stopped = edge is None and leaf
             edge = None if stopped and call.op.takes_itself(call.inputs, place) else had
         values.append(saved if saved.edge is edge else saved.alias(edge))
     return values
 
 
-def _is_leaf_of(saved: Tensor, edge: Edge | None) -> bool:
-    """Whether a saved operand is the leaf that an edge leads to."""
-    return type(edge) is AccumulateGrad and edge.leaf() is saved
-
-
 class _Ways(NamedTuple):
-    """What differs between the readings in the general step."""
+    """What differs between the readings in the general step. values: of what a node saved."""
 
     cotangent: Callable[[Tensor], Any]
+    values: Callable[[Node], list[Any]]
     run: Callable[[Recipe, Callable[..., Any], list[Any]], Any]
     fit: Callable[[Any, Spec], Any]
 
 
 def _general_step(
-    node: Node,
-    recipe: Recipe,
-    g: Any,
-    pending: Pending,
-    useful: Useful,
-    values: Any,
-    ways: _Ways,
+    ways: _Ways, node: Node, recipe: Recipe, g: Any, pending: Pending, useful: Useful
 ) -> None:
     """Run the rules of a node that may have several outputs, list operands or half dtypes."""
     edges: Any = node.edges
-    for place, part in _general_parts(node, recipe, g, useful, values, ways):
+    for place, part in _general_parts(ways, node, recipe, g, useful):
         add_pending(pending, edges[place], part)
 
 
 def _general_parts(
-    node: Node, recipe: Recipe, g: Any, useful: Useful, values: Any, ways: _Ways
+    ways: _Ways, node: Node, recipe: Recipe, g: Any, useful: Useful
 ) -> list[tuple[int, Any]]:
     call, edges = recipe.call, node.edges
+    values = ways.values(node) if recipe.saved else []
     found = []
     for step in recipe.steps:
         wanted = [t for t in step.targets if wanted_here(edges[t], useful)]
@@ -356,10 +320,6 @@ def _run_raw(recipe: Recipe, function: Callable[..., Any], arguments: list[Any])
     return function(*map(_widened, arguments)) if recipe.half else function(*arguments)
 
 
-def _run_recorded(recipe: Recipe, function: Callable[..., Any], arguments: list[Any]) -> Any:
-    return function(*arguments)
-
-
 def _fit_raw(g: Any, spec: Spec) -> Any:
     """Undo broadcasting and casting: the gradient gets the operand's shape and dtype."""
     if type(g) in (int, float, complex):
@@ -386,10 +346,7 @@ def fit(g: Any, spec: Spec) -> Any:
 def _tensor_raw(g: Any, spec: Spec) -> Tensor:
     """A cotangent as the tensor that is handed out, row-major."""
     xp = backend(spec.device).xp
-    made = Tensor(xp.ascontiguousarray(g) if g.shape else xp.asarray(g), spec, None)
-    if local.state.inference:
-        made.flags = INFERENCE
-    return made
+    return Tensor(xp.ascontiguousarray(g) if g.shape else xp.asarray(g), spec, None).in_mode()
 
 
 def _array(tensor: Tensor) -> Any:
@@ -400,8 +357,14 @@ def _itself(tensor: Tensor) -> Any:
     return tensor
 
 
-_RAW = _Ways(_array, _run_raw, _fit_raw)
-_RECORDED = _Ways(_itself, _run_recorded, fit)
+_RAW = _Ways(_array, saved_values, _run_raw, _fit_raw)
+_RECORDED = _Ways(_itself, _recorded_values, lambda _, function, given: function(*given), fit)
 
-raw = Reading(_array, _raw_step, _tensor_raw, charges=False, parts=_raw_parts)
-recorded = Reading(_itself, _recorded_step, lambda g, spec: g, charges=True, parts=_recorded_parts)
+raw = Reading(_array, _raw_step, _tensor_raw, charges=False, parts=partial(_general_parts, _RAW))
+recorded = Reading(
+    _itself,
+    partial(_general_step, _RECORDED),
+    lambda g, spec: g,
+    charges=True,
+    parts=partial(_general_parts, _RECORDED),
+)

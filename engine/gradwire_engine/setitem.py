@@ -35,7 +35,8 @@ def setitem(input: Array, index: Index, value: Array) -> Array:
     if type(value) not in VALUE_TYPES:
         value = fits("__setitem__", value, input.dtype, halves=False)
     lone = _is_bools(index) and prod(getattr(value, "shape", ())) == 1
-    if lone and _is_mask(input, index):
+    # a mask of the first axes, for which no index has to be made
+    if lone and 0 < index.ndim <= input.ndim and tuple(index.shape) == input.shape[: index.ndim]:
         return _fill_masked(input, index, value)
     if type(input) is Tensor and input.shape and _advanced(index):
         _check_put(input, value)
@@ -196,11 +197,6 @@ def _advanced(index: Any) -> bool:
 
 def _is_bools(index: Any) -> bool:
     return type(index) in VALUE_TYPES and index.dtype is bool_
-
-
-def _is_mask(input: Tensor, index: Any) -> bool:
-    """Whether bools are a mask of the tensor's first axes: then no index has to be made."""
-    return 0 < index.ndim <= input.ndim and tuple(index.shape) == input.shape[: index.ndim]
 
 
 def _overwritten(target: Tensor) -> Tensor:

@@ -145,3 +145,33 @@ class Spec(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.dtype.name}{list(self.shape)}"
+
+
+class Value:
+    """What ops take: a tensor, or what a transform wraps around one. All that its spec says."""
+
+    __slots__ = ()
+
+    @property
+    def spec(self) -> Spec:
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> Shape:
+        return self.spec.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.spec.shape)
+
+    @property
+    def dtype(self) -> DType:
+        return self.spec.dtype
+
+    @property
+    def device(self) -> str:
+        return self.spec.device
+
+    def describe(self) -> str:
+        """For error texts: dtype and shape."""
+        return f"tensor {self.spec}"

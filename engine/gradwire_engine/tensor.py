@@ -20,7 +20,7 @@ from gradwire_engine.journal import assign
 from gradwire_engine.mode import local
 from gradwire_engine.op import APPLY, PRIMITIVES
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import DType, Shape, Spec, dtype_of
+from gradwire_engine.spec import Spec, Value, dtype_of
 from gradwire_engine.tape import RETAIN, AccumulateGrad, Edge, Node, Output, place, target
 
 INFERENCE = 1
@@ -122,11 +122,12 @@ class View:
             self.array = self.source = None
 
 
-class Tensor:
+class Tensor(Value):
     """A tensor of the engine. `_edge` is where it was made: None, a leaf's edge, or a node's."""
 
     __slots__ = ("__weakref__", "_array", "_edge", "_storage", "flags", "grad", "spec", "view")
 
+    spec: Spec
     level = 0  # no transform wraps it
 
     def __init__(self, array: Any, spec: Spec, edge: Edge | None) -> None:
@@ -146,9 +147,7 @@ class Tensor:
         elif isinstance(array, np.generic):
             array = np.asarray(array)
         spec = Spec(tuple(array.shape), dtype_of(array.dtype), device)
-        made = cls(array, spec, None).marked()
-        if local.state.inference:
-            made.flags |= INFERENCE
+        made = cls(array, spec, None).marked().in_mode()
         if requires_grad and spec.dtype.differentiable:
             made._edge = AccumulateGrad(made)
         elif requires_grad:
@@ -173,6 +172,12 @@ class Tensor:
             self.flags |= TURNED
         return self
 
+    def in_mode(self) -> Tensor:
+        """Itself, a new tensor, with the flag of inference mode where that is on."""
+        if local.state.inference:
+            self.flags |= INFERENCE
+        return self
+
     @property
     def storage(self) -> Storage:
         """What views share; made when first asked for, since most tensors never need it."""
@@ -189,22 +194,6 @@ class Tensor:
         if storage is None:
             return self._array
         return storage.array if self.view is None else self.view.read(storage.array)
-
-    @property
-    def shape(self) -> Shape:
-        return self.spec.shape
-
-    @property
-    def ndim(self) -> int:
-        return len(self.spec.shape)
-
-    @property
-    def dtype(self) -> DType:
-        return self.spec.dtype
-
-    @property
-    def device(self) -> str:
-        return self.spec.device
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -242,10 +231,6 @@ class Tensor:
     def numpy(self) -> np.ndarray:
         """The elements as a NumPy array, to be read only."""
         return backend(self.spec.device).to_numpy(self.array)
-
-    def describe(self) -> str:
-        """For error texts: dtype and shape."""
-        return f"tensor {self.spec}"
 
     # where it stands in the graph
 
@@ -411,8 +396,6 @@ class Tensor:
         data = "" if self.spec.device == "meta" else f" {self.numpy()!r}"
         return f"<Tensor {self.spec}{data}>"
 
-    __hash__ = object.__hash__
-
 
 _FROZEN: WeakKeyDictionary[Tensor, Edge] = WeakKeyDictionary()
 """Edges of leaves that don't require grad now: older graphs lead to them, and hooks hang there."""
@@ -471,15 +454,12 @@ def _renew(tensor: Tensor, view: View, base: Tensor) -> None:
     if edge is None and type(tensor._edge) is not Node and type(tensor._edge) is not Output:
         return  # the view is a leaf of its own, or nothing
     check_view("the base of a view was modified in place, and the view", view.creation)
-    edge = seen_from(base, view, _nowhere(base) if edge is None else edge)
+    if edge is None:  # not the base's own, which it may have again
+        edge = AccumulateGrad(base.detach())
+    edge = seen_from(base, view, edge)
     move_retained(tensor, tensor._edge, edge)
     assign(tensor, "_edge", edge)
     assign(view, "version", version)
-
-
-def _nowhere(base: Tensor) -> Edge:
-    """The edge of a base that does not record: not the base's own, which it may have again."""
-    return AccumulateGrad(base.detach())
 
 
 def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Edge | None:
@@ -494,7 +474,9 @@ def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Ed
     grad, state.grad = state.grad, True
     try:
         for call, index in way:
-            seen = _apply_again(apply, call, seen)
+            arguments = list(call.arguments)
+            arguments[call.op.places[0]] = seen
+            seen = apply(call.op, tuple(arguments))
             seen = seen if call.single else seen[index]
         nothing = 0 in seen.shape and not written
         if nothing and all(call.outputs[i].dtype is base.dtype for call, i in way):
@@ -505,12 +487,6 @@ def seen_from(base: Tensor, view: View, edge: Edge, written: bool = False) -> Ed
         seen.rename_node("AsStridedBackward0")
     found: Edge | None = seen._edge
     return found
-
-
-def _apply_again(apply: Any, call: Call, operand: Tensor) -> Any:
-    arguments = list(call.arguments)
-    arguments[call.op.places[0]] = operand
-    return apply(call.op, tuple(arguments))
 
 
 VALUE_TYPES.add(Tensor)

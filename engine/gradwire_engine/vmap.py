@@ -10,14 +10,13 @@ from gradwire_engine.batch import apply as apply
 from gradwire_engine.batch import gradient as gradient
 from gradwire_engine.batch import writing as writing
 from gradwire_engine.batch.layer import RANDOMNESS, Layer
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import Batched, fronted, is_rows
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.levels import entered
 from gradwire_engine.mode import local, using
 from gradwire_engine.nest import Mismatch, filled, leaves, spread
 from gradwire_engine.op import APPLY
 from gradwire_engine.ops.axes import movedim
-from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.views import alias
 from gradwire_engine.signature import axis
 
@@ -136,9 +135,8 @@ def _unwrapped(result: Any, out_dims: Dims, size: int, level: int) -> Any:
 def _out(value: Any, dim: Any, size: int, level: int) -> Any:
     if dim is not None and type(dim) is not int:
         raise _wrong(f"an out_dim is {dim!r}", "it must be an int or None")
-    mine = type(value) is Batched and value.level == level
     if dim is None:
-        if mine:
+        if is_rows(value, level):
             raise _wrong("out_dim is None for a result that differs", "say where its axis goes")
         return value
     if type(value) not in APPLY:
@@ -146,6 +144,6 @@ def _out(value: Any, dim: Any, size: int, level: int) -> Any:
             f"the function must give tensors, it gave a {type(value).__name__}",
             "give tensors only, or out_dims=None for it",
         )
-    inner = value.value if mine else expand(value, (size, *value.shape))
+    inner = fronted(value, level, size)
     place = axis("vmap", dim, inner.ndim)
     return movedim(inner, (0,), (place,)) if place else inner

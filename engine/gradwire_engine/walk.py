@@ -6,7 +6,7 @@ arrived when its turn comes. Nothing of the graph or of `.grad` is touched befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -120,22 +120,26 @@ def _walk(  # noqa: C901 (one hot frame)
 ) -> tuple[dict[Any, Any], dict[Any, Any], list[Node]]:
     """What arrived at wanted nodes, what is left at leaves, and the nodes whose rules ran."""
     useful = None if ends is None else _leading_to(order, ends)
-    captured = _nodes(ends or ())
-    pending = _begun(roots)
+    captured: set[Node] = {end for end in ends or () if type(end) is Node}
+    pending: Pending = {}
+    for edge, g in roots:
+        add_pending(pending, edge, g)
     found: dict[Any, Any] = {}
     retained: Retained = []
     walked: list[Node] = []
     charge, step, careful = _ways(reading)
-    only = target(roots[0][0]) if len(roots) == 1 else None
+    only: Any = target(roots[0][0]) if len(roots) == 1 else None
     for node in order:
         g = pending.pop(node, None)
         if useful is not None and node not in useful:
-            _passed_by(node, only, g, reading, retained)
+            if node is only and g is not None:  # not run, but the only root's hooks see what comes
+                arrived(node, g, reading, retained)
             continue
         if g is None:
             nothing_came(node, reading, into_grad)
-            goes_on = _goes_on(node, captured, useful, into_grad, walked)
-            _unreached(node, goes_on, reading, pending, useful, walked)
+            if _goes_on(node, captured, useful, into_grad, walked):
+                nothing_goes_on(node, reading, pending, useful)
+                walked.append(node)
             continue
         if node in captured and _leads_on(node, useful or set()):
             _capture(node, g, found)  # before its hooks, as torch has it here
@@ -146,7 +150,11 @@ def _walk(  # noqa: C901 (one hot frame)
         if node.extra is not None and node.extra.attached:
             g, take = arrived(node, g, reading, retained), careful
             if type(node) is AccumulateGrad:
-                _at_leaf(node, g, pending, reading, into_grad)
+                if into_grad and any(a.kind != TENSOR for a in node.extra.attached):
+                    _refuse_moved(node)
+                    _accumulate_leaf(node, g, reading)
+                else:  # it waits for the end
+                    pending[node] = g
                 continue
         if node not in captured or _runs(node, useful, walked):
             if charge is not None:
@@ -162,31 +170,12 @@ def _ways(reading: Reading) -> tuple[Callable[[int, int, int], None] | None, Any
     """Who is asked for bytes, if anybody, the step of a node, and that of one with hooks."""
     careful: Any = partial(careful_step, reading)
     step: Any = careful if local.state.anomaly else reading.step
-    charge = _charge(reading)
+    meter = None if reading.charges else local.state.meter  # or the ops that rules are made of ask
+    charge = None if meter is None else meter.charge
     profile = local.state.profile
     if profile is None:
         return charge, step, careful
     return None, profile.timed_step(charge, step), profile.timed_step(charge, careful)
-
-
-def _passed_by(node: Any, only: Any, g: Any, reading: Reading, retained: Retained) -> None:
-    """A node that leads nowhere wanted is not run; the only root's hooks see what comes."""
-    if node is only and g is not None:
-        arrived(node, g, reading, retained)
-
-
-def _unreached(
-    node: Any,
-    goes_on: bool,
-    reading: Reading,
-    pending: Pending,
-    useful: Useful,
-    walked: list[Node],
-) -> None:
-    """A node to which nothing came runs where else it would."""
-    if goes_on:
-        nothing_goes_on(node, reading, pending, useful)
-        walked.append(node)
 
 
 def _goes_on(
@@ -196,18 +185,6 @@ def _goes_on(
     if type(node) is not Node or node not in captured:
         return type(node) is Node
     return (into_grad or _leads_on(node, useful or set())) and _runs(node, useful, walked)
-
-
-def _begun(roots: Sequence[tuple[Edge, Any]]) -> Pending:
-    """What waits before the first step: the cotangents at the roots."""
-    pending: Pending = {}
-    for edge, g in roots:
-        add_pending(pending, edge, g)
-    return pending
-
-
-def _nodes(ends: Iterable[Any]) -> set[Node]:
-    return {end for end in ends if type(end) is Node}
 
 
 def _runs(node: Node, useful: Useful, walked: list[Node]) -> bool:
@@ -289,17 +266,6 @@ def _capture(node: Node, g: Any, found: dict[Any, Any]) -> None:
         found[node] = g
 
 
-def _at_leaf(
-    node: AccumulateGrad, g: Any, pending: Pending, reading: Reading, into_grad: bool
-) -> None:
-    """A gradient is complete at a leaf with hooks: it waits for the end, or is added now."""
-    if into_grad and any(a.kind != TENSOR for a in node.annotate().attached):
-        _refuse_moved(node)
-        _accumulate_leaf(node, g, reading)
-    else:
-        pending[node] = g
-
-
 def _free(nodes: list[Node]) -> None:
     """Let go of what the walked nodes had saved; the log has all of it as one entry."""
     journal = local.state.journal
@@ -326,12 +292,6 @@ class _Freed:
 
 
 _freed = _Freed()
-
-
-def _charge(reading: Reading) -> Callable[[int, int, int], None] | None:
-    """Who is asked for the bytes of gradients; not where the ops that rules are made of ask."""
-    meter = None if reading.charges else local.state.meter
-    return None if meter is None else meter.charge
 
 
 def _accumulate_leaf(edge: AccumulateGrad, g: Any, reading: Reading) -> None:

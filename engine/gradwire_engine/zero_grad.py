@@ -24,6 +24,3 @@ def zero_grad(tensor: Tensor, set_to_none: bool = True) -> None:
         tensor.keep_grad(grad)
     with no_grad():
         write("zero_", grad, zeros(grad.spec))
-
-
-__all__ = ["zero_grad"]

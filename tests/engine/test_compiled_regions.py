@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
-from gradwire_engine.plan import Plan, explained, plan_of
+from gradwire_engine.plan import Plan, plan_of
 from gradwire_engine.plan.code import CALL, MAP, Code, Step
 from gradwire_engine.plan.compiled import lanes, llvm
 from gradwire_engine.plan.compiled.loops import inner_loop
@@ -26,6 +26,7 @@ from gradwire_engine.plan.compiled.native import Native
 from gradwire_engine.plan.compiled.schedule import Lies
 from gradwire_engine.plan.compiled.straight import LEAST, MOST, Straight
 from gradwire_engine.plan.compiled.writer import Given
+from gradwire_engine.plan.parts import parts_of
 from gradwire_engine.plan.sweep import Sweep
 from gradwire_engine.spec import Spec, dtype_of
 from gradwire_engine.tensor import Tensor
@@ -155,7 +156,7 @@ def _alone(
     step = Step(MAP, run, operands, (number,), (), run)
     code = Code(operands, {}, phantoms, (step,), (number,))
     lies = dict.fromkeys(phantoms, Lies.FULL)
-    given = Given(code, [step], out.shape, lies, operands, (number,), (), lambda *_: None)
+    given = Given(code, [step], out.shape, lies, operands, (number,), ())
     Native(given).run([*arrays, out], [], 0, out.size)
     return out
 
@@ -506,7 +507,7 @@ def test_loops_of_numpys_are_found_by_dtype_and_no_others() -> None:
 
 def test_a_plan_says_what_of_it_is_compiled() -> None:
     plan = planned(lambda x: [x * x * 0.25 + 0.5 - x], points(300, 300))
-    assert "region 90000, compiled" in explained(plan)
+    assert [(part.how, part.shape) for part in parts_of(plan)] == [("compiled", (90000,))]
 
 
 LAZILY = """

@@ -134,16 +134,17 @@ def gradient(x: Any) -> list[Any]:
     return [y, *grad([y], [x])]
 
 
-def test_the_text_of_a_graph() -> None:
-    graph = trace(gradient, [Spec((3,), float32, "cpu")])
-    assert str(simplified(graph)).splitlines() == [
-        "inputs %0",
-        "%1 float32[3] = mul(%0, %0)",
-        "%2 float32[] = sum(%1, keepdim=False)",
-        "%8 float32[3] = add(%0, %0, alpha=1)",
-        "outputs %2, %8",
+def test_the_lines_of_a_graph() -> None:
+    graph = simplified(trace(gradient, [Spec((3,), float32, "cpu")]))
+    assert (graph.inputs, graph.outputs) == ((0,), (2, 8))
+    said = [(n.results, str(n.specs[0]), n.op.name, n.operands, n.nbytes) for n in graph.lines]
+    assert said == [
+        ((1,), "float32[3]", "mul", (0, 0), 12),
+        ((2,), "float32[]", "sum", (1,), 4),
+        ((8,), "float32[3]", "add", (0, 0), 12),
     ]
-    assert simplified(graph).nbytes == 12 + 4 + 12
+    assert graph.lines[1].arguments[1:] == (None, False, None)  # dim, keepdim, dtype
+    assert graph.lines[2].arguments[2:] == (1,)  # alpha
 
 
 def lines(function: Any, *specs: Spec) -> list[str]:

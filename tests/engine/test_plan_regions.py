@@ -13,7 +13,8 @@ from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import CATALOGUE, resolve
 from gradwire_engine.families import elementwise
 from gradwire_engine.op import PRIMITIVES
-from gradwire_engine.plan import Plan, UntraceableError, explained, plan_of
+from gradwire_engine.plan import Plan, UntraceableError, plan_of
+from gradwire_engine.plan.parts import parts_of
 from gradwire_engine.plan.sweep import Sweep
 from gradwire_engine.rule import vjp
 from gradwire_engine.spec import Spec, float32, float64
@@ -143,12 +144,15 @@ def test_a_gradient_through_a_region_is_the_same_on_any_number_of_threads(
 
 
 def test_a_plan_says_what_it_does() -> None:
-    text = explained(plan_of(lambda x: [resolve("exp")(x) * 2], [MATRIX]))
-    assert text.splitlines()[1:] == [
-        "region 32768, 32768 rows at a time",
-        "  %1 float64[256, 128] = exp(%0)",
-        "  %3 float64[256, 128] = multiply(%1, 2)",
-    ]
+    plan = plan_of(lambda x: [resolve("exp")(x) * 2], [MATRIX])
+    (part,) = parts_of(plan)
+    assert (part.how, part.shape, part.ops) == ("region", (32768,), ("exp", "mul"))
+    (unit,) = plan.units
+    assert isinstance(unit, Sweep)
+    assert unit.height == 32768
+    steps = [(s.results, s.name, s.operands) for _, s in unit.region.steps]
+    assert steps == [((1,), "exp", (0,)), ((3,), "multiply", (1, 2))]
+    assert plan.code.constants == {2: 2}
 
 
 def test_where_there_can_be_no_plan_that_is_said() -> None:

@@ -13,9 +13,8 @@ from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.plan import Code, Plan, lowered, plan_of, scratch, simplified, sweep, trace
 from gradwire_engine.plan.algebra import plainer, without_dead
-from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, MAP, PRODUCT, VIEW
+from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, FOLDS, FUSES, MAP, VIEW
 from gradwire_engine.plan.functions import select
-from gradwire_engine.plan.legality import LEGAL
 from gradwire_engine.plan.order import put_off
 from gradwire_engine.plan.space import along, divided, extents, row_major, seen
 from gradwire_engine.spec import Spec, float32, float64
@@ -65,16 +64,17 @@ def test_a_kernel_that_no_probe_can_follow_is_one_step(name: str) -> None:
     assert (step.kind, step.name) == (CALL, name)
 
 
-def test_the_text_of_a_code() -> None:
+def test_the_steps_of_a_code() -> None:
     two, other = Spec((2, 3), float32, "cpu"), Spec((3, 4), float32, "cpu")
     code = code_of(lambda x, w: [resolve("sum")(x @ w * 2)], two, other)
-    assert str(code).splitlines() == [
-        "inputs %0, %1",
-        "%2 float32[2, 4] = matmul(%0, %1)",
-        "%4 float32[2, 4] = multiply(%2, 2)",
-        "%5 float32[] = add.fold(%4, axis=(0, 1), keepdims=False)",
-        "outputs %5",
+    assert (code.inputs, code.outputs, code.constants) == ((0, 1), (5,), {3: 2})
+    assert [(s.results, s.name, s.operands, dict(s.options)) for s in code.steps] == [
+        ((2,), "matmul", (0, 1), {}),
+        ((4,), "multiply", (2, 3), {}),
+        ((5,), "add.fold", (4,), {"axis": (0, 1), "keepdims": False}),
     ]
+    assert [code.phantoms[n].shape for n in (2, 4, 5)] == [(2, 4), (2, 4), ()]
+    assert {code.phantoms[n].dtype for n in (2, 4, 5)} == {np.dtype("float32")}
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -167,8 +167,9 @@ def test_select_by_bits_is_where() -> None:
             np.testing.assert_array_equal(out, np.where(mask, one, other))
 
 
-def test_every_kind_of_step_is_in_the_table() -> None:
-    assert LEGAL.keys() == {MAP, FOLD, CONTRACT, PRODUCT, JOIN, VIEW, CALL}
+def test_regions_have_neither_products_nor_joins_nor_calls() -> None:
+    assert {MAP, FOLD, CONTRACT, VIEW} == FUSES
+    assert {FOLD, CONTRACT} == FOLDS
 
 
 def test_a_space_is_cut_where_its_values_need_it() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from gradwire_engine.apply import planned
 from gradwire_engine.batch.one_by_one import one_by_one
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import fronted, is_rows
 from gradwire_engine.errors import error
 from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.cast import to_dtype
-from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.expand import reshape
 from gradwire_engine.spec import Shape, Spec
 
 
@@ -35,7 +35,7 @@ class Frame:
 
     def mine(self, item: Any) -> bool:
         """Whether an operand has a batch axis of this vmap."""
-        return type(item) is Batched and item.level == self.level
+        return is_rows(item, self.level)
 
     def __getitem__(self, name: str) -> Any:
         """An attribute; dims are counted from the front of one example."""
@@ -61,11 +61,7 @@ class Frame:
 
     def fronted(self, item: Any) -> Any:
         """The same of any operand; a number or None stays what it is."""
-        if self.mine(item):
-            return item.value
-        if type(item) not in APPLY:
-            return item
-        return expand(item, (self.size, *item.shape))
+        return fronted(item, self.level, self.size) if type(item) in APPLY else item
 
     def axes(self, name: str) -> int:
         """The number of axes of one example of an operand."""

@@ -8,35 +8,19 @@ walk.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradwire_engine.backward import GRADS, grad, implicit
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import Batched, fronted, is_rows
 from gradwire_engine.errors import error
 from gradwire_engine.mode import enable_grad
 from gradwire_engine.ops.axes import movedim
 from gradwire_engine.ops.choose import where
-from gradwire_engine.ops.expand import expand, reshape
+from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.sequences import eye
 from gradwire_engine.spec import bool_
-
-
-class _Rows:
-    """A vmap: its level, its size, and which values have its batch axis."""
-
-    def __init__(self, level: int, values: Sequence[Any]) -> None:
-        self.level = level
-        self.size = next(v.size for v in values if self.mine(v))
-
-    def mine(self, value: Any) -> bool:
-        return type(value) is Batched and value.level == self.level
-
-    def front(self, value: Any) -> Any:
-        """The value with its batch axis in front; the same for each where it has none."""
-        if value is None:
-            return None
-        return value.value if self.mine(value) else expand(value, (self.size, *value.shape))
 
 
 def grad_batched(
@@ -49,23 +33,25 @@ def grad_batched(
     is_grads_batched: bool = False,
 ) -> list[Any]:
     """`backward.grad` where some of the values are batched; so are the gradients."""
-    rows = _Rows(level, [*outputs, *inputs, *(grad_outputs or ())])
-    cotangents = _cotangents(rows, outputs, grad_outputs, is_grads_batched)
+    mine = partial(is_rows, level=level)
+    size = next(v.size for v in (*outputs, *inputs, *(grad_outputs or ())) if mine(v))
+    front = partial(fronted, level=level, size=size)
+    cotangents = _cotangents(front, outputs, grad_outputs, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    if not is_grads_batched and not any(map(rows.mine, (*outputs, *inputs))):
+    if not is_grads_batched and not any(map(mine, (*outputs, *inputs))):
         parts = grad(outputs, inputs, cotangents, keep, create_graph, True, is_grads_batched=True)
         return [None if g is None else Batched(g, level) for g in parts]
     with enable_grad():  # a root that is the same for all examples has to lead to its history
-        roots = [rows.front(y) for y in outputs]
+        roots = [front(y) for y in outputs]
     found: dict[int, Any] = {}
 
     def walk(places: list[int], g: list[Any], keep: bool, batched: bool) -> None:
-        wanted = [inputs[i].value if rows.mine(inputs[i]) else inputs[i] for i in places]
+        wanted = [inputs[i].value if mine(inputs[i]) else inputs[i] for i in places]
         parts = grad(roots, wanted, g, keep, create_graph, True, is_grads_batched=batched)
         found.update(zip(places, parts, strict=True))
 
-    own = [i for i, x in enumerate(inputs) if rows.mine(x)]
-    shared = [i for i, x in enumerate(inputs) if not rows.mine(x)]
+    own = [i for i, x in enumerate(inputs) if mine(x)]
+    shared = [i for i, x in enumerate(inputs) if not mine(x)]
     if own:
         walk(own, cotangents, keep or bool(shared), is_grads_batched)
         if is_grads_batched:
@@ -73,7 +59,7 @@ def grad_batched(
             found |= moved
     if shared:
         _refuse_both(is_grads_batched)
-        walk(shared, [_apart(rows, g) for g in cotangents], keep, True)
+        walk(shared, [_apart(size, g) for g in cotangents], keep, True)
     ordered = [found[i] for i in range(len(inputs))]
     return [None if g is None else Batched(g, level) for g in ordered]
 
@@ -88,19 +74,22 @@ def _refuse_both(is_grads_batched: bool) -> None:
 
 
 def _cotangents(
-    rows: _Rows, outputs: Sequence[Any], grad_outputs: Sequence[Any] | None, batched: bool
+    front: Callable[[Any], Any],
+    outputs: Sequence[Any],
+    grad_outputs: Sequence[Any] | None,
+    batched: bool,
 ) -> list[Any]:
     given = [None] * len(outputs) if grad_outputs is None else list(grad_outputs)
     if batched:  # the axis that the walk batches is the first, before that of the vmap
-        return [None if g is None else movedim(rows.front(g), (1,), (0,)) for g in given]
+        return [None if g is None else movedim(front(g), (1,), (0,)) for g in given]
     pairs = zip(outputs, given, strict=True)
-    return [rows.front(implicit("grad", y) if g is None else g) for y, g in pairs]
+    return [front(implicit("grad", y) if g is None else g) for y, g in pairs]
 
 
-def _apart(rows: _Rows, g: Any) -> Any:
+def _apart(size: int, g: Any) -> Any:
     """Cotangents that are each one example's, and zero for the others."""
-    mask = eye(rows.size, dtype=bool_, device=g.device)
-    return where(reshape(mask, (rows.size, rows.size, *[1] * (g.ndim - 1))), g, 0)
+    mask = eye(size, dtype=bool_, device=g.device)
+    return where(reshape(mask, (size, size, *[1] * (g.ndim - 1))), g, 0)
 
 
 GRADS[Batched] = grad_batched

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradwire_engine.batch.frame import Frame
 from gradwire_engine.batch.one_by_one import one_by_one
 from gradwire_engine.batch.rules import leading
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import Batched, fronted, is_rows
 from gradwire_engine.errors import error
+from gradwire_engine.levels import entered
 from gradwire_engine.mode import Layer as Outer
-from gradwire_engine.mode import using
+from gradwire_engine.mode import local, using
 from gradwire_engine.op import APPLY, Primitive
 from gradwire_engine.ops.expand import expand
 from gradwire_engine.ops.views import select
@@ -40,7 +43,7 @@ class Layer:
 
     def lift(self, value: Any) -> Any:
         """A value with a row for each example of this vmap, and of those around it."""
-        if type(value) is Batched and value.level == self.level:
+        if is_rows(value, self.level):
             return value.within(self.outer.lift) if self.outer else value
         if value.level > self.level:
             return value.within(self.lift)
@@ -62,7 +65,10 @@ class Layer:
 
     def _different(self, op: Primitive, args: tuple[Any, ...]) -> Any:
         if op.places:
-            lifted = [self._own(a) if place in op.places else a for place, a in enumerate(args)]
+            lifted = list(args)
+            for place in op.places:
+                if type(args[place]) in APPLY:
+                    lifted[place] = Batched(fronted(args[place], self.level, self.size), self.level)
             frame = Frame(op, tuple(lifted), self.level)
             rows = (op.batch or _shaped)(frame)
             return Batched(frame.shaped(rows, frame.call.outputs[0].shape), self.level)
@@ -75,19 +81,13 @@ class Layer:
             found = one_by_one(Frame(op, args, self.level, self.size))
         return Batched(found, self.level)
 
-    def _own(self, arg: Any) -> Any:
-        mine = type(arg) is Batched and arg.level == self.level
-        if mine or type(arg) not in APPLY:
-            return arg
-        return Batched(expand(arg, (self.size, *arg.shape)), self.level)
-
     def _once(self, op: Primitive, args: tuple[Any, ...]) -> Any:
         """One draw, from what is the same for all; only an operand's shape may stand in for it."""
         used = [self._example(op, a) if place in op.places else a for place, a in enumerate(args)]
         return op.dispatch(tuple(used), {})
 
     def _example(self, op: Primitive, arg: Any) -> Any:
-        if not (type(arg) is Batched and arg.level == self.level):
+        if not is_rows(arg, self.level):
             return arg
         if op.batch is not None:
             raise error(
@@ -107,3 +107,26 @@ def _shaped(b: Frame) -> Any:
     if "shape" in b.op.signature.by_name:
         return b.again(input=b.front("input"), shape=(b.size, *b["shape"]))
     return leading(b)
+
+
+@contextmanager
+def examples(
+    size: int, randomness: str, dims: Sequence[bool], values: Sequence[Any]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Within a vmap of so many examples: its level, and these values as they are in it.
+
+    dims: which of the values are many, a row for each example.
+    """
+    with entered() as level, using(vmap=Layer(level, size, randomness, local.state.vmap)):
+        yield (
+            level,
+            [Batched(v, level) if many else v for v, many in zip(values, dims, strict=True)],
+        )
+
+
+def layer_at(level: int) -> Any:
+    """The vmap in progress at this level."""
+    layer: Any = local.state.vmap
+    while layer is not None and layer.level > level:
+        layer = layer.outer
+    return layer

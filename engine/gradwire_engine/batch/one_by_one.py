@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def one_by_one(b: Frame) -> Any:
     """Every example by itself; differentiable, since unbinding and stacking are."""
     if not b.size:
-        return _nothing(b)
+        found = [zeros((0, *s.shape), dtype=s.dtype, device=s.device) for s in b.call.outputs]
+        return found[0] if b.call.single else found
     columns = [_examples(b, arg) for arg in b.args]
     results = [b.op.dispatch(row, {}) for row in zip(*columns, strict=True)]
     if b.call.single:
@@ -29,8 +30,3 @@ def _examples(b: Frame, arg: Any) -> Any:
     if type(arg) in (list, tuple) and any(map(b.mine, arg)):
         return list(zip(*[_examples(b, item) for item in arg], strict=True))
     return [arg] * b.size
-
-
-def _nothing(b: Frame) -> Any:
-    found = [zeros((0, *s.shape), dtype=s.dtype, device=s.device) for s in b.call.outputs]
-    return found[0] if b.call.single else found

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_engine.arrays import backend, phantom_of
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import Batched, fronted
 from gradwire_engine.dry import dry
 from gradwire_engine.errors import error
-from gradwire_engine.mode import local
-from gradwire_engine.ops.expand import expand
 from gradwire_engine.reading import Reading, recorded
 from gradwire_engine.spec import Spec
-from gradwire_engine.tensor import INFERENCE, Tensor
+from gradwire_engine.tensor import Tensor
 
 
 def batched_reading(level: int, size: int, create_graph: bool) -> Reading:
@@ -27,8 +25,7 @@ def batched_reading(level: int, size: int, create_graph: bool) -> Reading:
 
     def tensor(g: Any, spec: Spec) -> Any:
         """A gradient with its rows in front; one that is the same for all has it in each."""
-        mine = type(g) is Batched and g.level == level
-        rows = g.value if mine else expand(g, (size, *g.shape))
+        rows = fronted(g, level, size)
         return rows if create_graph or type(rows) is not Tensor else _alone(rows)
 
     return Reading(cotangent, recorded.step, tensor, charges=True, parts=recorded.parts)
@@ -37,13 +34,7 @@ def batched_reading(level: int, size: int, create_graph: bool) -> Reading:
 def _alone(rows: Tensor) -> Tensor:
     """A gradient as the tensor that is handed out, row-major, a view of nothing."""
     xp = backend(rows.device).xp
-    return _in_mode(Tensor(xp.ascontiguousarray(rows.array), rows.spec, None))
-
-
-def _in_mode(made: Tensor) -> Tensor:
-    if local.state.inference:
-        made.flags = INFERENCE
-    return made
+    return Tensor(xp.ascontiguousarray(rows.array), rows.spec, None).in_mode()
 
 
 def batched_dry(size: int) -> Reading:
@@ -51,7 +42,7 @@ def batched_dry(size: int) -> Reading:
 
     def tensor(g: Any, spec: Spec) -> Tensor:
         rows = spec.with_(shape=(size, *spec.shape))
-        return _in_mode(Tensor(phantom_of(rows), rows, None))
+        return Tensor(phantom_of(rows), rows, None).in_mode()
 
     return dry._replace(tensor=tensor, shown=dry.tensor)
 

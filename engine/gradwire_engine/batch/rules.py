@@ -70,10 +70,11 @@ def along(
     """
 
     def rule(b: Frame) -> Any:
-        named = dims or _dim_names(b)
+        parameters = b.op.signature.parameters
+        named = dims or [parameters[place].name for place, _ in b.op.signature.dims]
         moved = [n for n in names(b) if n not in alone or b.batched(n)]
         operands = {name: b.raised(b.operand(name)) for name in moved}
-        first = b.op.signature.parameters[b.op.places[0]].name
+        first = parameters[b.op.places[0]].name
         ndim = len(operands[first].shape) - 1
         changed: dict[str, Any] = {}
         for name in named:
@@ -84,7 +85,8 @@ def along(
             elif dim is None or (dim == () and _means_all(b, name)):
                 changed[name] = tuple(range(1, ndim + 1))
             else:
-                changed[name] = _further(dim, ndim)
+                several = isinstance(dim, tuple)
+                changed[name] = tuple(n % ndim + 1 for n in dim) if several else dim % ndim + 1
         if sized is not None:
             changed[sized] = (b.size, *(b[sized] or (1,)))
         return b.again(**operands, **changed)
@@ -127,17 +129,6 @@ def in_rows(formula: Callable[..., Any]) -> BatchRule:
         return formula(rows, *[b[name] for name in wanted])
 
     return rule
-
-
-def _dim_names(b: Frame) -> list[str]:
-    parameters = b.op.signature.parameters
-    return [parameters[place].name for place, _ in b.op.signature.dims]
-
-
-def _further(dim: Any, ndim: int) -> Any:
-    if isinstance(dim, tuple):
-        return tuple(n % ndim + 1 for n in dim)
-    return dim % ndim + 1
 
 
 def folding(b: Frame) -> Any:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.ops.expand import expand
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import DType, Shape, Spec
+from gradwire_engine.spec import Spec, Value
 from gradwire_engine.tape import Edge, Node
 
 
-class Batched:
+class Batched(Value):
     """Axis 0 of `value` is the batch; shape, dtype and history are those of one example.
 
     value: a Tensor, or what a transform further out wraps around one. level: which vmap this
@@ -30,22 +31,6 @@ class Batched:
     def size(self) -> int:
         """How many examples there are."""
         return int(self.value.spec.shape[0])
-
-    @property
-    def shape(self) -> Shape:
-        return self.spec.shape
-
-    @property
-    def ndim(self) -> int:
-        return len(self.spec.shape)
-
-    @property
-    def dtype(self) -> DType:
-        return self.spec.dtype
-
-    @property
-    def device(self) -> str:
-        return self.spec.device
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -67,10 +52,6 @@ class Batched:
     def numpy(self) -> Any:
         """Refused as `array` is."""
         return self.array
-
-    def describe(self) -> str:
-        """For error texts: dtype and shape."""
-        return f"tensor {self.spec}"
 
     def within(self, change: Callable[[Any], Any]) -> Batched:
         """The same batch axis around what the value is changed to."""
@@ -130,7 +111,15 @@ class Batched:
     def __repr__(self) -> str:
         return f"<Batched {self.spec} of {self.size}, level {self.level}>"
 
-    __hash__ = object.__hash__
+
+def is_rows(value: Any, level: int) -> bool:
+    """Whether a value is one of many examples of the vmap at this level."""
+    return type(value) is Batched and value.level == level
+
+
+def fronted(value: Any, level: int, size: int) -> Any:
+    """A value with its batch axis in front: the same everywhere where it had none."""
+    return value.value if is_rows(value, level) else expand(value, (size, *value.shape))
 
 
 def no_elements(what: str) -> GradwireError:

@@ -40,17 +40,9 @@ def _squeezed(b: Frame) -> Any:
     return b.again(dim=gone)
 
 
-def _unsqueezed(b: Frame) -> Any:
-    return b.again(dim=axis("unsqueeze", b["dim"], _dims(b) + 1) + 1)
-
-
 def _expanded(b: Frame) -> Any:
     shape = b.call.outputs[0].shape
     return expand(b.behind(b.operand("input"), len(shape)), (b.size, *shape))
-
-
-def _seen(b: Frame) -> Any:
-    return b.again(size=(b.size, *b.call.outputs[0].shape))
 
 
 def _transposed(b: Frame) -> Any:
@@ -61,8 +53,8 @@ def _transposed(b: Frame) -> Any:
 _BY_NAME: dict[str, Callable[[Frame], Any]] = {
     "permute": _permuted,
     "squeeze": _squeezed,
-    "unsqueeze": _unsqueezed,
+    "unsqueeze": lambda b: b.again(dim=axis("unsqueeze", b["dim"], _dims(b) + 1) + 1),
     "expand": _expanded,
-    "view": _seen,
+    "view": lambda b: b.again(size=(b.size, *b.call.outputs[0].shape)),
     "t": _transposed,
 }

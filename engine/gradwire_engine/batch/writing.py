@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.value import Batched, fronted
 from gradwire_engine.errors import error
 from gradwire_engine.inplace import WRITE, write
-from gradwire_engine.ops.expand import expand
 
 
 def write_batched(name: str, target: Batched, value: Any) -> Batched:
@@ -19,9 +18,7 @@ def write_batched(name: str, target: Batched, value: Any) -> Batched:
             f"the tensor written in place has {list(target.shape)}",
             "the operands must broadcast to the shape of the tensor that is written",
         )
-    mine = type(value) is Batched and value.level == target.level
-    inner = value.value if mine else expand(value, (target.size, *value.shape))
-    write(name, target.value, inner)
+    write(name, target.value, fronted(value, target.level, target.size))
     return target
 
 

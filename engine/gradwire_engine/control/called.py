@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradwire_engine.arrays import backend
-from gradwire_engine.control.known import Known, known
+from gradwire_engine.control.known import Known, OfLoop, known
 from gradwire_engine.control.rounds import Loop, Step
 from gradwire_engine.control.step_back import StepBack
 from gradwire_engine.errors import GradwireError, error
@@ -105,16 +105,11 @@ def _plannable(body: Program, args: Sequence[Any]) -> Known | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PullBack:
+class PullBack(OfLoop):
     """The rule of a body's node: the step back, a body itself. wanted: which arguments get one."""
 
     loop: Loop
     wanted: tuple[bool, ...]
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         args, gradients = given[: len(self.wanted)], given[len(self.wanted) :]
@@ -122,6 +117,3 @@ class PullBack:
         back = StepBack(self.loop, self.wanted, there, ())
         found = iter(called(back, (*args, *[g for g in gradients if g is not None])))
         return tuple([next(found) if wanted else None for wanted in self.wanted])
-
-
-__all__ = ["PullBack", "called"]

@@ -10,7 +10,7 @@ from gradwire_engine.control.known import known
 from gradwire_engine.control.outlined import graph_of, outlining
 from gradwire_engine.control.rounds import refuse_symbols
 from gradwire_engine.dual import Dual
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import error
 from gradwire_engine.ops.choose import where
 from gradwire_engine.plan.figures import work
 from gradwire_engine.spec import Spec
@@ -31,11 +31,13 @@ def cond(
     refuse_symbols("cond", [pred])
     if outlining([pred]):
         return _larger(true_fn, false_fn, operands)
-    both = [_specs(program, operands) for program in (true_fn, false_fn)]
+    both = [known(program, operands).outputs for program in (true_fn, false_fn)]
     if both[0] is not None and both[1] is not None:
         _check_alike(both[0], both[1])
     if type(pred) is Batched:
-        return _chosen(pred, true_fn(*operands), false_fn(*operands))
+        true, false = true_fn(*operands), false_fn(*operands)
+        _check_alike(*[[y.spec for y in branch] for branch in (true, false)])
+        return tuple([where(pred, a, b) for a, b in zip(true, false, strict=True)])
     return tuple((true_fn if bool(pred.numpy().reshape(())) else false_fn)(*operands))
 
 
@@ -60,31 +62,14 @@ def need_bool(what: str, spec: Spec) -> None:
         raise error("not_scalar", f"{what} is {spec}", "it must be one bool: use all() or any()")
 
 
-def _specs(program: Program, operands: Sequence[Any]) -> Sequence[Spec] | None:
-    """What a program would give; None where only a run can say."""
-    return known(program, operands).outputs
-
-
 def _check_alike(true: Sequence[Spec], false: Sequence[Spec]) -> None:
-    if [(s.shape, s.dtype) for s in true] != [(s.shape, s.dtype) for s in false]:
-        raise unlike(true, false)
-
-
-def unlike(true: Sequence[Spec], false: Sequence[Spec]) -> GradwireError:
-    """The error of branches that give different things."""
+    """Refuse branches that give different things."""
+    if [(s.shape, s.dtype) for s in true] == [(s.shape, s.dtype) for s in false]:
+        return
     shown = [", ".join(map(str, specs)) or "nothing" for specs in (true, false)]
     shapes = [[spec.shape for spec in specs] for specs in (true, false)]
-    return error(
+    raise error(
         "dtype_mismatch" if shapes[0] == shapes[1] else "shape_mismatch",
         f"cond: true_fn gives {shown[0]}, false_fn gives {shown[1]}",
         "both have to give as many results, of the same shapes and dtypes",
     )
-
-
-def _chosen(pred: Batched, true: Sequence[Any], false: Sequence[Any]) -> tuple[Any, ...]:
-    specs = [[y.spec for y in branch] for branch in (true, false)]
-    _check_alike(*specs)
-    return tuple([where(pred, a, b) for a, b in zip(true, false, strict=True)])
-
-
-__all__ = ["cond", "need_bool"]

@@ -30,14 +30,33 @@ class Clock:
     """A meter to which bytes don't matter: what runs does not allocate them. Time does."""
 
     def __init__(self, meter: Any) -> None:
-        self.tick: Callable[[], None] = getattr(meter, "tick", _go_on)
+        self.tick: Callable[[], None] = getattr(meter, "tick", lambda: None)
 
     def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Nothing is allocated."""
 
 
-def _go_on() -> None:
-    """Nobody looks at the clock."""
+class OfBody:
+    """A program made of another one, its `body`, whose id it has."""
+
+    __slots__ = ()
+
+    @property
+    def id(self: Any) -> str:
+        """The body's."""
+        found: str = self.body.id
+        return found
+
+
+class OfLoop(OfBody):
+    """A program made of a loop, and so of the loop's body."""
+
+    __slots__ = ()
+
+    @property
+    def body(self: Any) -> Any:
+        """The loop's."""
+        return self.loop.body
 
 
 def apart(meter: Any) -> using:
@@ -197,8 +216,7 @@ def _around(body: Any) -> Iterator[Any]:
     """A body, and what it was made of."""
     while body is not None:
         yield body
-        loop = getattr(body, "loop", None)
-        body = getattr(body, "body", None) if loop is None else loop.body
+        body = getattr(body, "body", None)
 
 
 def planned(found: Known, times: int) -> Plan | None:
@@ -206,6 +224,3 @@ def planned(found: Known, times: int) -> Plan | None:
     found.runs += times
     plan = found.plan() if found.runs >= WORTH else None
     return None if plan is None or plan.kept > _CONSTANTS else plan
-
-
-__all__ = ["Clock", "Counts", "Known", "apart", "figures", "known", "need_values", "planned"]

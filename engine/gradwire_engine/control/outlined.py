@@ -81,6 +81,3 @@ def _graph_of(body: Program, specs: Sequence[Spec], loops: dict[Any, Any]) -> Tr
 
 def _rows(spec: Spec, times: int) -> Spec:
     return spec.with_(shape=(times, *spec.shape))
-
-
-__all__ = ["graph_of", "outlined", "outlining"]

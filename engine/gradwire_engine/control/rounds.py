@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -147,32 +147,50 @@ def _listed(specs: Sequence[Spec]) -> str:
     return ", ".join(map(str, specs))
 
 
-class Rounds:
-    """Steps of a loop on arrays: the carries now, and what was collected.
-
-    keep: whether the carries that went into each step are kept: `stacks`, as `collected` an array
-    each with a row for each step. A context, within which the meter knows of these.
+class Running:
+    """A loop as it runs on arrays: the carries now, rows and the rest. A context, within which the
+    meter knows of what is held.
     """
 
-    def __init__(self, loop: Loop, values: Sequence[Tensor], times: int, keep: bool) -> None:
-        self._loop, self._times = loop, times
+    def __init__(self, loop: Loop, values: Sequence[Tensor]) -> None:
+        self._loop = loop
         self.device = values[0].device if values else local.state.device
         self._library = backend(self.device).xp
-        arrays = [self._contiguous(v.array) for v in values]
+        arrays = [self._library.ascontiguousarray(v.array) if v.shape else v.array for v in values]
         end = loop.carries + loop.slices
         self.carry: list[Array] = arrays[: loop.carries]
         self._rows, self._rest = arrays[loop.carries : end], arrays[end:]
+        self._held: dict[str, Tensor] = {}
+        self._tick = Clock(local.state.meter).tick
+
+    def __enter__(self) -> Self:
+        frames = getattr(local.state.meter, "frames", None)
+        if frames is not None:
+            frames.append(self._held)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        frames = getattr(local.state.meter, "frames", None)
+        if frames is not None:
+            frames.pop()
+
+
+class Rounds(Running):
+    """So many steps of a loop, and what was collected.
+
+    keep: whether the carries that went into each step are kept: `stacks`, as `collected` an array
+    each with a row for each step.
+    """
+
+    def __init__(self, loop: Loop, values: Sequence[Tensor], times: int, keep: bool) -> None:
+        super().__init__(loop, values)
+        self._times = times
         self._found = looked_at(loop, values)
         self._step = Step(loop, self._found, times)
         self._step.note(times)
-        self._held: dict[str, Tensor] = {}
         self.stacks = [self._empty(v.spec) for v in values[: loop.carries]] if keep else []
         self.collected: list[Array] | None = None
         self._begin()
-        self._tick = Clock(local.state.meter).tick
-
-    def _contiguous(self, array: Array) -> Array:
-        return self._library.ascontiguousarray(array) if array.ndim else array
 
     def _empty(self, spec: Spec) -> Array:
         spec = spec.with_(shape=(self._times, *spec.shape))
@@ -185,17 +203,6 @@ class Rounds:
         outputs = self._step.outputs
         if self.collected is None and outputs is not None:
             self.collected = [self._empty(spec) for spec in outputs[self._loop.carries :]]
-
-    def __enter__(self) -> Rounds:
-        frames = getattr(local.state.meter, "frames", None)
-        if frames is not None:
-            frames.append(self._held)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        frames = getattr(local.state.meter, "frames", None)
-        if frames is not None:
-            frames.pop()
 
     def all(self, reverse: bool) -> None:
         """All steps, from the last row to the first if reverse: in chunks as far as these go."""
@@ -250,6 +257,3 @@ class Rounds:
             )
         made = [Tensor.of(a, device=self.device) for a in (*self.carry, *self.collected)]
         return made, [Tensor.of(a, device=self.device) for a in self.stacks]
-
-
-__all__ = ["Loop", "Rounds", "looked_at", "refuse_symbols"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradwire_engine import function
 from gradwire_engine.control import wrapped
+from gradwire_engine.control.known import OfLoop
 from gradwire_engine.control.outlined import outlined, outlining
 from gradwire_engine.control.rounds import Loop, Rounds, looked_at, refuse_symbols
 from gradwire_engine.control.seeded import seeded
@@ -20,7 +21,6 @@ from gradwire_engine.mode import local
 from gradwire_engine.reading import zeros
 from gradwire_engine.signature import VALUE_TYPES
 from gradwire_engine.tape import Program
-from gradwire_engine.tensor import Tensor
 
 Results = tuple[list[Any], list[Any]]
 """The last carries, and what was collected: a row for each step."""
@@ -86,23 +86,17 @@ def run(loop: Loop, values: Sequence[Any], times: int, reverse: bool) -> Results
 
     def forward(*given: Any) -> Made:
         nonlocal count
-        made, stacks = _rounds(loop, given, times, reverse, needs)
+        if outlining(given):
+            made, stacks = outlined(loop, given, times, needs)
+        else:
+            with Rounds(loop, given, times, needs) as rounds:
+                rounds.all(reverse)
+                made, stacks = rounds.results()
         count = len(made)
         return node("Scan", loop, given, made, stacks, times, reverse)
 
     found = function.apply(forward, values)[: count or None]
     return found[: loop.carries], found[loop.carries :]
-
-
-def _rounds(
-    loop: Loop, given: Sequence[Any], times: int, reverse: bool, keep: bool
-) -> tuple[list[Tensor], list[Tensor]]:
-    """What all steps give, and the carries that went into each."""
-    if outlining(given):
-        return outlined(loop, given, times, keep)
-    with Rounds(loop, given, times, keep) as rounds:
-        rounds.all(reverse)
-        return rounds.results()
 
 
 def node(
@@ -130,7 +124,7 @@ def node(
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class WayBack(OfLoop):
     """The rule of a scan's node: a scan in the other direction.
 
     wanted: arguments that get a gradient, and all carries that can have one. collected: how many
@@ -142,11 +136,6 @@ class WayBack:
     collected: int
     times: int
     reverse: bool
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         carries, slices = self.loop.carries, self.loop.slices
@@ -175,6 +164,3 @@ def _begun(g: Any, stack: Any) -> Any:
     """The gradient of a last carry, zeros where none came."""
     spec = stack.spec
     return zeros(spec.with_(shape=spec.shape[1:])) if g is None else g
-
-
-__all__ = ["WayBack", "node", "run", "scan"]

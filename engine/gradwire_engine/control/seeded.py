@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire_engine.control.known import known
+from gradwire_engine.control.known import OfBody, known
 from gradwire_engine.control.outlined import outlining
 from gradwire_engine.control.rounds import Loop, refuse_symbols
 from gradwire_engine.journal import assign
@@ -19,18 +19,13 @@ from gradwire_engine.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class Seeded(OfBody):
     """A body with one row more, its step's number, by which it draws. place: where that stands."""
 
     body: Program
     place: int
     seed: int
     draw: int
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         number = int(values[self.place].numpy())
@@ -89,6 +84,3 @@ def counted(
     body = Counted(_drawing(body_fn, 0), True)
     device = values[0].device if values else local.state.device
     return Counted(cond_fn, False), body, Tensor.of(np.asarray(0), device=device)
-
-
-__all__ = ["Seeded", "counted", "seeded"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
+from gradwire_engine.control.known import OfLoop
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.ops.join import cat
@@ -16,18 +17,13 @@ Run = Callable[[Loop, Sequence[Any], int, bool], tuple[list[Any], list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(OfLoop):
     """So many steps as one."""
 
     run: Run
     loop: Loop
     times: int
     reverse: bool
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         carries, collected = self.run(self.loop, values, self.times, self.reverse)
@@ -50,7 +46,7 @@ def in_segments(
     outer = replace(loop, body=Segment(run, loop, size, reverse))
 
     def main(carry: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        rows = [_folded(slice_(x, 0, 0, whole), count, size) for x in xs]
+        rows = [reshape(slice_(x, 0, 0, whole), (count, size, *x.shape[1:])) for x in xs]
         last, found = run(outer, (*carry, *rows, *args), count, reverse)
         return last, [reshape(y, (whole, *y.shape[2:])) for y in found]
 
@@ -64,10 +60,3 @@ def in_segments(
     carry, second = (main if reverse else left)(carry)
     pairs = zip(second, first, strict=True) if reverse else zip(first, second, strict=True)
     return carry, [cat((a, b), 0) for a, b in pairs]
-
-
-def _folded(rows: Any, count: int, size: int) -> Any:
-    return reshape(rows, (count, size, *rows.shape[1:]))
-
-
-__all__ = ["Segment", "in_segments"]

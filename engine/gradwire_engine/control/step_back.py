@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
+from gradwire_engine.control.known import OfLoop
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.levels import abandon, fresh
 from gradwire_engine.mode import local, using
-from gradwire_engine.reading import zeros
 
 
 @dataclass(frozen=True, slots=True)
-class StepBack:
+class StepBack(OfLoop):
     """From cotangents of a step's results to those of its arguments, by running it once more.
 
     wanted: of the arguments (carries, rows, the rest) those that get a gradient; all carries do
@@ -28,11 +28,6 @@ class StepBack:
     wanted: tuple[bool, ...]
     collected: tuple[bool, ...]
     kept: tuple[bool, ...]
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.loop.body.id
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         carries, slices = self.loop.carries, self.loop.slices
@@ -63,12 +58,10 @@ class StepBack:
         asked = [v for v, wanted in zip(inside, self.wanted, strict=True) if wanted]
         arriving = iter(gradients)
         carries = [next(arriving) if w else None for w in self.wanted[: self.loop.carries]]
-        roots = [
-            (y, g)
-            for y, g in zip(outputs, (*carries, *rows), strict=True)
-            if g is not None and y.requires_grad
-        ]
-        found = _gradients(roots, asked, recorded)
+        given = (*carries, *rows)
+        roots = [None if g is None else y for y, g in zip(outputs, given, strict=True)]
+        options = {"create_graph": recorded, "materialize_grads": True}
+        found = grad_of_moving(roots, asked, given, **options)
         for variable in asked:
             abandon(variable)
         return found
@@ -76,19 +69,3 @@ class StepBack:
 
 def _taken(values: Iterator[Any], count: int) -> list[Any]:
     return list(islice(values, count))
-
-
-def _gradients(roots: Sequence[tuple[Any, Any]], asked: Sequence[Any], recorded: bool) -> list[Any]:
-    if not roots or not asked:
-        return [zeros(v.spec) for v in asked]
-    found = grad(
-        [y for y, _ in roots],
-        asked,
-        [g for _, g in roots],
-        create_graph=recorded,
-        materialize_grads=True,
-    )
-    return [g for g in found if g is not None]
-
-
-__all__ = ["StepBack"]

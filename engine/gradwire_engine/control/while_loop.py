@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradwire_engine import function
-from gradwire_engine.arrays import Array, backend
+from gradwire_engine.arrays import Array
 from gradwire_engine.control import while_wrapped, wrapped
 from gradwire_engine.control.cond import need_bool
-from gradwire_engine.control.known import WORTH, Clock, known
+from gradwire_engine.control.known import WORTH, known
 from gradwire_engine.control.outlined import outlined, outlining
-from gradwire_engine.control.rounds import Loop, Step, looked_at, refuse_symbols
+from gradwire_engine.control.rounds import Loop, Running, Step, looked_at, refuse_symbols
 from gradwire_engine.control.scan import node
 from gradwire_engine.control.seeded import counted
 from gradwire_engine.errors import error
@@ -114,18 +114,13 @@ class Unbounded:
         )
 
 
-class _Turns:
+class _Turns(Running):
     """A loop that runs on arrays until its condition says no."""
 
     def __init__(self, cond_fn: Program, loop: Loop, values: Sequence[Tensor], keep: bool) -> None:
-        self._loop, self._cond = loop, Loop(cond_fn, 0, 0, loop.asked)
-        self._values = values
-        self.device = values[0].device if values else local.state.device
-        self._library = backend(self.device).xp
-        arrays = [self._library.ascontiguousarray(v.array) if v.shape else v.array for v in values]
-        self._carry, self._rest = arrays[: loop.carries], arrays[loop.carries :]
-        self._kept: list[list[Array]] | None = [[] for _ in self._carry] if keep else None
-        self._held: dict[str, Tensor] = {}
+        super().__init__(loop, values)
+        self._cond, self._values = Loop(cond_fn, 0, 0, loop.asked), values
+        self._kept: list[list[Array]] | None = [[] for _ in self.carry] if keep else None
         self._nbytes = sum(v.spec.nbytes for v in values[: loop.carries])
         self._plan(0)
         self.count = self._noted = 0
@@ -136,28 +131,23 @@ class _Turns:
 
     def all(self, bound: int | None) -> tuple[list[Tensor], list[Tensor]]:
         """The last carries; those that were kept, an array each with a row for each step."""
-        tick = Clock(local.state.meter).tick
-        frames = getattr(local.state.meter, "frames", None)
-        if frames is not None:
-            frames.append(self._held)
         try:
-            while self._goes_on():
-                tick()
-                if bound is not None and self.count >= bound:
-                    raise error(
-                        "limit_exceeded",
-                        f"while_loop: it has not ended after {bound} steps, its bound",
-                        "give it a higher bound, or another condition",
-                    )
-                self._turn()
+            with self:
+                while self._goes_on():
+                    self._tick()
+                    if bound is not None and self.count >= bound:
+                        raise error(
+                            "limit_exceeded",
+                            f"while_loop: it has not ended after {bound} steps, its bound",
+                            "give it a higher bound, or another condition",
+                        )
+                    self._turn()
         finally:
-            if frames is not None:
-                frames.pop()
             self._note()  # last: it may refuse
-        return [self._tensor(a) for a in self._carry], self._stacked()
+        return [self._tensor(a) for a in self.carry], self._stacked()
 
     def _goes_on(self) -> bool:
-        (found,) = self._ask([*self._carry, *self._rest])
+        (found,) = self._ask([*self.carry, *self._rest])
         if self._ask.outputs is not None:
             _check_condition(self._ask.outputs)
         return bool(found.reshape(()))
@@ -165,10 +155,10 @@ class _Turns:
     def _turn(self) -> None:
         if self._kept is not None:
             charge(self._nbytes)
-            for place, array in enumerate(self._carry):
+            for place, array in enumerate(self.carry):
                 self._kept[place].append(array)
                 self._held[f"{self.count}.{place}"] = self._tensor(array)
-        self._carry = list(self._step([*self._carry, *self._rest]))[: self._loop.carries]
+        self.carry = list(self._step([*self.carry, *self._rest]))[: self._loop.carries]
         self.count += 1
         if self.count == WORTH:
             self._note()
@@ -197,6 +187,3 @@ class _Turns:
         if self.device == "cpu":
             array = np.asarray(array)
         return Tensor.of(array, device=self.device)
-
-
-__all__ = ["Unbounded", "run", "while_loop"]

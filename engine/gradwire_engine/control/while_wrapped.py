@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.layer import examples, layer_at
+from gradwire_engine.batch.value import Batched, fronted, is_rows
 from gradwire_engine.catalogue import resolve
+from gradwire_engine.control.known import OfBody
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.control.wrapped import (
-    examples,
-    is_rows,
     joined,
-    layer_at,
     level_of,
-    rows_of,
     with_tangents,
 )
 from gradwire_engine.mode import using
@@ -35,7 +33,7 @@ def looped(
         return _batched(run, cond_fn, loop, values, bound, level)
     inner, inside = with_tangents(loop, values, level)
     primals = Primals(cond_fn, loop.carries, inner.carries, len(values) - loop.carries)
-    return joined(run(primals, inner, inside, bound), values, loop.carries, level)
+    return joined(run(primals, inner, inside, bound), loop.carries, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Primals:
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class Masked(OfBody):
     """A condition and a body for all examples at once. An example that has ended stays as it is.
 
     steps: whether it is the body; else it is the condition, which holds if it does for any.
@@ -71,19 +69,14 @@ class Masked:
     randomness: str
     steps: bool
 
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.body.id
-
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         with examples(self.size, self.randomness, self.dims, values) as (level, given):
             goes_on = reshape(self.cond(*given)[0], ())
             if not self.steps:
-                return (resolve("any")(rows_of(goes_on, level, self.size)),)
+                return (resolve("any")(fronted(goes_on, level, self.size)),)
             stepped = zip(self.body(*given), given[: self.carries], strict=True)
             found = [where(goes_on, new, old) for new, old in stepped]
-            return tuple([rows_of(y, level, self.size) for y in found])
+            return tuple([fronted(y, level, self.size) for y in found])
 
 
 def _batched(
@@ -101,10 +94,7 @@ def _batched(
     masked = Masked(cond_fn, loop.body, size, loop.carries, dims, randomness, True)
     with using(vmap=None if layer is None else layer.outer):
         pairs = zip(values, dims, strict=True)
-        inside = [rows_of(v, level, size) if many else v for v, many in pairs]
+        inside = [fronted(v, level, size) if many else v for v, many in pairs]
         inner = replace(loop, body=masked)
         last = run(replace(masked, steps=False), inner, inside, bound)
     return [Batched(y, level) for y in last]
-
-
-__all__ = ["Masked", "Primals", "looped"]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradwire_engine.batch.layer import Layer
-from gradwire_engine.batch.value import Batched
+from gradwire_engine.batch.layer import examples, layer_at
+from gradwire_engine.batch.value import Batched, fronted, is_rows
+from gradwire_engine.control.known import OfBody
 from gradwire_engine.control.rounds import Loop
 from gradwire_engine.dual import Dual, dual, unpacked
 from gradwire_engine.levels import entered
-from gradwire_engine.mode import local, using
+from gradwire_engine.mode import using
 from gradwire_engine.ops.axes import movedim
-from gradwire_engine.ops.expand import expand
 from gradwire_engine.reading import zeros
 from gradwire_engine.tape import Program
 
@@ -26,39 +25,6 @@ def level_of(values: Sequence[Any]) -> int:
     return max((getattr(v, "level", 0) for v in values), default=0)
 
 
-def is_rows(value: Any, level: int) -> bool:
-    """Whether a value is one of many examples of the vmap at this level."""
-    return type(value) is Batched and value.level == level
-
-
-def rows_of(value: Any, level: int, size: int) -> Any:
-    """A value with its batch axis in front: the same everywhere where it had none."""
-    return value.value if is_rows(value, level) else expand(value, (size, *value.shape))
-
-
-@contextmanager
-def examples(
-    size: int, randomness: str, dims: Sequence[bool], values: Sequence[Any]
-) -> Iterator[tuple[int, list[Any]]]:
-    """Within a vmap of so many examples: its level, and these values as they are in it.
-
-    dims: which of the values are many, a row for each example.
-    """
-    with entered() as level, using(vmap=Layer(level, size, randomness, local.state.vmap)):
-        yield (
-            level,
-            [Batched(v, level) if many else v for v, many in zip(values, dims, strict=True)],
-        )
-
-
-def layer_at(level: int) -> Any:
-    """The vmap in progress at this level."""
-    layer: Any = local.state.vmap
-    while layer is not None and layer.level > level:
-        layer = layer.outer
-    return layer
-
-
 def scanned(
     run: Run, loop: Loop, values: Sequence[Any], times: int, reverse: bool
 ) -> tuple[list[Any], list[Any]]:
@@ -66,14 +32,17 @@ def scanned(
     level = level_of(values)
     if any(is_rows(v, level) for v in values):
         return _batched(run, loop, values, times, reverse, level)
-    return _moved(run, loop, values, times, reverse, level)
+    inner, inside = with_tangents(loop, values, level)
+    last, found = run(inner, inside, times, reverse)
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return joined(last, loop.carries, level), [_dual(y, t, level) for y, t in pairs]
 
 
 # under vmap
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(OfBody):
     """A body for all examples at once. dims: which of its arguments are many, a row for each."""
 
     body: Program
@@ -81,14 +50,9 @@ class Rows:
     dims: tuple[bool, ...]
     randomness: str
 
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.body.id
-
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         with examples(self.size, self.randomness, self.dims, values) as (level, given):
-            return tuple([rows_of(y, level, self.size) for y in self.body(*given)])
+            return tuple([fronted(y, level, self.size) for y in self.body(*given)])
 
 
 def _batched(
@@ -102,7 +66,7 @@ def _batched(
     inner = replace(loop, body=Rows(loop.body, size, dims, randomness))
     with using(vmap=None if layer is None else layer.outer):
         inside = [
-            rows_of(v, level, size) if many else v for v, many in zip(values, dims, strict=True)
+            fronted(v, level, size) if many else v for v, many in zip(values, dims, strict=True)
         ]
         for place in range(carries, end):
             if dims[place]:
@@ -116,7 +80,7 @@ def _batched(
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(OfBody):
     """A body on values with tangents. moves: which of its arguments have one; behind each kind of
     argument come the tangents of that kind. Of results every carry that moves has a tangent, and
     everything that is collected.
@@ -126,11 +90,6 @@ class Pairs:
     carries: int
     slices: int
     moves: tuple[bool, ...]
-
-    @property
-    def id(self) -> str:
-        """The body's."""
-        return self.body.id
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         carries, end = self.carries, self.carries + self.slices
@@ -152,15 +111,6 @@ class Pairs:
             *tangents,
             *[v for p in whole[carries:] for v in p],
         )
-
-
-def _moved(
-    run: Run, loop: Loop, values: Sequence[Any], times: int, reverse: bool, level: int
-) -> tuple[list[Any], list[Any]]:
-    inner, inside = with_tangents(loop, values, level)
-    last, found = run(inner, inside, times, reverse)
-    pairs = zip(found[::2], found[1::2], strict=True)
-    return joined(last, values, loop.carries, level), [_dual(y, t, level) for y, t in pairs]
 
 
 def with_tangents(loop: Loop, values: Sequence[Any], level: int) -> tuple[Loop, list[Any]]:
@@ -185,7 +135,7 @@ def with_tangents(loop: Loop, values: Sequence[Any], level: int) -> tuple[Loop, 
     return inner, inside
 
 
-def joined(last: Sequence[Any], values: Sequence[Any], carries: int, level: int) -> list[Any]:
+def joined(last: Sequence[Any], carries: int, level: int) -> list[Any]:
     """Carries with their tangents, which stand behind them."""
     tangents = iter(last[carries:])
     return [
@@ -195,7 +145,3 @@ def joined(last: Sequence[Any], values: Sequence[Any], carries: int, level: int)
 
 def _dual(y: Any, t: Any, level: int) -> Any:
     return Dual(y, t, level) if y.dtype.differentiable else y
-
-
-__all__ = ["Pairs", "Rows", "is_rows", "joined", "layer_at", "level_of", "rows_of", "scanned",
-           "with_tangents"]  # fmt: skip

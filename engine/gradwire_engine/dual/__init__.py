@@ -1,6 +1,7 @@
 """Values with a tangent, and how every op applies to them: what forward mode is made of."""
 
 from gradwire_engine.dual import apply, walk, writing
+from gradwire_engine.dual.tangents import transposed as transposed
 from gradwire_engine.dual.value import Dual as Dual
 from gradwire_engine.dual.value import dual as dual
 from gradwire_engine.dual.value import unpacked as unpacked

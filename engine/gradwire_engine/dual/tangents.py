@@ -8,14 +8,13 @@ of what it gives, by that variable, with the tangent as cotangent, is the tangen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from gradwire_engine.backward import grad
+from gradwire_engine.backward import grad_of_moving
 from gradwire_engine.call import Call, Recipe
 from gradwire_engine.levels import abandon, fresh
 from gradwire_engine.mode import enable_grad, local
-from gradwire_engine.op import Primitive
 from gradwire_engine.ops.arithmetic import conj
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.expand import expand
@@ -44,8 +43,10 @@ def pushed(
     needs = tuple(t is not None and ruled for t, ruled in zip(tangents, call.ruled, strict=True))
     if True not in needs or not any(_moves(out) for out in outs):
         return [None] * len(outs)
-    if op.linear is True or (op.view and _alike(op, flat[0], tangents[0])):
-        return _linear(call, args, flat, tangents, len(outs))
+    # what some views show depends on how the tangent lies
+    alike = op.view and (not op.by_strides or flat[0].strides == tangents[0].strides)
+    if op.linear is True or alike:
+        return _linear(call, args, flat, tangents)
     recipe = call.recipe(needs)
     values = [flat[place] if place >= 0 else outs[~place] for place in recipe.saved]
     if op.linear:
@@ -59,14 +60,7 @@ def _moves(value: Any) -> bool:
     return bool(value.spec.dtype.differentiable)
 
 
-def _alike(op: Primitive, value: Any, tangent: Any) -> bool:
-    """Whether a view shows the same of the tangent: for some that depends on how it lies."""
-    return not op.by_strides or value.strides == tangent.strides
-
-
-def _linear(
-    call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents, results: int
-) -> Tangents:
+def _linear(call: Call, args: tuple[Any, ...], flat: list[Any], tangents: Tangents) -> Tangents:
     """The op itself on the tangents, zeros where there is none."""
     given = list(args)
     for place, span in zip(call.op.places, call.spans, strict=True):
@@ -127,7 +121,7 @@ def _diagonal(call: Call, out: Spec) -> bool:
 
 def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spec) -> Any:
     """Σ rule(tangent): broadcast and cast first, as the edge would undo it."""
-    turn: Callable[[Any], Any] = _same if recipe.call.op.symmetric else conj
+    turn: Callable[[Any], Any] = (lambda value: value) if recipe.call.op.symmetric else conj
     total: Any = None
     for step in recipe.steps:
         tangent = tangents[step.target]
@@ -139,33 +133,22 @@ def _elementwise(recipe: Recipe, values: list[Any], tangents: Tangents, out: Spe
             tangent = expand(tangent, out.shape)
         arguments = [values[place] for place in step.arguments]
         if len(arguments) > 2:  # clamp's rule refuses, backwards, some that broadcast
-            arguments = [_expanded(value, out) for value in arguments]
+            arguments = [
+                expand(v, out.shape) if getattr(v, "shape", out.shape) != out.shape else v
+                for v in arguments
+            ]
         part = turn(step.function(turn(tangent), *arguments))
         total = part if total is None else total + part
     return None if total is None else fit(total, out)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _expanded(value: Any, out: Spec) -> Any:
-    return expand(value, out.shape) if getattr(value, "shape", out.shape) != out.shape else value
-
-
 def _transposed(
     recipe: Recipe, values: list[Any], tangents: Tangents, outs: tuple[Any, ...], level: int
 ) -> Tangents:
-    """Each rule as a linear map of the cotangents, transposed by one local walk."""
+    """Each rule as a linear map of the cotangents, transposed."""
     call = recipe.call
-    tracked = any(getattr(v, "requires_grad", False) for v in (*values, *tangents))
-    recording = local.state.grad and tracked
-    roots: list[Any] = []
-    weights: list[Any] = []
-    with enable_grad():
-        variables = [
-            fresh(ones(out.spec), below=level) if _moves(out) else zeros(out.spec) for out in outs
-        ]
+
+    def rules(variables: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         for step in recipe.steps:
             chosen = range(len(outs)) if call.op.many else step.cotangents
             cotangents: list[Any] = [variables[i] for i in chosen]
@@ -174,20 +157,43 @@ def _transposed(
             result = linear_part(step.function)(*given, *arguments)
             parts = result if step.several else (result,)
             for place, part in zip(step.targets, parts, strict=True):
-                if part is None or tangents[place] is None:
-                    continue
-                fitted = fit(part, flat_spec(call, place))
-                if fitted.requires_grad:
-                    roots.append(fitted)
-                    weights.append(tangents[place])
-    asked = [v for v in variables if v.requires_grad]
-    if not roots:
-        return [None] * len(outs)
-    found = iter(grad(roots, asked, weights, create_graph=recording, allow_unused=True))
-    moved = [next(found) if v.requires_grad else None for v in variables]
+                if part is not None and tangents[place] is not None:
+                    yield fit(part, flat_spec(call, place)), tangents[place]
+
+    return transposed(rules, outs, list(map(_moves, outs)), (*values, *tangents), level)
+
+
+def transposed(
+    linear: Callable[[Sequence[Any]], Iterable[tuple[Any, Any]]],
+    outs: Sequence[Any],
+    moves: Sequence[bool],
+    known: Sequence[Any],
+    level: int,
+) -> Tangents:
+    """The tangents of results, by a local walk over a map that is linear in their cotangents.
+
+    linear: from the cotangents to gradients of operands, each with that operand's tangent. moves:
+    which of the results can have a tangent. known: what the map is made of.
+    """
+    tracked = any(getattr(v, "requires_grad", False) for v in known)
+    recording = local.state.grad and tracked
+    with enable_grad():
+        variables = [
+            fresh(ones(out.spec), below=level)
+            if m
+            else zeros(out.spec)
+            if hasattr(out, "spec")
+            else None
+            for out, m in zip(outs, moves, strict=True)
+        ]
+        pairs = list(linear(variables))
+    asked = [v for v, m in zip(variables, moves, strict=True) if m]
+    roots, weights = [y for y, _ in pairs], [t for _, t in pairs]
+    options = {"create_graph": recording, "allow_unused": True}
+    found = iter(grad_of_moving(roots, asked, weights, **options))
     for variable in asked:
         abandon(variable)
-    return moved
+    return [next(found) if m else None for m in moves]
 
 
 def flat_spec(call: Call, place: int) -> Spec:

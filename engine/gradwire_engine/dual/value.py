@@ -7,10 +7,10 @@ from typing import Any
 
 from gradwire_engine.errors import error
 from gradwire_engine.signature import VALUE_TYPES
-from gradwire_engine.spec import DType, Shape, Spec
+from gradwire_engine.spec import Spec, Value
 
 
-class Dual:
+class Dual(Value):
     """A value and the tangent that goes with it: of its shape and dtype, or None for zero.
 
     level: the depth of the forward walk that it belongs to; both parts are of lower levels.
@@ -24,22 +24,6 @@ class Dual:
     @property
     def spec(self) -> Spec:
         return self.primal.spec  # type: ignore[no-any-return]
-
-    @property
-    def shape(self) -> Shape:
-        return self.primal.shape  # type: ignore[no-any-return]
-
-    @property
-    def ndim(self) -> int:
-        return len(self.primal.shape)
-
-    @property
-    def dtype(self) -> DType:
-        return self.primal.dtype  # type: ignore[no-any-return]
-
-    @property
-    def device(self) -> str:
-        return self.primal.device  # type: ignore[no-any-return]
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -83,8 +67,6 @@ class Dual:
 
     def __repr__(self) -> str:
         return f"<Dual {self.level}: {self.primal!r}, tangent {self.tangent!r}>"
-
-    __hash__ = object.__hash__
 
 
 def unpacked(value: Any, level: int) -> tuple[Any, Any]:

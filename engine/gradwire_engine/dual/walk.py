@@ -32,7 +32,11 @@ def gradients(
     weights, turns = zip(*[unpacked(c, level) for c in given], strict=True)
     roots = [unpacked(x, level)[0] for x in inputs]
     pairs = [*zip(values, turns, strict=True)]
-    pairs += [(s, _implied(s, w)) for s, w in zip(slopes, weights, strict=True) if s is not None]
+    pairs += [
+        (s, ones(s.spec) if w is None else w)
+        for s, w in zip(slopes, weights, strict=True)
+        if s is not None
+    ]
     moving = [(y, c) for y, c in pairs if c is not None and y.requires_grad]
     keep = (create_graph if retain_graph is None else retain_graph) or bool(moving)
     options: dict[str, Any] = {"create_graph": create_graph, "allow_unused": True}
@@ -63,10 +67,6 @@ def _made_of_their_values(inputs: Sequence[Any], level: int) -> dict[int, Any]:
         for place, (value, tangent) in enumerate(pairs)
         if tangent is not None and tangent.requires_grad and leads_to([tangent], value)
     }
-
-
-def _implied(slope: Any, weight: Any) -> Any:
-    return ones(slope.spec) if weight is None else weight
 
 
 def _joined(gradient: Any, tangent: Any, level: int) -> Any:

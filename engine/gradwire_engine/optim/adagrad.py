@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.optim.update import State, need_not_negative, optimizer
+from gradwire_engine.optim.update import State, optimizer
 
 
-def _check(settings: dict[str, Any]) -> None:
-    need_not_negative(
-        settings, lr="learning rate", lr_decay="lr_decay value", eps="epsilon value",
-        weight_decay="weight_decay value",
-        initial_accumulator_value="initial_accumulator_value value",
-    )  # fmt: skip
-
-
-@optimizer("adagrad", check=_check)
+@optimizer("adagrad", "lr", "lr_decay", "eps", "weight_decay", "initial_accumulator_value")
 def adagrad(
     xp: Any,
     x: Any,

@@ -5,13 +5,10 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from gradwire_engine.optim.update import State, need, need_not_negative, optimizer
+from gradwire_engine.optim.update import State, need, optimizer
 
 
 def _check(settings: dict[str, Any]) -> None:
-    need_not_negative(
-        settings, lr="learning rate", eps="epsilon value", weight_decay="weight_decay value"
-    )
     for place, beta in enumerate(settings["betas"]):
         need(0 <= beta < 1, f"beta parameter at index {place}", beta)
 
@@ -42,7 +39,7 @@ def _moments(
     return xp.add(x, moved, out=moved)
 
 
-@optimizer("adam", check=_check)
+@optimizer("adam", "lr", "eps", "weight_decay", check=_check)
 def adam(
     xp: Any,
     x: Any,
@@ -65,7 +62,7 @@ def adam(
     return _moments(xp, x, g, state, lr, betas, eps, amsgrad)
 
 
-@optimizer("adamw", check=_check)
+@optimizer("adamw", "lr", "eps", "weight_decay", check=_check)
 def adamw(
     xp: Any,
     x: Any,

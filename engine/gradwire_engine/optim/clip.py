@@ -10,7 +10,6 @@ from gradwire_engine.catalogue import resolve
 from gradwire_engine.errors import error
 from gradwire_engine.inplace import call
 from gradwire_engine.mode import no_grad
-from gradwire_engine.op import Op
 from gradwire_engine.tensor import Tensor
 
 
@@ -25,11 +24,11 @@ def clip_grad_norm(
     Gives the norm before: a scalar, of the first gradient's dtype. Parameters without a gradient
     are left out.
     """
-    norm, stack = _op("linalg.vector_norm"), _op("stack")
+    norm, stack = resolve("linalg.vector_norm"), resolve("stack")
     with no_grad():
         gradients = [x.grad for x in params if x.grad is not None]
         if not gradients:
-            zero: Tensor = _op("zeros")(())
+            zero: Tensor = resolve("zeros")(())
             return zero
         total: Tensor = norm(stack([norm(g, norm_type) for g in gradients]), norm_type)
         size = float(total.numpy())
@@ -40,11 +39,7 @@ def clip_grad_norm(
                 "clipped",
                 "look for what made them infinite; or leave error_if_nonfinite away",
             )
-        scale: Any = _op("clamp")(max_norm / _op("add")(total, 1e-6), max=1.0)
+        scale: Any = resolve("clamp")(max_norm / resolve("add")(total, 1e-6), max=1.0)
         for g in gradients:
             call("mul_", [g, scale], {})
         return total
-
-
-def _op(name: str) -> Op:
-    return resolve(name)

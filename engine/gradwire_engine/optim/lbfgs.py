@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from gradwire_engine.errors import error
-from gradwire_engine.optim.update import State, need, need_not_negative, optimizer
+from gradwire_engine.optim.update import State, need, optimizer, refused
 from gradwire_engine.optim.wolfe import Point, search
 
 Asked = Generator[Any, tuple[float, Any, Any], Any]
@@ -20,18 +19,16 @@ may have changed (clamped, say); gives the vector it ends at."""
 
 
 def _check(settings: dict[str, Any]) -> None:
-    need_not_negative(settings, lr="learning rate")
     need(settings["history_size"] > 0, "history_size", settings["history_size"])
     if settings["line_search_fn"] not in (None, "strong_wolfe"):
-        raise error(
-            "invalid_argument",
+        raise refused(
             f"lbfgs: line_search_fn is {settings['line_search_fn']!r}",
             "only 'strong_wolfe' is supported, or none",
-            raised=RuntimeError,
+            RuntimeError,
         )
 
 
-@optimizer("lbfgs", check=_check, closure=True)
+@optimizer("lbfgs", "lr", check=_check, closure=True)
 def lbfgs(
     xp: Any,
     x: Any,

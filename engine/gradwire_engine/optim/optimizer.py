@@ -17,9 +17,9 @@ from gradwire_engine.inplace import check_writable, replace_elements, write
 from gradwire_engine.journal import assign
 from gradwire_engine.mode import charge, local, no_grad
 from gradwire_engine.optim.lbfgs import lbfgs
-from gradwire_engine.optim.rows import flat, gradient, is_like, nbytes, put_back, shaped
+from gradwire_engine.optim.rows import flat, is_like, nbytes, put_back, shaped
 from gradwire_engine.optim.settings import checked, kind_of
-from gradwire_engine.optim.update import State
+from gradwire_engine.optim.update import State, refused
 from gradwire_engine.tensor import Tensor
 
 Closure = Callable[[], Tensor]
@@ -45,11 +45,9 @@ class Optimizer:
     def __init__(self, kind: str, groups: Sequence[Given], *, first: bool = True) -> None:
         self.kind = kind_of(kind)
         if not groups or not any(tuple(params) for params, _ in groups):
-            raise error(
-                "invalid_argument",
+            raise refused(
                 f"{kind}: optimizer got an empty parameter list",
                 "name the tensors that it is to change",
-                raised=ValueError,
             )
         made = [Group(tuple(p), checked(self.kind, s, first=first)) for p, s in groups]
         self.groups: tuple[Group, ...] = tuple(made)
@@ -90,11 +88,9 @@ class Optimizer:
     def load(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Take over what was kept of parameters in the same order: numbers, and arrays."""
         if len(states) != len(self.states):
-            raise error(
-                "invalid_argument",
+            raise refused(
                 f"{self.kind.name}: state for {len(states)} parameters, it has {len(self.states)}",
                 "give one for each parameter, in order",
-                raised=ValueError,
             )
         pairs = zip(self.params, states, strict=True)
         assign(self, "states", tuple({n: _row(n, v, x) for n, v in s.items()} for x, s in pairs))
@@ -154,18 +150,15 @@ class Optimizer:
     def _minimise(self, closure: Closure | None) -> Tensor:
         """L-BFGS: one vector of all parameters, one state for all."""
         if closure is None:
-            raise error(
-                "invalid_argument",
+            raise refused(
                 "lbfgs: step needs a closure: it computes the loss several times",
                 "give one that computes the loss and its gradients anew",
-                raised=TypeError,
+                TypeError,
             )
         if len(self.groups) != 1:
-            raise error(
-                "invalid_argument",
+            raise refused(
                 f"lbfgs: {len(self.groups)} groups of parameters; it doesn't support groups",
                 "put all parameters in one",
-                raised=ValueError,
             )
         params, state = self.params, dict(self.states[0])
         xp = backend(params[0].device).xp
@@ -182,7 +175,10 @@ class Optimizer:
             if versions != [p.version for p in params]:
                 x = xp.concatenate([flat(xp, p) for p in params])
             charge(2 * begin.nbytes)
-            g = xp.concatenate([gradient(xp, p) for p in params])
+            rows = [
+                xp.zeros_like(flat(xp, p)) if p.grad is None else flat(xp, p.grad) for p in params
+            ]
+            g = xp.concatenate(rows)
             try:
                 with np.errstate(all="ignore"):
                     x = walk.send((float(loss.numpy()), g, x))
@@ -195,11 +191,10 @@ class Optimizer:
 
     def _incomplete(self, missing: KeyError) -> GradwireError:
         """What is said of state that was loaded, and lacks what a step goes on from."""
-        return error(
-            "invalid_argument",
+        return refused(
             f"{self.kind.name}: step: the state that was loaded has no {missing.args[0]!r}",
             "load all that an optimiser of this kind gave, or nothing",
-            raised=KeyError,
+            KeyError,
         )
 
     # what it holds
@@ -229,17 +224,10 @@ def _check_params(kind: str, params: Sequence[Tensor]) -> None:
     seen: set[int] = set()
     for place, x in enumerate(params):
         if not x.is_leaf and not x.retains_grad:
-            raise error(
-                "invalid_argument",
+            raise refused(
                 f"{kind}: can't optimize a non-leaf Tensor: parameter {place} has a grad_fn",
                 "name leaves; or retain_grad() it",
-                raised=ValueError,
             )
         if id(x) in seen:
-            raise error(
-                "invalid_argument",
-                f"{kind}: parameter {place} is there twice",
-                "name each tensor once",
-                raised=ValueError,
-            )
+            raise refused(f"{kind}: parameter {place} is there twice", "name each tensor once")
         seen.add(id(x))

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.optim.update import State, need_not_negative, optimizer
+from gradwire_engine.optim.update import State, optimizer
 
 
-def _check(settings: dict[str, Any]) -> None:
-    need_not_negative(
-        settings, lr="learning rate", eps="epsilon value", momentum="momentum value",
-        weight_decay="weight_decay value", alpha="alpha value",
-    )  # fmt: skip
-
-
-@optimizer("rmsprop", check=_check)
+@optimizer("rmsprop", "lr", "eps", "momentum", "weight_decay", "alpha")
 def rmsprop(
     xp: Any,
     x: Any,

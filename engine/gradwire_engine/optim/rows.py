@@ -34,7 +34,7 @@ def put_back(xp: Any, params: Sequence[Tensor], row: Any) -> None:
     at = 0
     with no_grad():
         for x in params:
-            size = x.spec.size * (2 if x.dtype.is_complex else 1)
+            size = elements(x)
             check_writable("lbfgs: step", x)
             charge(x.spec.nbytes)
             part = shaped(xp, xp.array(row[at : at + size]), x)
@@ -42,14 +42,14 @@ def put_back(xp: Any, params: Sequence[Tensor], row: Any) -> None:
             at += size
 
 
-def gradient(xp: Any, x: Tensor) -> Any:
-    return xp.zeros_like(flat(xp, x)) if x.grad is None else flat(xp, x.grad)
+def elements(x: Tensor) -> int:
+    """How long the row of a tensor is."""
+    return x.spec.size * (2 if x.dtype.is_complex else 1)
 
 
 def is_like(value: Any, x: Tensor) -> bool:
     """Whether a piece of state has an element for each of the parameter's."""
-    size = x.spec.size * (2 if x.dtype.is_complex else 1)
-    return getattr(value, "shape", None) == (size,)
+    return getattr(value, "shape", None) == (elements(x),)
 
 
 def nbytes(value: Any) -> int:

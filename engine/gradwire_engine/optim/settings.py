@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gradwire_engine.errors import error
-from gradwire_engine.optim.update import KINDS, Kind
+from gradwire_engine.optim.update import KINDS, Kind, refused
 
 
 def kind_of(name: str) -> Kind:
     """The kind of optimiser of this name."""
     if name not in KINDS:
-        raise error(
-            "invalid_argument",
-            f"there is no optimiser called {name[:64]!r}",
-            f"one of {', '.join(KINDS)}",
-            raised=ValueError,
-        )
+        raise refused(f"there is no optimiser called {name[:64]!r}", f"one of {', '.join(KINDS)}")
     return KINDS[name]
 
 
@@ -28,18 +22,16 @@ def checked(kind: Kind, given: Mapping[str, Any], *, first: bool = True) -> dict
     """
     for name, value in given.items():
         if name not in kind.settings:
-            raise error(
-                "invalid_argument",
+            raise refused(
                 f"{kind.name}: there is no setting {name[:64]!r}",
                 f"it has {', '.join(kind.settings)}",
-                raised=TypeError,
+                TypeError,
             )
         if not _fits(value, kind.settings[name]):
-            raise error(
-                "invalid_argument",
+            raise refused(
                 f"{kind.name}: {name} is {str(value)[:64]!r}",
                 f"something like {kind.settings[name]!r}",
-                raised=TypeError,
+                TypeError,
             )
     settings = {n: _of_kind(given.get(n, default), default) for n, default in kind.settings.items()}
     kind.check(settings if first else settings | {"lr": kind.settings["lr"]})

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_engine.errors import error
-from gradwire_engine.optim.update import State, need_not_negative, optimizer
+from gradwire_engine.optim.update import State, optimizer, refused
 
 
 def _check(settings: dict[str, Any]) -> None:
-    need_not_negative(
-        settings, lr="learning rate", momentum="momentum value", weight_decay="weight_decay value"
-    )
     if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
-        raise error(
-            "invalid_argument",
+        raise refused(
             "Nesterov momentum requires a momentum and zero dampening",
             "set momentum above 0 and dampening to 0",
-            raised=ValueError,
         )
 
 
-@optimizer("sgd", check=_check)
+@optimizer("sgd", "lr", "momentum", "weight_decay", check=_check)
 def sgd(
     xp: Any,
     x: Any,

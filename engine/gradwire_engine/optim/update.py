@@ -12,7 +12,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 
 State = dict[str, Any]
 """What an update keeps of a parameter: arrays, and `step`, the number of updates so far."""
@@ -35,38 +35,45 @@ KINDS: dict[str, Kind] = {}
 """Every kind by name; a module enters its own."""
 
 
+_CALLED = {"lr": "learning rate", "eps": "epsilon value"}
+"""Torch's words for settings, where those aren't their name and `value`."""
+
+
 def optimizer(
-    name: str, *, check: Callable[[dict[str, Any]], None] | None = None, closure: bool = False
+    name: str,
+    *not_negative: str,
+    check: Callable[[dict[str, Any]], None] | None = None,
+    closure: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter an update under a name. closure: it is the whole of a step and asks for losses."""
+    """Enter an update under a name. not_negative: settings that are refused below 0, in this order.
+
+    check: raises for what else is out of its range. closure: it is the whole of a step and asks for
+    losses.
+    """
+
+    def check_all(settings: dict[str, Any]) -> None:
+        for each in not_negative:
+            need(settings[each] >= 0, _CALLED.get(each, f"{each} value"), settings[each])
+        if check is not None:
+            check(settings)
 
     def enter(update: Callable[..., Any]) -> Callable[..., Any]:
         given = signature(update).parameters.values()
         settings = {p.name: p.default for p in given if p.kind is Parameter.KEYWORD_ONLY}
         KINDS[name] = Kind(
-            name, settings, None if closure else update, check or _nothing, update.__doc__ or ""
+            name, settings, None if closure else update, check_all, update.__doc__ or ""
         )
         return update
 
     return enter
 
 
-def _nothing(settings: dict[str, Any]) -> None:
-    """No range to check."""
+def refused(detail: str, hint: str, raised: type[Exception] = ValueError) -> GradwireError:
+    """What a setting, a parameter or state that doesn't fit is answered."""
+    return error("invalid_argument", detail, hint, raised=raised)
 
 
 def need(fits: bool, what: str, value: Any) -> None:
     """Refuse a setting that is out of its range, in torch's words and by its class."""
     if not fits:
-        raise error(
-            "invalid_argument",
-            f"Invalid {what}: {value}",
-            "see the optimiser's documentation for the range",
-            raised=ValueError,
-        )
-
-
-def need_not_negative(settings: dict[str, Any], **names: str) -> None:
-    """Refuse settings below 0; names: what each is called in torch's words."""
-    for name, what in names.items():
-        need(settings[name] >= 0, what, settings[name])
+        raise refused(f"Invalid {what}: {value}", "see the optimiser's documentation for the range")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.arrays import address
 from gradwire_engine.mode import charge
 
 _LINE = 64
@@ -35,7 +36,7 @@ class Memory:
         made = np.empty(taken, np.uint8)
         self.nbytes += taken
         self._pieces.append(made)
-        start = -made.__array_interface__["data"][0] % _LINE
+        start = -address(made) % _LINE
         return made[start : start + size]
 
     def wipe(self) -> None:

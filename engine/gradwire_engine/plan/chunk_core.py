@@ -11,7 +11,7 @@ from gradwire_engine.plan.buffers import Pool
 from gradwire_engine.plan.chunk_values import Values, written_over
 from gradwire_engine.plan.code import CALL, JOIN, VIEW, Step
 from gradwire_engine.plan.fixed import Call, call_of, views
-from gradwire_engine.plan.uses import Uses, read
+from gradwire_engine.plan.uses import Uses, of_steps, read
 
 
 class Core:
@@ -72,7 +72,7 @@ class Core:
 
     def _enter_own(self) -> None:
         """Arrays for what only the step itself reads: the same ones for every step."""
-        uses, pool = Uses([[s] for s in self._steps], ()), Pool(self._values.memory)
+        uses, pool = Uses([of_steps([s]) for s in self._steps], ()), Pool(self._values.memory)
         owned: dict[int, Any] = {}
         for place, step in enumerate(self._steps):
             for n in step.results if step.kind != VIEW else ():

@@ -13,7 +13,7 @@ from gradwire_engine.plan.chunk_values import Values
 from gradwire_engine.plan.code import VIEW, Code, Step
 from gradwire_engine.plan.fixed import Call, summed, sums_rows
 from gradwire_engine.plan.parted import Parts, in_order
-from gradwire_engine.plan.uses import Uses, read
+from gradwire_engine.plan.uses import Uses, of_steps, read
 
 
 class Making:
@@ -41,7 +41,7 @@ class Making:
             values.do_once(step)
         collected = code.outputs[carries:]
         self._later = self._summed_in_making() if length > 1 else {}
-        self._uses = self._used(carries)
+        self._uses = self._used()
         rows = code.inputs[carries : carries + slices]
         self.rows = [values.enter(n, length) if n in self._uses.last else None for n in rows]
         self.carries = [self._carry(place) for place in range(carries)]
@@ -66,15 +66,16 @@ class Making:
     def _at_once(self, steps: Sequence[Step]) -> list[Step]:
         return [s for s in steps if s.results[0] not in self._later]
 
-    def _used(self, carries: int) -> Uses:
+    def _used(self) -> Uses:
         """Uses of values: by each step before the core, by the core, by each after it, at last."""
         before, after = (
-            [[s] for s in self._at_once(p)] for p in (self.parts.before, self.parts.after)
+            [of_steps([s]) for s in self._at_once(p)] for p in (self.parts.before, self.parts.after)
         )
         last = [n for s in self._later.values() for n in s.operands]
         sums = {self.code.outputs[place] for place in self.parts.sums}
         results = [n for n in self.code.outputs if n not in sums]
-        return Uses([*before, self.parts.core, *after], [*self.parts.addends, *last, *results])
+        groups = [*before, of_steps(self.parts.core), *after]
+        return Uses(groups, [*self.parts.addends, *last, *results])
 
     def _carry(self, place: int) -> tuple[Any, bool]:
         """The array of a carry, and whether it is no sum. Then rows are what goes into steps, from

@@ -7,14 +7,16 @@ says shape, dtype and how it lies in memory.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, NamedTuple
-
-import numpy as np
 
 MAP, FOLD, CONTRACT, PRODUCT = "map", "fold", "contract", "product"
 JOIN, VIEW, CALL = "join", "view", "call"
-"""Kinds of steps; what may be done with each stands in legality.py."""
+"""Kinds of steps."""
+FOLDS = frozenset({FOLD, CONTRACT})
+"""Those whose results have fewer elements than their operands."""
+FUSES = frozenset({MAP, VIEW}) | FOLDS
+"""Those that may be part of a region; it begins with any of them but a view."""
 
 
 class Step(NamedTuple):
@@ -53,35 +55,3 @@ class Code(NamedTuple):
     phantoms: dict[int, Any]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
-
-    def __str__(self) -> str:
-        """One line of text for each step: `%3 float32[3] = multiply(%0, %1)`."""
-        first = f"inputs {_listed(self.inputs)}"
-        last = f"outputs {_listed(self.outputs)}"
-        return "\n".join([first, *map(self.text, self.steps), last])
-
-    def text(self, step: Step) -> str:
-        """A step, as people read it."""
-        made = ", ".join(f"%{n} {_shown(self.phantoms[n])}" for n in step.results)
-        given = [self._operand(n) for n in step.operands]
-        given += [f"{name}={value}" for name, value in step.options]
-        return f"{made} = {step.name}({', '.join(given)})"
-
-    def _operand(self, number: int) -> str:
-        value = self.constants.get(number, self)
-        if value is self:
-            return f"%{number}"
-        small = not isinstance(value, np.ndarray) or value.size == 1
-        return (
-            str(value.item() if small and isinstance(value, np.ndarray) else value)
-            if small
-            else f"%{number} constant"
-        )
-
-
-def _shown(phantom: Any) -> str:
-    return f"{phantom.dtype}{list(phantom.shape)}"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(f"%{n}" for n in numbers)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwire_engine.flops import operations
 from gradwire_engine.plan.graph import Graph, Line, Repeated
+from gradwire_engine.plan.uses import Uses
 from gradwire_engine.promote import Weak
 from gradwire_engine.spec import Spec
 
@@ -50,42 +51,14 @@ def peak(graph: Graph, inputs: Sequence[Spec]) -> int:
 
     A view holds what it is a view of. inputs: their specs.
     """
-    owner = _owners(graph)
-    ending = _ending(graph, owner)
+    uses = Uses([[(x.operands, x.results, x.op.view)] for x in graph.lines], graph.outputs)
     sizes: dict[int, int] = {}
-    held = most = sum(spec.nbytes for spec in inputs) + _constant_bytes(graph)
+    held = sum(int(getattr(value, "nbytes", 0)) for value in graph.constants.values())
+    held = most = held + sum(spec.nbytes for spec in inputs)
     for index, line in enumerate(graph.lines):
         if not line.op.view:
             sizes |= zip(line.results, [spec.nbytes for spec in line.specs], strict=True)
             held += line.nbytes
         most = max(most, held)
-        held -= sum(sizes.pop(number, 0) for number in ending.get(index, ()))
+        held -= sum(sizes.pop(number, 0) for number in uses.ending(index))
     return most
-
-
-def _owners(graph: Graph) -> dict[int, int]:
-    """For each result the value whose memory it lies in: itself, or what it is a view of."""
-    owner: dict[int, int] = {}
-    for line in graph.lines:
-        for number in line.results:
-            source = line.operands[0] if line.op.view else number
-            owner[number] = owner.get(source, source)
-    return owner
-
-
-def _ending(graph: Graph, owner: dict[int, int]) -> dict[int, list[int]]:
-    """For each line the values that nobody needs after it."""
-    last: dict[int, int] = {}
-    for index, line in enumerate(graph.lines):
-        for number in (*line.results, *line.operands):
-            last[owner.get(number, number)] = index
-    kept = {owner.get(number, number) for number in graph.outputs}
-    ending: dict[int, list[int]] = {}
-    for number, index in last.items():
-        if number not in kept:
-            ending.setdefault(index, []).append(number)
-    return ending
-
-
-def _constant_bytes(graph: Graph) -> int:
-    return sum(int(getattr(value, "nbytes", 0)) for value in graph.constants.values())

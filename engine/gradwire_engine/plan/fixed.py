@@ -14,6 +14,7 @@ import numpy as np
 
 from gradwire_engine.kernels.sums import fold_into
 from gradwire_engine.plan.code import CALL, CONTRACT, FOLD, JOIN, PRODUCT, Step
+from gradwire_engine.plan.recorder import viewable
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """What is called, and with what."""
@@ -24,16 +25,12 @@ Operand = tuple[Any, bool]
 def views(step: Step, source: Any, rows: bool) -> Sequence[Any]:
     """What a view shows of an array, or of each of its rows."""
     found = step.run(source[0, ...] if rows else source)
-    several = found if len(step.results) > 1 else (found,) if not _many(found) else tuple(found)
+    several = found if isinstance(found, tuple | list) else (found,)
     if not all(np.may_share_memory(seen, source) for seen in several if seen.size):
         raise ValueError("a view that is a copy")
     if not rows:
         return several
     return [_in_rows(seen, source) for seen in several]
-
-
-def _many(found: Any) -> bool:
-    return isinstance(found, tuple | list)
 
 
 def _in_rows(seen: Any, source: Any) -> Any:
@@ -137,10 +134,7 @@ def _flat(array: Any, kept: int) -> Any:
 
 
 def _in_shape(array: Any, shape: tuple[int, ...]) -> Any:
-    try:
-        return array.reshape(shape, copy=False)
-    except ValueError:
-        return None
+    return array.reshape(shape) if viewable(array, shape) else None
 
 
 def _raised(array: Any, ndim: int) -> Any:

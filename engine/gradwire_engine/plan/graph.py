@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from gradwire_engine.call import Call, moved
 from gradwire_engine.spec import Spec
@@ -64,38 +61,3 @@ class Graph(NamedTuple):
     lines: tuple[Line, ...]
     outputs: tuple[int, ...]
     given: tuple[Spec, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that all lines together allocate."""
-        return sum(line.nbytes for line in self.lines)
-
-    def __str__(self) -> str:
-        """One line of text for each line: `%3 float32[3] = mul(%0, %1)`."""
-        first = f"inputs {_names(self.inputs)}"
-        last = f"outputs {_names(self.outputs)}"
-        return "\n".join([first, *map(self._text, self.lines), last])
-
-    def _text(self, line: Line) -> str:
-        made = ", ".join(
-            f"%{n} {spec.dtype.name}{list(spec.shape)}"
-            for n, spec in zip(line.results, line.specs, strict=True)
-        )
-        given = [self._shown(n) for n in line.operands]
-        names = () if isinstance(line.op, Repeated) else line.op.signature.by_name
-        for place, (name, value) in enumerate(zip(names, line.arguments, strict=True)):
-            if place not in line.op.places and value is not None:
-                given.append(f"{name}={value}")
-        return f"{made} = {line.op.name}({', '.join(given)})"
-
-    def _shown(self, number: int) -> str:
-        if number not in self.constants:
-            return f"%{number}"
-        value = self.constants[number]
-        if isinstance(value, np.ndarray) and value.size > 1:
-            return f"%{number} constant"
-        return str(value)
-
-
-def _names(numbers: Sequence[int]) -> str:
-    return ", ".join(f"%{n}" for n in numbers)

@@ -13,6 +13,7 @@ import numpy as np
 from gradwire_engine.kernels.shares import products
 from gradwire_engine.plan.code import PRODUCT, VIEW, Code, Step
 from gradwire_engine.plan.functions import copied
+from gradwire_engine.plan.uses import readers
 
 Order = tuple[int, ...]
 Readers = Mapping[int, Sequence[Step]]
@@ -32,10 +33,8 @@ class _Laid(NamedTuple):
 
 def laid_out(code: Code) -> Code:
     """The code with such products where their copies were."""
-    readers: dict[int, list[Step]] = {}
-    for step in code.steps:
-        for number in dict.fromkeys(step.operands):
-            readers.setdefault(number, []).append(step)
+    places = readers(step.operands for step in code.steps)
+    reading = {n: [code.steps[place] for place in found] for n, found in places.items()}
     phantoms, names = dict(code.phantoms), dict[int, int]()
     fresh = 1 + max([*code.phantoms, *code.constants], default=0)
     steps: list[Step] = []
@@ -43,7 +42,7 @@ def laid_out(code: Code) -> Code:
         if step.results[0] in names:
             continue
         step = step._replace(operands=tuple(names.get(n, n) for n in step.operands))
-        laid = _laid(code, step, readers) if step.run is np.matmul else None
+        laid = _laid(code, step, reading) if step.run is np.matmul else None
         if laid is None:
             steps.append(step)
             continue
@@ -61,7 +60,7 @@ def laid_out(code: Code) -> Code:
     return code._replace(phantoms=phantoms, steps=tuple(steps), outputs=outputs)
 
 
-def _laid(code: Code, step: Step, readers: Readers) -> _Laid | None:
+def _laid(code: Code, step: Step, reading: Readers) -> _Laid | None:
     """How one product is laid out as it is copied; None where it isn't, or can't be."""
     (made,) = step.results
     product = code.phantoms[made]
@@ -71,7 +70,7 @@ def _laid(code: Code, step: Step, readers: Readers) -> _Laid | None:
     copies: list[Step] = []
     pending, found = [made], {made}
     while pending:
-        for reader in readers.get(pending.pop(), ()):
+        for reader in reading.get(pending.pop(), ()):
             if reader.kind == VIEW and len(reader.results) == 1:
                 views.append(reader)
                 pending.append(reader.results[0])

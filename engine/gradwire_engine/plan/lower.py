@@ -58,7 +58,9 @@ class _Lowering:
                 found = record(self.recorder, self._kernel(line), self._probes(line))
             except Exception:  # whatever it does that no probe can: it runs as a whole then
                 found = ()
-            if found and self._as_inferred(line, found):
+            laid_out = [self.recorder.phantoms[n] for n in found]
+            wanted = [(spec.shape, spec.dtype.numpy) for spec in line.specs]
+            if found and [(p.shape, p.dtype) for p in laid_out] == wanted:
                 return found
         return self._call(line)
 
@@ -94,11 +96,6 @@ class _Lowering:
         if found is None:
             found = self._kernels[key] = line.call(RECORDING).run
         return found
-
-    def _as_inferred(self, line: Line, found: tuple[int, ...]) -> bool:
-        laid_out = [self.recorder.phantoms[n] for n in found]
-        wanted = [(spec.shape, spec.dtype.numpy) for spec in line.specs]
-        return [(p.shape, p.dtype) for p in laid_out] == wanted
 
     def _view(self, line: Line) -> tuple[int, ...]:
         run = line.call("cpu").run

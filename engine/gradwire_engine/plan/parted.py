@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradwire_engine.plan.code import MAP, VIEW, Code, Step
+from gradwire_engine.plan.uses import read
 
 
 class Parts(NamedTuple):
@@ -51,7 +52,8 @@ def parted(code: Code, carries: int, slices: int, keeps: bool = False) -> Parts:
 
     keeps: whether all carries are asked for as they go into each step; then none is but a sum.
     """
-    uses = _uses(code)
+    uses = read(code.steps)  # and how often each value is given as a result
+    uses.update(code.outputs)
     made = {n: step for step in code.steps for n in step.results}
     sums: dict[int, Sequence[int]] = {}
     for place in range(carries):
@@ -81,14 +83,6 @@ def parted(code: Code, carries: int, slices: int, keeps: bool = False) -> Parts:
         sums,
         frozenset(varying),
     )
-
-
-def _uses(code: Code) -> dict[int, int]:
-    """How often each value is read, or given as a result."""
-    found: dict[int, int] = {}
-    for n in (*code.outputs, *(n for step in code.steps for n in step.operands)):
-        found[n] = found.get(n, 0) + 1
-    return found
 
 
 def _addends(

@@ -255,6 +255,3 @@ def _held(array: Any) -> int:
     for count, stride in zip(array.shape, array.strides, strict=True):
         size *= count if stride else min(count, 1)
     return size
-
-
-__all__ = ["Part", "Whole", "parts_of", "parts_op_by_op", "whole"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ FOLDED = 2**14
 
 def simplified(graph: Graph, device: str = "cpu") -> Graph:
     """All passes, each where the ones before leave most for it."""
-    for one in (without_dead, lambda g: folded(g, device), without_ones, shared, without_dead):
+    for one in (without_dead, lambda g: folded(g, device), shared, without_dead):
         graph = one(graph)
     return graph
 
@@ -57,32 +56,32 @@ def _fold(line: Line, constants: dict[int, Any], device: str) -> bool:
     return True
 
 
-def without_ones(graph: Graph) -> Graph:
-    """A real number times one is itself: cotangents begin as ones."""
-
-    def same(line: Line, constants: dict[int, Any]) -> int | None:
-        if line.op.name != "mul" or line.specs[0].dtype.category == COMPLEX:
-            return None
-        for place, one in enumerate(line.operands):
-            value, spec = line.operands[1 - place], line.arguments[1 - place]
-            if _is_ones(constants.get(one)) and value not in constants and spec == line.specs[0]:
-                return value
+def _times_one(line: Line, constants: dict[int, Any]) -> int | None:
+    """The operand that a line's result is: a real number times one. Cotangents begin as ones."""
+    if line.op.name != "mul" or line.specs[0].dtype.category == COMPLEX:
         return None
-
-    return _renamed(graph, same)
-
-
-def _is_ones(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and bool((value == 1).all())
+    for place, one in enumerate(line.operands):
+        value, spec = line.operands[1 - place], line.arguments[1 - place]
+        known = constants.get(one)
+        ones = isinstance(known, np.ndarray) and (known == 1).all()
+        if ones and value not in constants and spec == line.specs[0]:
+            return value
+    return None
 
 
 def shared(graph: Graph) -> Graph:
-    """Do once what is called again with the same attributes on the same values."""
+    """Do once what is called again with the same attributes on the same values, and leave out what
+    changes nothing.
+    """
     seen: dict[Any, Line] = {}
     names = _one_for_each_number(graph.constants)
     kept = []
     for line in graph.lines:
         line = line._replace(operands=tuple(names.get(n, n) for n in line.operands))
+        same = _times_one(line, graph.constants)
+        if same is not None:
+            names[line.results[0]] = same
+            continue
         first = seen.setdefault((line.op, line.operands, _identity(line.arguments)), line)
         if first is line:
             kept.append(line)
@@ -104,18 +103,3 @@ def _identity(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(_identity, value))
     return type(value), value, repr(value) if type(value) in (float, complex) else None
-
-
-def _renamed(graph: Graph, same: Callable[[Line, dict[int, Any]], int | None]) -> Graph:
-    """Leave out lines whose only result is one of their operands, as `same` says."""
-    names: dict[int, int] = {}
-    kept = []
-    for line in graph.lines:
-        line = line._replace(operands=tuple(names.get(n, n) for n in line.operands))
-        found = same(line, graph.constants)
-        if found is None:
-            kept.append(line)
-        else:
-            names[line.results[0]] = found
-    outputs = tuple(names.get(n, n) for n in graph.outputs)
-    return graph._replace(lines=tuple(kept), outputs=outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -204,17 +205,13 @@ class Probe(NDArrayOperatorsMixin):
     def view(self, dtype: Any) -> Probe:
         raise UnrecordableError("bits of elements")
 
-    def sum(self, axis: Any = None, keepdims: bool = False, **rest: Any) -> Probe:
-        """The sum over some axes."""
-        return folded(np.add, self, axis=axis, keepdims=keepdims, **rest)
+    def _fold(self, ufunc: Any, axis: Any = None, keepdims: bool = False, **rest: Any) -> Probe:
+        """Folded over some axes, all of them where none are named."""
+        return folded(ufunc, self, axis=axis, keepdims=keepdims, **rest)
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Probe:
-        """The largest along some axes."""
-        return folded(np.maximum, self, axis=axis, keepdims=keepdims)
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Probe:
-        """The least along some axes."""
-        return folded(np.minimum, self, axis=axis, keepdims=keepdims)
+    sum = partialmethod(_fold, np.add)
+    max = partialmethod(_fold, np.maximum)
+    min = partialmethod(_fold, np.minimum)
 
 
 def number_of(recorder: Recorder, value: Any) -> int:

@@ -87,14 +87,14 @@ class Recorder:
 
     def map(self, run: Callable[..., Any], numbers: Sequence[int]) -> int:
         """A function of elements: its result's shape and dtype are found on single elements."""
-        dtype = _result_dtype(run, [self._single(n) for n in numbers])
+        singles = [
+            np.ones(1, self.phantoms[n].dtype) if n in self.phantoms else self.constants[n]
+            for n in numbers
+        ]
+        with np.errstate(all="ignore"):
+            dtype = np.asarray(run(*singles)).dtype
         shapes = [self.phantoms[n].shape for n in numbers if n in self.phantoms]
         return self.step(MAP, run, numbers, [phantom(np.broadcast_shapes(*shapes), dtype)])[0]
-
-    def _single(self, number: int) -> Any:
-        """One element like those of a value, to try a function on."""
-        found = self.phantoms.get(number)
-        return self.constants[number] if found is None else np.ones(1, found.dtype)
 
     def view(self, run: Callable[[Any], Any], number: int, key: Hashable) -> int:
         """A view of a value."""
@@ -171,9 +171,3 @@ def viewable(laid_out: Any, shape: tuple[int, ...]) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _result_dtype(run: Callable[..., Any], singles: list[Any]) -> np.dtype:
-    with np.errstate(all="ignore"):
-        found = run(*singles)
-    return np.asarray(found).dtype

@@ -9,8 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwire_engine.plan.code import VIEW, Code, Step
-from gradwire_engine.plan.legality import LEGAL
+from gradwire_engine.plan.code import FOLDS, FUSES, VIEW, Code, Step
 from gradwire_engine.plan.space import Axes, aligned, row_major, seen, spans_rows
 
 SMALLEST = 1 << 12
@@ -31,13 +30,6 @@ class Region:
         self.made: set[int] = set()
         self.late: set[int] = set()
 
-    def copy(self) -> Region:
-        """The same once more, to try things on."""
-        made = Region(self.code, self.size)
-        made.steps, made.axes = self.steps.copy(), self.axes.copy()
-        made.made, made.late = self.made.copy(), self.late.copy()
-        return made
-
     def reads(self) -> set[int]:
         """Values from outside."""
         found = {n for _, step in self.steps for n in step.operands}
@@ -56,9 +48,7 @@ class Region:
         if found is None:
             return False
         shape = (
-            self.code.phantoms[step.operands[0]].shape
-            if LEGAL[step.kind].folds
-            else self._shape(step)
+            self.code.phantoms[step.operands[0]].shape if step.kind in FOLDS else self._shape(step)
         )
         for number in step.operands:
             if number in self.code.phantoms and number not in self.axes:
@@ -95,7 +85,7 @@ class Region:
         """The axes of the space that a step goes over, in the shape that its operands have."""
         phantoms = self.code.phantoms
         arrays = [n for n in step.operands if n in phantoms]
-        shape = phantoms[arrays[0]].shape if LEGAL[step.kind].folds else self._shape(step)
+        shape = phantoms[arrays[0]].shape if step.kind in FOLDS else self._shape(step)
         known = [(phantoms[n].shape, self.axes[n]) for n in arrays if n in self.axes]
         found = aligned(shape, known)
         if found is None:
@@ -112,7 +102,7 @@ class Region:
     def _result(self, step: Step, axes: Axes) -> Axes | None:
         """The axes of a step's result; None where it can't be worked out block by block."""
         phantoms = self.code.phantoms
-        if not LEGAL[step.kind].folds:
+        if step.kind not in FOLDS:
             shape = self._shape(step)
             varies = [0] * len(shape)
             for number in step.operands:
@@ -172,10 +162,10 @@ class _Grouping:
 
     def _place(self, place: int, step: Step) -> None:
         needs = {self.maker[n] for n in step.operands if n in self.maker}
-        group = self._joined(place, step, needs) if LEGAL[step.kind].fuses else None
+        group = self._joined(place, step, needs) if step.kind in FUSES else None
         if group is None:
             group = self._alone(place, step)
-            if not LEGAL[step.kind].fuses:
+            if step.kind not in FUSES:
                 self.barrier = place
             group.needs = needs
             self.groups[group] = None
@@ -183,8 +173,9 @@ class _Grouping:
             self.maker[number] = group
 
     def _alone(self, place: int, step: Step) -> Group:
-        if LEGAL[step.kind].starts:
-            size = self._size(step)
+        if step.kind in FUSES and step.kind != VIEW:
+            source = step.operands[0] if step.kind in FOLDS else step.results[0]
+            size = prod(self.code.phantoms[source].shape)
             if SMALLEST <= size < LARGEST:
                 region = Region(self.code, size)
                 if region.add(place, step):
@@ -192,11 +183,6 @@ class _Grouping:
                     self._note_reads(group, step)
                     return group
         return Group([place], None)
-
-    def _size(self, step: Step) -> int:
-        phantoms = self.code.phantoms
-        source = step.operands[0] if LEGAL[step.kind].folds else step.results[0]
-        return prod(phantoms[source].shape)
 
     def _note_reads(self, group: Group, step: Step) -> None:
         for number in step.operands:

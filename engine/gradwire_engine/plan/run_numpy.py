@@ -28,6 +28,7 @@ from gradwire_engine.plan.regions import Group, grouped
 from gradwire_engine.plan.space import plain_view
 from gradwire_engine.plan.sums import fewer
 from gradwire_engine.plan.sweep import Sweep, axes_of
+from gradwire_engine.plan.uses import Uses, readers
 
 Action = tuple[
     Callable[..., Any], Callable[[list[Any]], Sequence[Any]], int | slice, tuple[int, ...]
@@ -115,20 +116,11 @@ class _Making:
         for number in (*code.inputs, *code.constants):
             self.places.setdefault(number, len(self.places))
         self.peak = 0
-        self._readers: dict[int, set[int]] = {}
-        for place, step in enumerate(code.steps):
-            for number in step.operands:
-                self._readers.setdefault(number, set()).add(place)
+        self._readers = readers(step.operands for step in code.steps)
         units = [unit for group in groups for unit in self._of_group(group)]
         self.units: list[Step | Sweep] = straightened(code, units, reads_of)
-        self._owner: dict[int, int] = {}
-        last = self._last_uses()
-        self._ending: dict[int, list[int]] = {}
-        for number, at in last.items():
-            self._ending.setdefault(at, []).append(number)
-        for number, owner in self._owner.items():
-            if owner in last:
-                self._ending[last[owner]].append(number)
+        uses = [[(reads_of(unit), makes_of(unit), _is_view(unit))] for unit in self.units]
+        self._uses = Uses(uses, code.outputs)
         self.actions = [self._action(i, unit) for i, unit in enumerate(self.units)]
         self._measure()
 
@@ -163,26 +155,8 @@ class _Making:
         """What a region makes and others need."""
         inside = set(group.places)
         made = {n for place in inside for n in self.code.steps[place].results}
-        read = {n for n in made if not self._readers.get(n, inside) <= inside}
+        read = {n for n in made if not inside.issuperset(self._readers.get(n, ()))}
         return read | (made & set(self.code.outputs))
-
-    def _last_uses(self) -> dict[int, int]:
-        """For each value the last unit that reads it or a view of it; outputs have none."""
-        owner = self._owner
-        last: dict[int, int] = {}
-        for i, unit in enumerate(self.units):
-            reads = reads_of(unit)
-            for number in reads:
-                last[owner.get(number, number)] = i
-            for number in makes_of(unit):
-                if not isinstance(unit, Sweep) and unit.kind == VIEW:
-                    owner[number] = owner.get(unit.operands[0], unit.operands[0])
-                else:
-                    last.setdefault(number, i)
-        for number in self.code.outputs:
-            last.pop(owner.get(number, number), None)
-            last.pop(number, None)
-        return last
 
     def _action(self, index: int, unit: Step | Sweep) -> Action:
         reads, makes = reads_of(unit), makes_of(unit)
@@ -192,7 +166,8 @@ class _Making:
         single = len(makes) == 1 and not (isinstance(unit, Sweep))
         several = not isinstance(unit, Sweep) and unit.kind == CALL and not unit.run.single
         results: int | slice = first if single and not several else slice(first, first + len(makes))
-        ended = [n for n in self._ending.get(index, ()) if n not in self._known]
+        ended = (*self._uses.ending(index), *self._uses.views_ending(index))
+        ended = tuple(n for n in ended if n not in self._known)
         arrays = (n for n in ended if self.code.phantoms[n].ndim)  # a number may as well stay
         ending = tuple(self.places[n] for n in arrays if n in self.places)
         operands = _getter([self.places[n] for n in reads])
@@ -202,15 +177,18 @@ class _Making:
         """Follow what is held from unit to unit."""
         held = most = scratch = 0  # scratch stays, for the next region
         for i, unit in enumerate(self.units):
-            aliases = not isinstance(unit, Sweep) and unit.kind == VIEW
             sweeping = unit.nbytes if isinstance(unit, Sweep) else 0
-            if not aliases:
+            if not _is_view(unit):
                 held += sum(self.code.phantoms[n].nbytes for n in makes_of(unit))
             most, scratch = max(most, held), max(scratch, sweeping)
-            for n in self._ending.get(i, ()):
-                if n not in self._known and n not in self._owner:
+            for n in self._uses.ending(i):
+                if n not in self._known:
                     held -= self.code.phantoms[n].nbytes
         self.peak = most + scratch
+
+
+def _is_view(unit: Step | Sweep) -> bool:
+    return not isinstance(unit, Sweep) and unit.kind == VIEW
 
 
 def reads_of(unit: Step | Sweep) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.arrays import address
 from gradwire_engine.plan.bound import with_number
 from gradwire_engine.plan.code import MAP, Code, Step
 from gradwire_engine.plan.functions import select
@@ -75,7 +76,7 @@ class Layout:
             reused = None if made in self.outside else self._in_place(step, ending, code)
             for number in ending:
                 if number != reused:
-                    self._later(number)
+                    self._waiting.append(self.buffers.places[number])
             if made not in self.outside:
                 self._assign(made, reused, code)
             self._free += self._waiting
@@ -83,9 +84,6 @@ class Layout:
             if made not in last and made not in self.outside:
                 self._free.append(self.buffers.places[made])
         return self.buffers
-
-    def _later(self, number: int) -> None:
-        self._waiting.append(self.buffers.places[number])
 
     def _in_place(self, step: Step, ending: list[int], code: Code) -> int | None:
         """The operand that a step may write its result over."""
@@ -144,7 +142,7 @@ class Scratch(threading.local):
             self.known.clear()
         if len(self.known) >= _MOST:
             self.known.clear()
-        shift = -self.memory.__array_interface__["data"][0] % _LINE
+        shift = -address(self.memory) % _LINE
         made: list[Any] = region.placed(buffers.arrays(self.memory[shift:], height))
         self.known[region, height] = made
         return made.copy()

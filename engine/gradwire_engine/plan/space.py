@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.arrays import address
+
 Axes = tuple[int, ...]
 
 
@@ -46,13 +48,10 @@ def aligned(shape: Sequence[int], operands: Iterable[tuple[Sequence[int], Axes]]
             if found[lead + i] not in (-1, step):
                 return None
             found[lead + i] = step
-    return None if _overlap(shape, found) else tuple(found)
-
-
-def _overlap(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether two axes go along the same one of the space, as in an outer product with itself."""
-    pieces = sorted((s, s * n) for n, s in zip(shape, axes, strict=True) if s > 0)
-    return any(low[1] > high[0] for low, high in pairwise(pieces))
+    # two axes may go along the same one of the space, as in an outer product with itself
+    pieces = sorted((s, s * n) for n, s in zip(shape, found, strict=True) if s > 0)
+    overlap = any(low[1] > high[0] for low, high in pairwise(pieces))
+    return None if overlap else tuple(found)
 
 
 def seen(run: Any, shape: Sequence[int], axes: Axes, size: int) -> Axes | None:
@@ -63,16 +62,11 @@ def seen(run: Any, shape: Sequence[int], axes: Axes, size: int) -> Axes | None:
         found = run(source)
     except Exception:
         return None
-    if not isinstance(found, np.ndarray) or _start(found) != _start(whole):
+    if not isinstance(found, np.ndarray) or address(found) != address(whole):
         return None
     steps = tuple(s if n > 1 else 0 for n, s in zip(found.shape, found.strides, strict=True))
     kept = min(steps, default=0) >= 0 and extents(found.shape, steps) == extents(shape, axes)
     return steps if kept else None
-
-
-def _start(array: Any) -> int:
-    place: int = array.__array_interface__["data"][0]
-    return place
 
 
 def extents(

@@ -18,7 +18,7 @@ import numpy as np
 from gradwire_engine.kernels.row_blocks import BUFFER, share_out, threads
 from gradwire_engine.plan.bound import Part, bound, dotted, number_taken
 from gradwire_engine.plan.code import CONTRACT, FOLD, VIEW, Code, Step
-from gradwire_engine.plan.compiled import Native, compiled_region
+from gradwire_engine.plan.compiled import compiled_region
 from gradwire_engine.plan.functions import contracted
 from gradwire_engine.plan.regions import Region
 from gradwire_engine.plan.scratch import Layout, scratch
@@ -56,7 +56,9 @@ class Sweep:
         self.late = tuple(n for n in wanted if n in region.late)
         self.outputs = tuple(self._part(n) for n in wanted if n not in region.late)
         self._assign()
-        self.native = self._compiled()
+        taken, given = ([p.number for p in parts] for parts in (self.reads, self.outputs))
+        steps = _without_views(region)
+        self.native = compiled_region(code, steps, dims, self._part, taken, given, self.late)
         if self.native is not None:
             self.nbytes = self.native.nbytes * len(self.parts)
 
@@ -95,16 +97,10 @@ class Sweep:
         self.parts = self._shares()
         self.nbytes = self.buffers.nbytes(self.height) * len(self.parts)
         at = {n: i for i, n in enumerate(self.makes)}
-        self.folds = [
-            (self.slots[n], _combining(steps, n), self._part(n), at[n]) for n in self.late
-        ]
+        combining = {s.results[0]: np.add if s.run is contracted else s.run for s in steps}
+        self.folds = [(self.slots[n], combining[n], self._part(n), at[n]) for n in self.late]
         self._from = [(self.slots[p.number], p) for p in self.reads]
         self._into = [(self.slots[p.number], p, at[p.number]) for p in self.outputs]
-
-    def _compiled(self) -> Native | None:
-        reads, outputs = ([p.number for p in parts] for parts in (self.reads, self.outputs))
-        steps = _without_views(self.region)
-        return compiled_region(self.code, steps, self.dims, self._part, reads, outputs, self.late)
 
     def _contracting(self, steps: list[Step]) -> list[Step]:
         """The steps with products that only a sum along rows reads as part of that sum."""
@@ -114,24 +110,22 @@ class Sweep:
             s.results[0]: s
             for s in steps
             if s.run is np.multiply and read[s.results[0]] == 1
-            and all(n in self.code.phantoms and self._dotted(n) for n in (*s.operands, *s.results))
+            and all(
+                n in self.code.phantoms and dotted(self._part(n), self.dims)
+                for n in (*s.operands, *s.results)
+            )
         }  # fmt: skip
         found = {step.results[0]: step for step in steps}
         for step in steps:
             product = products.get(step.operands[0])
-            if product is not None and self._sums_rows(step):
+            if product is None or step.kind != FOLD or step.run is not np.add:
+                continue
+            if self._part(step.results[0]).shape == (*self.dims[:-1], 1):
                 del found[product.results[0]]
                 found[step.results[0]] = step._replace(
                     kind=CONTRACT, run=contracted, operands=product.operands
                 )
         return list(found.values())
-
-    def _sums_rows(self, step: Step) -> bool:
-        rows = self._part(step.results[0]).shape == (*self.dims[:-1], 1)
-        return step.kind == FOLD and step.run is np.add and rows
-
-    def _dotted(self, number: int) -> bool:
-        return dotted(self._part(number), self.dims)
 
     def _slot(self, key: Hashable) -> int:
         return self.slots.setdefault(key, len(self.slots))
@@ -251,12 +245,6 @@ class Sweep:
     def _fill(self, slots: list[Any], arrays: Sequence[Any]) -> None:
         for slot, array in zip(self._scratch, arrays, strict=True):
             slots[slot] = array
-
-
-def _combining(steps: Sequence[Step], number: int) -> Any:
-    """What adds up the parts of a late fold."""
-    step = next(s for s in steps if number in s.results)
-    return np.add if step.run is contracted else step.run
 
 
 def _without_views(region: Region) -> list[Step]:

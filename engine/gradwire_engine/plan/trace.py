@@ -9,7 +9,7 @@ from gradwire_engine.arrays import phantom_of
 from gradwire_engine.mode import using
 from gradwire_engine.plan.graph import Graph, Line
 from gradwire_engine.spec import Spec
-from gradwire_engine.symbol import SYMBOLIC, Entry, Symbol, Trace, UntraceableError
+from gradwire_engine.symbol import SYMBOLIC, Symbol, Trace, UntraceableError
 from gradwire_engine.tensor import Tensor
 
 
@@ -28,15 +28,17 @@ def trace(
     the same of loops; what is known of their bodies, which is added to.
     """
     with Trace(draws=draws, loops=loops) as found, using(device=SYMBOLIC):
-        inputs = [_input(found, spec) for spec in specs]
+        inputs = [
+            Tensor(found.symbol(phantom_of(spec)), spec._replace(device=SYMBOLIC), None)
+            for spec in specs
+        ]
         places = tuple(map(_place, inputs))  # before the function may write to them
         outputs = tuple(map(_place, function(*inputs)))
-    lines = tuple(map(_line, found.entries))
+    lines = tuple(
+        Line(e.call.op, e.call.arguments, e.operands, e.results, e.call.outputs)
+        for e in found.entries
+    )
     return Graph(places, found.constants, lines, outputs, tuple(specs))
-
-
-def _input(found: Trace, spec: Spec) -> Tensor:
-    return Tensor(found.symbol(phantom_of(spec)), spec._replace(device=SYMBOLIC), None)
 
 
 def _place(result: Tensor) -> int:
@@ -44,8 +46,3 @@ def _place(result: Tensor) -> int:
     if type(array) is not Symbol:
         raise UntraceableError("a result was made elsewhere")
     return array.place
-
-
-def _line(entry: Entry) -> Line:
-    call = entry.call
-    return Line(call.op, call.arguments, entry.operands, entry.results, call.outputs)

@@ -125,18 +125,15 @@ class Calls:
 
     def spec(self, index: Any) -> Spec:
         """The spec of a number."""
-        found: Spec = at(self.specs, index, "the number of a spec")
-        return found
+        return at(self.specs, index, "the number of a spec")
 
     def call(self, index: Any) -> Call:
         """The call of a number."""
-        found: Call = at(self.calls, index, "the number of a call")
-        return found
+        return at(self.calls, index, "the number of a call")
 
     def recipe(self, index: Any) -> Recipe:
         """The recipe of a number."""
-        found: Recipe = at(self.recipes, index, "the number of a recipe")
-        return found
+        return at(self.recipes, index, "the number of a recipe")
 
     def _refer(self, key: str, value: Any) -> Any:
         if key == "spec":

@@ -43,9 +43,7 @@ def spec_at(edge: Edge) -> Spec | None:
         call = node.recipe.call
         if getattr(call.op, "data_dependent", False):
             return None
-        outputs: list[Spec] = list(call.outputs)
-        found: Spec = at(outputs, edge.index if type(edge) is Output else 0, "an output")
-        return found
+        return at(call.outputs, edge.index if type(edge) is Output else 0, "an output")
     leaf = node.leaf()  # type: ignore[union-attr]
     return None if leaf is None else leaf.spec
 

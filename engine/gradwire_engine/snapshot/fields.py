@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from gradwire_engine.errors import GradwireError, error
 
 LONGEST = 256
 """Characters of a name in the graph."""
 _SHOWN = 60
+T = TypeVar("T")
 _WHOLE = 2**63
 
 
@@ -84,6 +86,6 @@ def flags(value: Any, what: str) -> tuple[bool, ...]:
     return tuple([flag(item, what) for item in listed(value, what)])
 
 
-def at(table: list[Any], index: Any, what: str) -> Any:
+def at(table: Sequence[T], index: Any, what: str) -> T:
     """The entry of a table that a number in the snapshot stands for."""
     return table[whole(index, what, 0, len(table))]

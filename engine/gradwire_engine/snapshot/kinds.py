@@ -19,8 +19,8 @@ PROGRAM = "program"
 """The kind of what the engine doesn't know: a user's program, which never changes."""
 
 
-def _nothing(reader: Reader, cell: Any) -> None:
-    """No more than what was seen to when it was filled in."""
+def _nothing(*_: Any) -> None:
+    """There is nothing in it, or no more than what was seen to when it was filled in."""
 
 
 class Kind(NamedTuple):
@@ -43,7 +43,7 @@ _KINDS = (
     Kind("leaf", AccumulateGrad, 5, edges.write_leaf, edges.read_leaf, edges.check_leaf),
     Kind("extra", Extra, 5, edges.write_extra, edges.read_extra, edges.check_extra),
     Kind("bound", Bound, 3, programs.write_bound, programs.read_bound),
-    Kind("refuse", Refuse, 1, programs.write_refuse, programs.read_refuse),
+    Kind("refuse", Refuse, 1, _nothing, _nothing),
     Kind("packed", Packed, 4, programs.write_packed, programs.read_packed, programs.check_packed),
     Kind("region", Region, 8, programs.write_region, programs.read_region),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from gradwire_engine.arrays import backend
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.optim.optimizer import Group, Optimizer
-from gradwire_engine.optim.rows import flat
+from gradwire_engine.optim.rows import elements, flat
 from gradwire_engine.optim.settings import checked, kind_of
 from gradwire_engine.optim.update import Kind, State
 from gradwire_engine.snapshot.arrays import META
@@ -38,7 +38,10 @@ def write_optimizer(writer: Writer, optimizer: Optimizer) -> dict[str, Any]:
     return {
         "kind": optimizer.kind.name,
         "groups": [
-            [list(map(writer.cell, group.params)), _settings(writer, group.settings)]
+            [
+                list(map(writer.cell, group.params)),
+                {name: writer.value(value) for name, value in group.settings.items()},
+            ]
             for group in optimizer.groups
         ],
         "states": [
@@ -46,10 +49,6 @@ def write_optimizer(writer: Writer, optimizer: Optimizer) -> dict[str, Any]:
             for state in optimizer.states
         ],
     }
-
-
-def _settings(writer: Writer, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: writer.value(value) for name, value in settings.items()}
 
 
 def _written(writer: Writer, value: Any, device: str) -> Any:
@@ -73,7 +72,8 @@ def read_optimizer(reader: Reader, data: Any) -> Optimizer:
     params = made.params
     need(len(set(map(id, params))) == len(params) > 0, "an optimizer has no parameters, or twice")
     states = listed(data["states"], "states of an optimizer", len(params))
-    made.states = tuple([_state(reader, state) for state in states])
+    rows = [named(state, "state").items() for state in states]
+    made.states = tuple([{name: _kept(reader, value) for name, value in row} for row in rows])
     _check(made)
     return made
 
@@ -85,10 +85,6 @@ def _group(reader: Reader, kind: Kind, data: Any) -> Group:
     read = {name: reader.value(value) for name, value in found.items()}
     tensors = map(reader.tensor, listed(params, "params"))
     return Group(tuple(tensors), checked(kind, read))
-
-
-def _state(reader: Reader, data: Any) -> State:
-    return {name: _kept(reader, value) for name, value in named(data, "state").items()}
 
 
 def _kept(reader: Reader, value: Any) -> Any:
@@ -112,12 +108,10 @@ def _check(optimizer: Optimizer) -> None:
         return
     of = {id(x): group.settings for group in optimizer.groups for x in group.params}
     for x, state in zip(params, states, strict=True):
-        need(_rows_fit(state, x), f"{optimizer.kind.name}: state has another form than its tensor")
+        size, dtype = elements(x), _row_dtype(x)
+        fits = all(type(v) in _NUMBERS or _is_row(v, size, dtype) for v in state.values())
+        need(fits, f"{optimizer.kind.name}: state has another form than its tensor")
         _try(optimizer.kind, x, state, of[id(x)])
-
-
-def _elements(x: Tensor) -> int:
-    return x.spec.size * (2 if x.dtype.is_complex else 1)
 
 
 def _row_dtype(x: Tensor) -> np.dtype:
@@ -128,11 +122,6 @@ def _row_dtype(x: Tensor) -> np.dtype:
 
 def _is_row(value: Any, size: int, dtype: np.dtype) -> bool:
     return getattr(value, "shape", None) == (size,) and value.dtype == dtype
-
-
-def _rows_fit(state: State, x: Tensor) -> bool:
-    size, dtype = _elements(x), _row_dtype(x)
-    return all(type(v) in _NUMBERS or _is_row(v, size, dtype) for v in state.values())
 
 
 def _try(kind: Kind, x: Tensor, state: State, settings: Mapping[str, Any]) -> None:
@@ -151,7 +140,7 @@ def _try(kind: Kind, x: Tensor, state: State, settings: Mapping[str, Any]) -> No
 
 
 def _check_lbfgs(params: Sequence[Tensor], states: Sequence[State]) -> None:
-    state, size = states[0], sum(map(_elements, params))
+    state, size = states[0], sum(map(elements, params))
     need(not any(states[1:]), "lbfgs: state for more than all parameters together")
     if not state:
         return

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire_engine.checkpoint import Packed, Region
-from gradwire_engine.function_rule import Refuse
 from gradwire_engine.snapshot.fields import listed, need, whole
 from gradwire_engine.tape import Bound
 from gradwire_engine.tensor import Tensor
@@ -25,14 +24,6 @@ def read_bound(reader: Reader, bound: Bound, row: Row) -> None:
     bound.program = reader.foreign(row[1])
     bound.values = tuple(map(reader.operand, listed(row[2], "values of a program")))
     need(all(type(value) is Tensor for value in bound.values), "a program's value is no tensor")
-
-
-def write_refuse(writer: Writer, refuse: Refuse, row: Row) -> None:
-    """There is nothing to it."""
-
-
-def read_refuse(reader: Reader, refuse: Refuse, row: Row) -> None:
-    """There is nothing to it."""
 
 
 def write_packed(writer: Writer, packed: Packed, row: Row) -> None:
@@ -71,11 +62,9 @@ def read_region(reader: Reader, region: Region, row: Row) -> None:
     region.args = tuple(map(reader.operand, listed(args, "arguments of a run")))
     given = listed(versions, "versions", len(region.args))
     region.versions = tuple([whole(v, "a version") for v in given])
-    region.draws = None if draws is None else _draws(draws)
+    region.draws = None
+    if draws is not None:
+        seed, count = listed(draws, "a random state", 2)
+        region.draws = whole(seed, "a seed", 0, _SEED), whole(count, "a number of draws")
     region.start, region.end = reader.moment(start), reader.moment(end)
     region.recipes = tuple(map(reader.calls.recipe, listed(recipes, "recipes of a run")))
-
-
-def _draws(value: Any) -> tuple[int, int]:
-    seed, draws = listed(value, "a random state", 2)
-    return whole(seed, "a seed", 0, _SEED), whole(draws, "a number of draws")

@@ -37,24 +37,16 @@ def write_value(value: Any, refer: Write) -> Any:
     return refer(value) if write is None else write(value)
 
 
-def _whole(value: int) -> Any:
-    return value if -(2**63) <= value < 2**63 else {"int": hex(value)}
-
-
 def _float(value: float) -> Any:
     return value if value - value == 0 else {"float": repr(value)}
 
 
-def _weak(value: Weak) -> Any:
-    return {"weak": [value.kind.__name__, value.dtype.name]}
-
-
 _WRITE: dict[type, Callable[[Any], Any]] = {
-    int: _whole,
+    int: lambda value: value if -(2**63) <= value < 2**63 else {"int": hex(value)},
     float: _float,
     complex: lambda value: {"complex": [_float(value.real), _float(value.imag)]},
     DType: lambda value: {"dtype": value.name},
-    Weak: _weak,
+    Weak: lambda value: {"weak": [value.kind.__name__, value.dtype.name]},
     slice: lambda value: {"slice": [value.start, value.stop, value.step]},
     EllipsisType: lambda _: {"ellipsis": None},
 }

@@ -7,10 +7,9 @@ in which sums are added up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 
-from gradwire_engine.plan.bound import Part, number_taken
+from gradwire_engine.plan.bound import Part
 from gradwire_engine.plan.code import Code, Step
 from gradwire_engine.plan.compiled.emit import checked
 from gradwire_engine.plan.compiled.llvm import Unsupported, available
@@ -44,9 +43,7 @@ def compiled_region(
         if not all(dense(part(n).seen(code.phantoms[n])) for n in (*reads, *outputs)):
             raise Unsupported("rows with gaps")
         lies = {n: _lies(part(n).shape, dims) for n in numbers}
-        taken = partial(number_taken, code)
-        values = tuple(reads), tuple(outputs), tuple(late)
-        return Native(Given(code, steps, dims, lies, *values, taken))
+        return Native(Given(code, steps, dims, lies, tuple(reads), tuple(outputs), tuple(late)))
     except Unsupported:
         return None
 

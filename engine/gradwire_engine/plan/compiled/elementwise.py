@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwire_engine.arrays import address
 from gradwire_engine.plan.bound import EXTREMES
 from gradwire_engine.plan.compiled.emit import FEWEST
 from gradwire_engine.plan.compiled.lanes import BOOL, KINDS, instruction
@@ -36,7 +37,7 @@ class Place(NamedTuple):
     @property
     def key(self) -> tuple[Any, ...]:
         """The same for the same elements in the same order."""
-        return _start(self.array), self.array.dtype, self.width, self.stride
+        return address(self.array), self.array.dtype, self.width, self.stride
 
     @property
     def lies(self) -> Lies:
@@ -63,11 +64,6 @@ class Place(NamedTuple):
             return np.shares_memory(self.array, other.array, most)
         except np.exceptions.TooHardError:
             return True
-
-
-def _start(array: Any) -> int:
-    place: int = array.__array_interface__["data"][0]
-    return place
 
 
 def _place(array: Any, shape: tuple[int, ...]) -> Place | None:

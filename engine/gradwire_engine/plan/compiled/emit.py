@@ -114,7 +114,10 @@ class Emitter(Writer):
         else:
             with out.loop(first, stop, 1) as row:
                 for value in (*given.reads, *given.outputs):
-                    self.places[value] = self._at_row(value, bases[value], row)
+                    self.places[value] = bases[value]
+                    if given.lies[value] not in (Lies.COLUMN, Lies.ONE):
+                        distance = out.arithmetic("mul", row, self.strides[value])
+                        self.places[value] = out.moved(bases[value], distance)
                 for value in given.reads:
                     if given.lies[value] is Lies.ROW:
                         self.numbers[value] = self._one(value, self.places[value])
@@ -126,11 +129,6 @@ class Emitter(Writer):
 
     def _entry(self, kind: str, place: int) -> str:
         return self.out.load(kind, self.out.moved("%table", place, "i64"))
-
-    def _at_row(self, value: int, base: str, row: str) -> str:
-        if self.given.lies[value] in (Lies.COLUMN, Lies.ONE):
-            return base
-        return self.out.moved(base, self.out.arithmetic("mul", row, self.strides[value]))
 
     def _one(self, value: int, pointer: str) -> str:
         return self.loaded(self.kind(value), pointer, 1)
@@ -171,7 +169,9 @@ class Emitter(Writer):
         lanes_of = {s.results[0]: out.slot(vector(self.kind(s.results[0]), self._width))
                     for s in folds}  # fmt: skip
         with out.loop(first, stop, self._piece) as start:
-            end = self._least(out.arithmetic("add", start, str(self._piece)), stop)
+            end = out.arithmetic("add", start, str(self._piece))
+            less = out.value(f"icmp slt i64 {end}, {stop}")
+            end = out.value(f"select i1 {less}, i64 {end}, i64 {stop}")
             for step in folds:
                 self._begin(step, lanes_of[step.results[0]], self._width)
             for loop in phase.loops:
@@ -180,10 +180,6 @@ class Emitter(Writer):
                 self._flush(step, sums[step.results[0]], lanes_of[step.results[0]])
         for step in folds:
             self._finish(step, sums[step.results[0]])
-
-    def _least(self, a: str, b: str) -> str:
-        less = self.out.value(f"icmp slt i64 {a}, {b}")
-        return self.out.value(f"select i1 {less}, i64 {a}, i64 {b}")
 
     def _loop(
         self, loop: Loop, start: str, end: str, sums: dict[int, str], lanes_of: dict[int, str]
@@ -276,10 +272,8 @@ class Emitter(Writer):
     ) -> None:
         whole = vector(kind, width)
         before = self.out.load(whole, slot, align)
-        self.out.store(whole, self._put(step, kind, width, before, value), slot, align)
-
-    def _put(self, step: Step, kind: str, width: int, a: str, b: str) -> str:
-        return lanes.OF_NUMBERS[_ufunc(step)](self.out, kind, width, [a, b])
+        both = lanes.OF_NUMBERS[_ufunc(step)](self.out, kind, width, [before, value])
+        self.out.store(whole, both, slot, align)
 
     def _flush(self, step: Step, slot: str, lanes_slot: str) -> None:
         """What the lanes came to is put to the row's sum."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwire_engine.arrays import address
 from gradwire_engine.plan.compiled.emit import LINE, Emitter, start_of
 from gradwire_engine.plan.compiled.llvm import compiled
 from gradwire_engine.plan.compiled.schedule import Lies
@@ -53,7 +54,7 @@ class Native:
 
         arrays: what is read, what is given, totals (of columns as doubles), scratch.
         """
-        addresses = [a.__array_interface__["data"][0] for a in arrays]
+        addresses = [address(a) for a in arrays]
         addresses[-1] += -addresses[-1] % LINE
         strides = [
             a.strides[0] if strided else 0

@@ -8,12 +8,10 @@ written to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import MAP, Code, Step
 from gradwire_engine.plan.compiled.elementwise import Elementwise, Place
 from gradwire_engine.plan.compiled.schedule import Lies
@@ -124,5 +122,4 @@ class Run:
         constants = dict(self._numbers.values())
         bent = {n: self._of[n].width for n in (*reads, *outputs) if self._of[n].bent}
         code = Code(reads, constants, phantoms, tuple(self._steps), outputs)
-        taken = partial(number_taken, code)
-        return Given(code, self._steps, (self.size,), lies, reads, outputs, (), taken, bent)
+        return Given(code, self._steps, (self.size,), lies, reads, outputs, (), bent)

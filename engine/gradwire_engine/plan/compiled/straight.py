@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import CALL, MAP, VIEW, Code, Step
 from gradwire_engine.plan.compiled.emit import Emitter, checked
 from gradwire_engine.plan.compiled.lanes import KINDS
@@ -18,6 +17,7 @@ from gradwire_engine.plan.compiled.native import Native
 from gradwire_engine.plan.compiled.schedule import Lies
 from gradwire_engine.plan.compiled.writer import Given
 from gradwire_engine.plan.functions import copied
+from gradwire_engine.plan.uses import readers
 
 LEAST, MOST = 64, 1 << 12
 """Steps from which on it is worth the compiler's time, and in one function at most: what a compiler
@@ -65,14 +65,11 @@ class Straight:
 
 def straightened(code: Code, units: Sequence[Any], reads: Reads) -> list[Any]:
     """The units, with runs of steps on single numbers as one step. reads: what a unit reads."""
-    readers: dict[int, set[int]] = {}
-    for place, unit in enumerate(units):
-        for number in reads(unit):
-            readers.setdefault(number, set()).add(place)
+    reading = readers(map(reads, units))
     found: list[Any] = []
     for first, stop in _runs(code, units):
         run = units[first:stop]
-        made = _straight(code, run, _wanted(code, run, readers, range(first, stop)))
+        made = _straight(code, run, _wanted(code, run, reading, range(first, stop)))
         found += run if made is None else [made]
     return found
 
@@ -106,28 +103,22 @@ def _single(code: Code, unit: Any, fitting: dict[Any, bool]) -> bool:
     kinds = [type(c) if a is None else a.dtype for a, c in zip(arrays, known, strict=False)]
     key = unit.run, tuple(kinds), unit.options
     if key not in fitting:
-        fitting[key] = _fits(code, unit)
+        fitting[key] = False
+        with suppress(Unsupported):  # whether it can be shows where it is written down
+            checked([unit])
+            Emitter(_given(code, [unit], unit.results))
+            fitting[key] = True
     return fitting[key]
 
 
-def _fits(code: Code, step: Step) -> bool:
-    """Whether a step can be compiled, which shows where it is written down."""
-    try:
-        checked([step])
-        Emitter(_given(code, [step], step.results))
-    except Unsupported:
-        return False
-    return True
-
-
 def _wanted(
-    code: Code, run: Sequence[Step], readers: Mapping[int, set[int]], inside: range
+    code: Code, run: Sequence[Step], reading: Mapping[int, Sequence[int]], inside: range
 ) -> tuple[int, ...]:
     """What a run makes and others read."""
     made = [n for step in run if isinstance(step, Step) for n in step.results]
     outputs = set(code.outputs)
     return tuple(
-        n for n in made if n in outputs or any(p not in inside for p in readers.get(n, ()))
+        n for n in made if n in outputs or any(p not in inside for p in reading.get(n, ()))
     )
 
 
@@ -149,7 +140,7 @@ def _given(code: Code, steps: Sequence[Step], wanted: tuple[int, ...]) -> Given:
     numbers = {n for step in steps for n in (*step.operands, *step.results) if n in code.phantoms}
     reads = tuple(sorted(numbers - made))
     lies = dict.fromkeys(numbers, Lies.ROW)
-    return Given(code, steps, (1, 1), lies, reads, wanted, (), partial(number_taken, code))
+    return Given(code, steps, (1, 1), lies, reads, wanted, ())
 
 
 def _without_views(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> list[Step]:
@@ -158,15 +149,12 @@ def _without_views(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> 
     found = []
     for step in run:
         operands = tuple(names.get(n, n) for n in step.operands)
-        same = code.phantoms[step.results[0]].dtype == _dtype(code, operands)
-        if step.kind == VIEW and same:
+        arrays = (code.phantoms[n] for n in operands if n in code.phantoms)
+        dtype = next((array.dtype for array in arrays), None)
+        if step.kind == VIEW and code.phantoms[step.results[0]].dtype == dtype:
             names[step.results[0]] = operands[0]
             if step.results[0] not in wanted:
                 continue
             step = step._replace(kind=MAP, run=copied)
         found.append(step._replace(operands=operands))
     return found
-
-
-def _dtype(code: Code, operands: Sequence[int]) -> Any:
-    return next((code.phantoms[n].dtype for n in operands if n in code.phantoms), None)

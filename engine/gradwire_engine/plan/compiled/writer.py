@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwire_engine.plan.bound import number_taken
 from gradwire_engine.plan.code import Code, Step
 from gradwire_engine.plan.compiled.lanes import (
     BOOL,
@@ -41,7 +42,6 @@ class Given(NamedTuple):
     reads: tuple[int, ...]
     outputs: tuple[int, ...]
     late: tuple[int, ...]
-    taken: Callable[[Step, int], Any]
     bent: Mapping[int, int] = MappingProxyType({})
 
 
@@ -70,16 +70,13 @@ class Writer:
     def operand(self, step: Step, value: int, width: int, known: Mapping[int, str]) -> str:
         """An operand of a step as so many elements."""
         if value not in self._phantoms:
-            return self._literal(step, value, width)
+            kind, said = self._constant(step, value)
+            return spread(self.out, kind, constant(kind, said), width)
         if value in known:
             return known[value]
         if value in self.numbers:
             return spread(self.out, self.kind(value), self.numbers[value], width)
         raise Unsupported("an operand that isn't there")
-
-    def _literal(self, step: Step, value: int, width: int) -> str:
-        kind, said = self._constant(step, value)
-        return spread(self.out, kind, constant(kind, said), width)
 
     def _constant(self, step: Step, value: int) -> tuple[str, Any]:
         """A number among a step's operands: its kind, and what it is in that."""
@@ -87,7 +84,7 @@ class Writer:
             kind = BOOL if value == step.operands[0] else self.kind(step.results[0])
             with np.errstate(all="ignore"):
                 return kind, np.asarray(self.given.code.constants[value]).astype(DTYPES[kind])
-        taken = self.given.taken(step, value)
+        taken = number_taken(self.given.code, step, value)
         if taken is None:
             raise Unsupported("a number that the ufunc takes in its own way")
         return kind_of(taken.dtype), taken
@@ -113,15 +110,12 @@ class Writer:
         """Where a value's element at this place lies."""
         width = self.given.bent.get(value)
         if width is None:
-            return self.element(self.places[value], self._offset(value, self.at), self.kind(value))
+            narrow = value in self.narrow
+            at = self.out.arithmetic("sub", self.at, self.start) if narrow else self.at
+            return self.element(self.places[value], at, self.kind(value))
         row, column = (self.out.arithmetic(how, self.at, str(width)) for how in ("udiv", "urem"))
         start = self.out.arithmetic("mul", row, self.strides[value])
         return self.element(self.out.moved(self.places[value], start), column, self.kind(value))
-
-    def _offset(self, value: int, at: str) -> str:
-        if value in self.narrow:
-            return self.out.arithmetic("sub", at, self.start)
-        return at
 
     def element(self, pointer: str, at: str, kind: str) -> str:
         return self.out.moved(pointer, at, "i8" if kind == BOOL else kind)
@@ -178,16 +172,14 @@ class Writer:
         )
 
     def _numpy_loop(self, step: Step) -> InnerLoop:
-        dtypes = [self._letter(step, n) for n in step.operands]
+        given = step.operands
+        kinds = [self.kind(n) if n in self._phantoms else self._constant(step, n)[0] for n in given]
+        dtypes = [_LETTERS[kind] for kind in kinds]
         letters = "".join(dtypes) + "->" + _LETTERS[self.kind(step.results[0])]
         found = inner_loop(step.run, letters) if isinstance(step.run, np.ufunc) else None
         if found is None or step.options:
             raise Unsupported(f"{step.name} of {letters}")
         return found
-
-    def _letter(self, step: Step, value: int) -> str:
-        kind = self.kind(value) if value in self._phantoms else self._constant(step, value)[0]
-        return _LETTERS[kind]
 
     def _beside(self, step: Step, value: int, number: int) -> str:
         """A place in memory for what is one number, the operand of that number of a call."""
