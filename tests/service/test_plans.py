@@ -22,7 +22,8 @@ from gradwire_service.host.memory import Meter, TooMuchHere
 from gradwire_service.host.once import plans
 from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Filled
 from gradwire_service.http.codec import write_reply
 

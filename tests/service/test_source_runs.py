@@ -9,12 +9,12 @@ import pytest
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import (
     OpsRequest,
     SessionCreate,
     StepsRequest,
     ValueAndGradRequest,
-    read,
 )
 from gradwire_service.host.sessions import Session
 

@@ -10,13 +10,13 @@ import orjson
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host import graph, picture
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import (
     OpsRequest,
     Program,
     SessionCreate,
     StepsRequest,
     ValueAndGradRequest,
-    read,
 )
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec import write_reply

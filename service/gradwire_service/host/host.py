@@ -27,7 +27,7 @@ from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.once import Fetch, Once, Reference
 from gradwire_service.host.programs import Programs
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol.requests import (
     EvaluateRequest,
     SessionCreate,
     SessionFork,

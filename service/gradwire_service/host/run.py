@@ -17,16 +17,16 @@ from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.long_calls.watch import watching
 from gradwire_service.host.memory import Meter
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import limit_steps
+from gradwire_service.host.protocol.hooks import Anomaly
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,
-    OpStep,
-    StepPart,
     StepsRequest,
-    limit_steps,
 )
-from gradwire_service.host.protocol.hooks import Anomaly
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import OpStep
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session, shown
 from gradwire_service.host.steps import Steps

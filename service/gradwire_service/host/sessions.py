@@ -25,8 +25,8 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Meter
 from gradwire_service.host.optimizers import held
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.protocol.names import GRAD
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.reply import Reply, TensorReply
 from gradwire_service.host.result_names import stands_under
 from gradwire_service.host.scope import Callee

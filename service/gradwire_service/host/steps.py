@@ -21,35 +21,28 @@ from gradwire_service.host.arguments import WORDS, Reader
 from gradwire_service.host.elements import Array
 from gradwire_service.host.literals import placed
 from gradwire_service.host.posted import Posted
-from gradwire_service.host.protocol import (
-    AdvanceStep,
-    BackwardFields,
+from gradwire_service.host.protocol import from_source
+from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
+from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
+from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import (
     BackwardStep,
     BindStep,
-    CallStep,
-    ClipStep,
     DetachStep,
-    EdgeStep,
     FreeStep,
-    GradFields,
     GradStep,
-    HookStep,
     OpStep,
-    OptimizerStep,
     RenameStep,
     RequiresGradStep,
     RetainGradStep,
     SeedStep,
     SetGradStep,
-    StepPart,
     TensorStep,
-    TransformStep,
-    UnhookStep,
-    VmapStep,
     ZeroGradStep,
-    from_source,
 )
-from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
+from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 from gradwire_service.host.scope import Callee, Scope
 from gradwire_service.host.several import spread
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import SessionPatch
+from gradwire_service.host.protocol.requests import SessionPatch
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.answer import Answer, weight
 from gradwire_service.http.body import SMALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_service.host.protocol import Program
+from gradwire_service.host.protocol.requests import Program
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.http.drawing import PICTURES
 from gradwire_service.http.openapi import FORMAT, Doc

@@ -12,7 +12,7 @@ from gradwire_service.host.answered import check_new, noted
 from gradwire_service.host.durable import clock
 from gradwire_service.host.durable.digest import digest
 from gradwire_service.host.durable.log import SessionLog
-from gradwire_service.host.protocol import SessionPatch
+from gradwire_service.host.protocol.requests import SessionPatch
 from gradwire_service.host.sessions import Session
 from gradwire_service.store import Entry, Unknown
 

@@ -22,7 +22,7 @@ from gradwire_service.host.durable.replies import StoredReplies
 from gradwire_service.host.durable.surroundings import Surroundings, Tenant
 from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import SessionCreate
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.sessions import Session
 from gradwire_service.store import Damaged, Entry, Found, SessionRow, Store, Unavailable, Unknown
 from gradwire_service.store.rows import ProgramRow

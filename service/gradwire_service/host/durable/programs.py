@@ -9,8 +9,8 @@ from typing import Any
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.host import Host
 from gradwire_service.host.programs import Program, Stored, build
-from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import program_row
 from gradwire_service.store import Entry, Store

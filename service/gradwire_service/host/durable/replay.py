@@ -10,15 +10,14 @@ from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.durable.digest import Digest, digest
 from gradwire_service.host.elements import Array
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import from_source, read
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,
     SessionPatch,
     StepsRequest,
     TensorBody,
-    from_source,
-    read,
 )
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest

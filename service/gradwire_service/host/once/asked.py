@@ -10,7 +10,7 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host.elements import Array
 from gradwire_service.host.once.references import FIELDS
 from gradwire_service.host.programs import Program
-from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.reply import Reply
 
 Vectors = Mapping[Any, Any]

@@ -12,9 +12,10 @@ from gradwire_service.host.programs.check import Check
 from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.normal import carried, identity, normal
 from gradwire_service.host.programs.program import Program
-from gradwire_service.host.protocol import Program as Model
-from gradwire_service.host.protocol import StepPart, from_source, limit_steps
+from gradwire_service.host.protocol import from_source, limit_steps
 from gradwire_service.host.protocol.calls import CallPart
+from gradwire_service.host.protocol.requests import Program as Model
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.steps import OpStep
 
 

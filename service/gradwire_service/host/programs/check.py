@@ -20,18 +20,10 @@ from gradwire_service.host import control, source
 from gradwire_service.host.arguments import WORDS
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs.frame import Frame, unknown
-from gradwire_service.host.protocol import (
-    BindStep,
-    CallStep,
-    GradStep,
-    OpStep,
-    RequiresGradStep,
-    StepPart,
-    TransformStep,
-    VmapStep,
-)
-from gradwire_service.host.protocol.calls import CallPart
+from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep, VmapStep
 from gradwire_service.host.protocol.control import CondStep, ControlStep
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import BindStep, GradStep, OpStep, RequiresGradStep
 from gradwire_service.host.steps import Steps, works_in_place
 
 _SPEC = Spec((), float32, "meta")

@@ -14,7 +14,7 @@ from gradwire_engine.spec import dtype_of
 from gradwire_service.host.elements import Array
 from gradwire_service.host.literals import decode
 from gradwire_service.host.programs.entry import Entry
-from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.protocol.step import StepPart
 
 _DIGITS = 32
 

@@ -16,7 +16,7 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.frame import Frame
 from gradwire_service.host.programs.lifetimes import forget, lifetimes
-from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.steps import OpStep
 from gradwire_service.host.run import do
 from gradwire_service.host.scope import Callee

@@ -22,14 +22,8 @@ from gradwire_service.host.protocol.names import (
     field,
     optional,
 )
-from gradwire_service.host.protocol.steps import (
-    GradMode,
-    GradStep,
-    OpStep,
-    RequiresGradStep,
-    Step,
-    word_of,
-)
+from gradwire_service.host.protocol.step import GradMode
+from gradwire_service.host.protocol.steps import GradStep, OpStep, RequiresGradStep, Step, word_of
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

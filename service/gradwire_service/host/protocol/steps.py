@@ -31,10 +31,8 @@ from gradwire_service.host.protocol.names import (
     optional,
 )
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
-from gradwire_service.host.protocol.step import GradMode, StepPart
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
-
-__all__ = ["GradMode", "StepPart"]
 
 
 class TensorStep(StepPart):

@@ -22,9 +22,9 @@ from gradwire_service.host.inside import Inside
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs import Program, build
 from gradwire_service.host.programs.normal import written
-from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.names import may_be_written
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.snapshot import loops
 
 _LONGEST_ID = 128

@@ -16,8 +16,9 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.hooks import LEAF, Hook
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.protocol import SessionCreate, read
+from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.names import may_be_written
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.run import modes
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import Restored

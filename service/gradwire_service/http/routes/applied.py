@@ -8,7 +8,7 @@ from typing import Any
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.once import references
 from gradwire_service.host.programs import Program
-from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.http.answer import Answer

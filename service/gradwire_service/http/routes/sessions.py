@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire_service.host import safetensors
 from gradwire_service.host.durable.refusals import not_kept
-from gradwire_service.host.protocol import SessionCreate, SessionFork, SessionPatch
+from gradwire_service.host.protocol.requests import SessionCreate, SessionFork, SessionPatch
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.answer import Answer

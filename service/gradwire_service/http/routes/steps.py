@@ -13,7 +13,7 @@ from gradwire_service.host.cost import ALLOWANCE, BRIEF, HOP, estimate
 from gradwire_service.host.durable.replay import RUN
 from gradwire_service.host.elements import Array
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,

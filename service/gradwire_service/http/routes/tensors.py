@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire_service.host import tensors
-from gradwire_service.host.protocol import TensorBody, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import TensorBody
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.answer import Answer

@@ -8,7 +8,7 @@ from functools import partial
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.elements import Array
 from gradwire_service.host.once import Reference, references
-from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest
+from gradwire_service.host.protocol.requests import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Reply
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import SMALL
