@@ -15,16 +15,10 @@ from gradwire_engine.spec import DType, bfloat16, complex128, dtype_of
 from gradwire_service.host import safetensors
 from gradwire_service.host.literals import decode
 from gradwire_service.host.reply import TensorReply
-from gradwire_service.http.codec import (
-    JSON,
-    NPY,
-    SAFETENSORS,
-    Written,
-    json,
-    npy,
-    read_request,
-    write_reply,
-)
+from gradwire_service.http.codec import json, npy
+from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS
+from gradwire_service.http.codec.reply import Written, write_reply
+from gradwire_service.http.codec.request import read_request
 
 FIELDS = ("dtype", "shape", "data", "base64")
 

@@ -19,7 +19,7 @@ from gradwire_service.host.protocol.requests import (
     ValueAndGradRequest,
 )
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.codec import write_reply
+from gradwire_service.http.codec.reply import write_reply
 
 _REQUESTS: dict[str, Any] = {"steps": StepsRequest, "ops": OpsRequest}
 

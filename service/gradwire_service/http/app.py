@@ -17,7 +17,7 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.long_calls.processes import PROCESSES
 from gradwire_service.host.pool import Pool
 from gradwire_service.http.access import Access
-from gradwire_service.http.codec import read_request
+from gradwire_service.http.codec.request import read_request
 from gradwire_service.http.log import Log
 from gradwire_service.http.service import Service
 from gradwire_service.http.table import routes

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_service.http.codec import Buffer, decompress
+from gradwire_service.host.safetensors import Buffer
+from gradwire_service.http.codec.compression import decompress
 
 if TYPE_CHECKING:
     from gradwire_service.http.call import Call

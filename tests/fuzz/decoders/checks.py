@@ -24,8 +24,9 @@ from gradwire_service.host.literals import decode
 from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.requests import OpsRequest, StepsRequest, TensorBody
 from gradwire_service.host.source import parse
-from gradwire_service.http.codec import ENCODINGS, NPY, SAFETENSORS, decompress, parsed
-from gradwire_service.http.codec.request import read_request
+from gradwire_service.http.codec.compression import ENCODINGS, decompress
+from gradwire_service.http.codec.negotiation import NPY, SAFETENSORS
+from gradwire_service.http.codec.request import parsed, read_request
 from gradwire_service.http.stream import envelope
 
 Array = np.ndarray[Any, Any]

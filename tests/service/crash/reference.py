@@ -20,7 +20,7 @@ from gradwire_service.host.protocol.requests import (
     TensorBody,
 )
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.codec import write_reply
+from gradwire_service.http.codec.reply import write_reply
 
 
 class Asked(NamedTuple):

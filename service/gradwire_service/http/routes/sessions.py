@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradwire_service.host import safetensors
 from gradwire_service.host.durable.refusals import not_kept
 from gradwire_service.host.protocol.requests import SessionCreate, SessionFork, SessionPatch
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
 from gradwire_service.http.changes import durable, keeper_of, patched, reply_entry
-from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
+from gradwire_service.http.codec.negotiation import JSON, SAFETENSORS, need_taken, sent
 from gradwire_service.http.drawing import asked_format, drawn
 from gradwire_service.http.paging import page
 

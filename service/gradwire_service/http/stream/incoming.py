@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.body import SMALL
-from gradwire_service.http.codec import Buffer
 
 if TYPE_CHECKING:
     from websockets.frames import Frame
