@@ -23,7 +23,7 @@ from gradwire_service.host.once import plans
 from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.origins import Origins
 from gradwire_service.host.protocol import read
-from gradwire_service.host.protocol.requests import EvaluateRequest, ValueAndGradRequest
+from gradwire_service.host.protocol.transforms import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Filled
 from gradwire_service.http.codec.reply import write_reply
 

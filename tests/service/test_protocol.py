@@ -17,7 +17,6 @@ from gradwire_service.host import protocol
 from gradwire_service.host.protocol import from_source, limit_steps, read
 from gradwire_service.host.protocol.requests import (
     BackwardRequest,
-    EvaluateRequest,
     GradRequest,
     OpsRequest,
     ProgramInput,
@@ -25,10 +24,13 @@ from gradwire_service.host.protocol.requests import (
     SessionPatch,
     StepsRequest,
     TensorBody,
-    ValueAndGradRequest,
 )
 from gradwire_service.host.protocol.steps import BindStep, GradStep, OpStep
-from gradwire_service.host.protocol.transforms import JvpRequest
+from gradwire_service.host.protocol.transforms import (
+    EvaluateRequest,
+    JvpRequest,
+    ValueAndGradRequest,
+)
 from gradwire_service.host.source import parse
 
 BODIES: list[type[BaseModel]] = [

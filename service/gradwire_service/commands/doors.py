@@ -11,13 +11,8 @@ from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host import graph, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.protocol import read
-from gradwire_service.host.protocol.requests import (
-    OpsRequest,
-    Program,
-    SessionCreate,
-    StepsRequest,
-    ValueAndGradRequest,
-)
+from gradwire_service.host.protocol.requests import OpsRequest, Program, SessionCreate, StepsRequest
+from gradwire_service.host.protocol.transforms import ValueAndGradRequest
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec.reply import write_reply
 

@@ -27,12 +27,8 @@ from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.once import Fetch, Once, Reference
 from gradwire_service.host.programs import Programs
-from gradwire_service.host.protocol.requests import (
-    EvaluateRequest,
-    SessionCreate,
-    SessionFork,
-    SessionPatch,
-)
+from gradwire_service.host.protocol.requests import SessionCreate, SessionFork, SessionPatch
+from gradwire_service.host.protocol.transforms import EvaluateRequest
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.run import Progress, RunRequest, run
 from gradwire_service.host.safetensors import Buffer

@@ -22,12 +22,9 @@ from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.once.references import Fetch
 from gradwire_service.host.once.repeated import Repeated
 from gradwire_service.host.programs import Program, Programs, build
-from gradwire_service.host.protocol.requests import (
-    EvaluateRequest,
-    SessionCreate,
-    ValueAndGradRequest,
-)
 from gradwire_service.host.protocol.requests import Program as Model
+from gradwire_service.host.protocol.requests import SessionCreate
+from gradwire_service.host.protocol.transforms import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.sessions import Session
 

@@ -15,7 +15,6 @@ from gradwire_service.host.protocol.names import (
     DTypeName,
     FloatName,
     Literal,
-    LiteralOrSession,
     Read,
     Seed,
     Written,
@@ -222,25 +221,3 @@ class Program(OpsOrSource):
         [{"op": "sum", "args": ["x"], "out": "z"}],
     )
     outputs: list[Written] = field("The outputs, by name.", ["z"])
-
-
-class EvaluateRequest(Part):
-    """A program and what to run it on."""
-
-    program: Program = field(
-        "The program.", {"inputs": ["x"], "source": "z = (x ** 2).sum()", "outputs": ["z"]}
-    )
-    inputs: dict[str, LiteralOrSession] = field(
-        "A tensor literal for each input, or a tensor of a session.", {"x": [1, 2, 3]}
-    )
-
-
-class ValueAndGradRequest(EvaluateRequest):
-    """A program, its inputs, and what to differentiate by."""
-
-    wrt: list[Written] | None = optional(
-        "Inputs to differentiate by; all floating and complex ones by default.", ["x"]
-    )
-    grad_outputs: dict[str, LiteralOrSession] | None = optional(
-        "Cotangents of the outputs; 1 at scalars by default.", {"z": 1.0}
-    )

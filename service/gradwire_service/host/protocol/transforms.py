@@ -16,12 +16,7 @@ from gradwire_service.host.protocol.names import (
     field,
     optional,
 )
-from gradwire_service.host.protocol.requests import (
-    EvaluateRequest,
-    Program,
-    Size,
-    ValueAndGradRequest,
-)
+from gradwire_service.host.protocol.requests import Program, Size
 from gradwire_service.host.protocol.walks import Part
 
 Literals = dict[str, LiteralOrSession]
@@ -140,6 +135,14 @@ class Inline(Part):
     program: Program = field(
         "The program.", {"inputs": ["x"], "source": "z = (x ** 2).sum()", "outputs": ["z"]}
     )
+
+
+class EvaluateRequest(EvaluateInputs, Inline):
+    """A program and what to run it on."""
+
+
+class ValueAndGradRequest(ValueAndGradInputs, EvaluateRequest):
+    """A program, its inputs, and what to differentiate by."""
 
 
 class VjpRequest(VjpInputs, Inline):
