@@ -13,7 +13,7 @@ from gradwire_service.host import safetensors, snapshot
 from gradwire_service.host.answered import Answered, noted
 from gradwire_service.host.durable import machine
 from gradwire_service.host.durable.log import SessionLog, Since
-from gradwire_service.host.durable.programs import Former
+from gradwire_service.host.durable.programs import with_deleted
 from gradwire_service.host.durable.refusals import damaged, refused
 from gradwire_service.host.durable.replay import Decode, replayed
 from gradwire_service.host.host import Host
@@ -57,7 +57,7 @@ class Recovery(NamedTuple):
         _graft(session, self._restored(body))
         session.answered = _answered(log)
         log.since = Since()
-        with Former(self.host, session, log.store, log.tenant):
+        with with_deleted(self.host, session, log.store, log.tenant):
             for record, request in changes:
                 began = time.perf_counter()
                 self._replay(session, log, record.number, orjson.loads(record.about), request)

@@ -47,11 +47,11 @@ def build(
     _limit("steps (those of programs it calls among them)", check.size, limits.program_size)
     return Program(
         identity(text),
-        entries,
-        steps,
-        model.outputs,
+        tuple(entries),
+        tuple(steps),
+        tuple(model.outputs),
         source=model.source,
-        lines=lines,
+        lines=tuple(lines),
         calls=check.calls,
         leaves=frozenset(check.leaves),
         size=check.size,
