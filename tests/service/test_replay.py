@@ -24,8 +24,8 @@ from gradwire_service.host.durable.digest import digest
 from gradwire_service.host.durable.machine import facts, name_of
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import shown
-from gradwire_service.store import Record, faults
-from gradwire_service.store.rows import check_of
+from gradwire_service.store import faults
+from gradwire_service.store.rows import Record, check_of
 
 ONE_KIND = {"OPENBLAS_NUM_THREADS": "1"}
 ANOTHER = {

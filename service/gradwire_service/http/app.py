@@ -87,7 +87,7 @@ def _keeper(data: str, tenants: Tenants, log: Log, upkeep: Upkeep) -> Keeper:
     from gradwire_service.host.durable.keeper import Keeper
     from gradwire_service.host.durable.surroundings import Surroundings
     from gradwire_service.http.idempotency.stored import kept_in
-    from gradwire_service.store import Store
+    from gradwire_service.store.store import Store
 
     depth = tenants.limits.depth
 

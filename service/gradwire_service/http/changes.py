@@ -20,7 +20,7 @@ from gradwire_service.http.idempotency.once import told
 if TYPE_CHECKING:
     from gradwire_service.host.durable.change import Outcome
     from gradwire_service.host.durable.keeper import Keeper
-    from gradwire_service.store import Entry
+    from gradwire_service.store.rows import Entry
 
 Work = Callable[[int | None], Any]
 """Does a request within an allowance (None: without bounds) and gives its reply."""

@@ -24,8 +24,16 @@ from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.host import Host
 from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Damaged, Entry, Found, SessionRow, Store, Unavailable, Unknown
-from gradwire_service.store.rows import ProgramRow
+from gradwire_service.store.rows import (
+    Damaged,
+    Entry,
+    Found,
+    ProgramRow,
+    SessionRow,
+    Unavailable,
+    Unknown,
+)
+from gradwire_service.store.store import Store
 
 _BETWEEN = 60.0
 """Seconds between looks for what nobody needs any more."""

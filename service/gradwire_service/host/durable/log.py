@@ -11,10 +11,10 @@ from sqlalchemy import Table
 
 from gradwire_service.host.durable.refusals import refused
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Entry, Record, SessionRow, Store, Unavailable
-from gradwire_service.store.rows import Buffer, values
+from gradwire_service.store.rows import Buffer, Entry, Record, SessionRow, Unavailable, values
 from gradwire_service.store.schema import log, sessions
 from gradwire_service.store.statements import removed, replaced, undone
+from gradwire_service.store.store import Store
 from gradwire_service.version import VERSION
 
 _REPLAY_SECONDS, _REPLAY_BYTES = 2.0, 2**26

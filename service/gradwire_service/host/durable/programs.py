@@ -14,10 +14,10 @@ from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import program_row
-from gradwire_service.store import Entry, Store
-from gradwire_service.store.rows import ProgramRow, values
+from gradwire_service.store.rows import Entry, ProgramRow, values
 from gradwire_service.store.schema import programs
 from gradwire_service.store.statements import marked_gone, without_deleted, without_program
+from gradwire_service.store.store import Store
 
 
 def row_of(tenant: str, stored: Stored) -> ProgramRow:

@@ -18,7 +18,7 @@ from gradwire_service.host.durable.refusals import damaged, refused
 from gradwire_service.host.durable.replay import Decode, replayed
 from gradwire_service.host.host import Host
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Damaged, Unavailable
+from gradwire_service.store.rows import Damaged, Unavailable
 
 _PASSING = frozenset({"memory_limit", "limit_exceeded", "shutting_down", "deadline_exceeded"})
 """What a session can't be read back for now, and is not damaged by."""

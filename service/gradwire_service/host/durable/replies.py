@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from gradwire_service.host.limits import Limits
-from gradwire_service.store import Entry, Reply, Store
-from gradwire_service.store.rows import values
+from gradwire_service.store.rows import Entry, Reply, values
 from gradwire_service.store.schema import replies
 from gradwire_service.store.statements import without_reply
+from gradwire_service.store.store import Store
 
 
 class StoredReplies:
