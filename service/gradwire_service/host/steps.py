@@ -17,8 +17,8 @@ from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
 from gradwire_engine.zero_grad import zero_grad
 from gradwire_service.host import calls, control, hooks, optimizers, source
-from gradwire_service.host.arguments import WORDS, Reader
-from gradwire_service.host.elements import Array
+from gradwire_service.host.arguments import Reader
+from gradwire_service.host.elements import WORDS, Array
 from gradwire_service.host.literals import placed
 from gradwire_service.host.posted import Posted
 from gradwire_service.host.protocol import from_source

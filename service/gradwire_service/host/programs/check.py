@@ -17,7 +17,7 @@ from gradwire_engine.op import Primitive
 from gradwire_engine.spec import Spec, float32
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import control, source
-from gradwire_service.host.arguments import WORDS
+from gradwire_service.host.elements import WORDS
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs.frame import Frame, unknown
 from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep, VmapStep
