@@ -140,4 +140,3 @@ def test_buffers_are_the_tensors_own_memory() -> None:
     for accept in (SAFETENSORS, NPY):
         written = write_reply(replied(array), accept)
         assert np.shares_memory(np.frombuffer(written.buffers[1], np.uint8), array)
-        assert written.nbytes == len(body(written))

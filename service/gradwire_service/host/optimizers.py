@@ -205,14 +205,11 @@ def _shown(name: str, found: Optimizer, names: Mapping[int, str]) -> Reply:
         for group in found.groups
     ]
     state = [
-        {"param": called(x)} | {n: _reply(v, x.spec) for n, v in kept.items() if _may_show(v)}
+        {"param": called(x)}
+        | {n: _reply(v, x.spec) for n, v in kept.items() if not isinstance(v, list)}
         for x, kept in found.kept()
     ]
     return {"name": name, "kind": found.kind.name, "groups": groups, "state": state}
-
-
-def _may_show(value: Any) -> bool:
-    return not isinstance(value, list)
 
 
 def _reply(value: Any, like: Spec) -> Any:

@@ -31,7 +31,9 @@ def build(
     programs, repeated names, programs past the limits.
     """
     entries = [
-        Entry(e) if isinstance(e, str) else Entry(e.name, e.dtype, _shape(e.shape))
+        Entry(e)
+        if isinstance(e, str)
+        else Entry(e.name, e.dtype, None if e.shape is None else tuple(e.shape))
         for e in model.inputs
     ]
     _distinct("inputs", [entry.name for entry in entries])
@@ -58,10 +60,6 @@ def build(
         depth=check.depth,
         nbytes=len(text),
     )
-
-
-def _shape(shape: list[int | None] | None) -> tuple[int | None, ...] | None:
-    return None if shape is None else tuple(shape)
 
 
 def _distinct(field: str, names: Sequence[str], more: str = "") -> None:

@@ -218,11 +218,6 @@ def word_of(step: object) -> str | None:
     return None
 
 
-def _served(step: object) -> str | None:
-    word = word_of(step)
-    return word if word in STEPS else None
-
-
 Step = Annotated[
     Annotated[TensorStep, Tag("tensor")]
     | Annotated[OpStep, Tag("op")]
@@ -248,6 +243,6 @@ Step = Annotated[
     | Annotated[OptimizerStep, Tag("optimizer")]
     | Annotated[AdvanceStep, Tag("step")]
     | Annotated[ClipStep, Tag("clip_grad_norm")],
-    Discriminator(_served),
+    Discriminator(word_of),
 ]
 """Any step a client may post."""

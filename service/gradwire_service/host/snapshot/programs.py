@@ -68,7 +68,7 @@ class Written:
 
 def program_row(program: Program) -> dict[str, Any]:
     """A program as it was posted, with its id; those that it calls are named by theirs."""
-    entries = [{k: v for k, v in e._asdict().items() if v is not None} for e in program.entries]
+    entries = [entry.written() for entry in program.entries]
     row = {"id": program.id, "inputs": entries, "outputs": list(program.outputs)}
     if program.source is not None:
         return row | {"source": program.source}

@@ -26,11 +26,7 @@ _FLAGS = {"true": True, "false": False}
 
 async def list_tensors(call: Call) -> Answer:
     """What tensors there are, without their elements."""
-
-    def listed(session: Session) -> Answer:
-        return call.answer(tensors.listed(session))
-
-    found: Answer = await _done(call, listed)
+    found: Answer = await _done(call, lambda session: call.answer(tensors.listed(session)))
     return found
 
 
