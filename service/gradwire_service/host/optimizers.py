@@ -14,6 +14,7 @@ from gradwire_engine.mode import enable_grad
 from gradwire_engine.optim import Optimizer, clip_grad_norm
 from gradwire_engine.spec import Spec, dtype_of
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.calls import check_count
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
 from gradwire_service.host.reply import Reply, TensorReply
@@ -122,14 +123,7 @@ def advance(steps: Steps, step: AdvanceStep) -> None:
         return
     program = steps.session.program(step.closure)
     args: Sequence[Any] = program.inputs if step.args is None else step.args
-    if len(args) != len(program.inputs):
-        raise error(
-            "invalid_argument",
-            f"closure {program.id}: it takes {len(program.inputs)} arguments "
-            f"({', '.join(program.inputs)}), got {len(args)}",
-            "give one for each input, in order; or leave args away",
-            raised=TypeError,
-        )
+    check_count("closure", program, args, "; or leave args away")
     values = [steps.reader.operand(value) for value in args]
 
     def closure() -> Tensor:

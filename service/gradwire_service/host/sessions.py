@@ -15,7 +15,7 @@ from gradwire_engine.journal import drop, put
 from gradwire_engine.locks import rlock
 from gradwire_engine.optim import Optimizer
 from gradwire_engine.random import Generator
-from gradwire_engine.spec import DType
+from gradwire_engine.spec import DTYPES
 from gradwire_engine.tape import Handle
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.answered import Answered
@@ -44,7 +44,6 @@ class Session:
         self,
         key: str,
         asked: SessionCreate,
-        dtype: DType,
         limits: Limits,
         ledger: Ledger,
         programs: Callable[[str], Callee],
@@ -53,7 +52,7 @@ class Session:
         self.serial = next(_serials)
         self.label = asked.label
         self.device = asked.device
-        self.dtype = dtype
+        self.dtype = DTYPES[asked.dtype]
         self.ttl = asked.ttl_seconds or limits.ttl_seconds
         self.limits = limits
         self.program = programs
@@ -125,7 +124,8 @@ class Session:
             memory_limit_bytes=self.meter.limit,
             detect_anomaly=self.anomaly,
         )
-        made = Session(key, asked, self.dtype, self.limits, ledger, self.program)
+        made = Session(key, asked, self.limits, ledger, self.program)
+        made.dtype = self.dtype
         made.generator.draws = self.generator.draws
         made.origins.take(self.origins)
         params = {str(id(x)): x for found in self.optimizers.values() for x in found.params}

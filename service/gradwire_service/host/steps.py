@@ -201,12 +201,7 @@ class Steps:
                     self.several[out] = names
         elif out is not None:
             results = result if several else (result,)
-            if len(out) != len(results):
-                raise error(
-                    "invalid_argument",
-                    f"{asked}: it gives {len(results)} results, out names {len(out)}",
-                    "give one name or null for each, or one name p for p.0, p.1, …",
-                )
+            check_names(asked, out, len(results))
             self._bind_all(cast(Sequence[str | None], out), results)
 
     def _bind_all(self, names: Sequence[str | None], results: Sequence[Tensor | None]) -> None:
@@ -375,6 +370,27 @@ class Steps:
             self.session.unbind(name)
         self.temporaries.clear()
         self.several.clear()
+
+
+def check_names(asked: str, out: Sequence[Any], count: int) -> None:
+    """Refuse an `out` that names more or fewer results than there are."""
+    if len(out) != count:
+        raise error(
+            "invalid_argument",
+            f"{asked}: it gives {count} results, out names {len(out)}",
+            "give one name or null for each, or one name p for p.0, p.1, …",
+        )
+
+
+def named(
+    problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]
+) -> GradwireError:
+    """The error of a step, which says which one it was."""
+    if lines:
+        source.name_line(problem, lines[index])
+    problem.step = index
+    problem.op = step.op if isinstance(step, OpStep) else None
+    return problem
 
 
 def _check_draws(step: OpStep) -> None:

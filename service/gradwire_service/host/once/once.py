@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gradwire_engine.control.known import figures
-from gradwire_engine.spec import float32, float64
+from gradwire_engine.spec import float64
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
@@ -110,9 +110,7 @@ class Once:
     def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
         """A session that lives as long as one call."""
         wanted = SessionCreate.model_construct(device=device)
-        return Session(
-            "one call", wanted, float32, self.limits, ledger or self.ledger, self.programs.find
-        )
+        return Session("one call", wanted, self.limits, ledger or self.ledger, self.programs.find)
 
     def _tracing(self) -> Session:
         """A session in which nothing is allocated."""
