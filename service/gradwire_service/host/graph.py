@@ -10,7 +10,7 @@ from gradwire_engine.spec import Spec
 from gradwire_engine.tape import AccumulateGrad, Node, target
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.catalogue import as_json
-from gradwire_service.host.picture import GraphData, NodeData
+from gradwire_service.host.picture.data import GraphData, NodeData
 from gradwire_service.host.sessions import Session
 
 Found = dict[str, Any]

@@ -122,11 +122,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _refuse(constant: str) -> None:
+def no_json(constant: str) -> None:
+    """Refuse NaN and infinities, which Python's reader takes."""
     raise ValueError(f"{constant} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=no_json)
 
 
 def _header(text: bytes) -> dict[str, Any]:

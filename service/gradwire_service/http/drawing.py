@@ -9,7 +9,7 @@ from gradwire_service.http.call import Call
 from gradwire_service.http.codec.negotiation import JSON
 
 if TYPE_CHECKING:
-    from gradwire_service.host.picture import GraphData
+    from gradwire_service.host.picture.data import GraphData
 
 FORMATS = {
     "json": JSON,
