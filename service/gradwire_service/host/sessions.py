@@ -114,18 +114,22 @@ class Session:
             self.hooks.clear()
             self.meter.forget()
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What another one is asked for that is to be alike, but for its random numbers."""
+        return {
+            "label": self.label,
+            "device": self.device,
+            "dtype": self.dtype.name,
+            "ttl_seconds": self.ttl,
+            "memory_limit_bytes": self.meter.limit,
+            "detect_anomaly": self.anomaly,
+        }
+
     def forked(self, key: str, ledger: Ledger) -> Session:
         """A second session with the same settings, random state, tensors and graph."""
-        asked = SessionCreate.model_construct(
-            label=self.label,
-            device=self.device,
-            seed=self.generator.seed,
-            ttl_seconds=self.ttl,
-            memory_limit_bytes=self.meter.limit,
-            detect_anomaly=self.anomaly,
-        )
+        asked = SessionCreate.model_construct(**self.settings, seed=self.generator.seed)
         made = Session(key, asked, self.limits, ledger, self.program)
-        made.dtype = self.dtype
         made.generator.draws = self.generator.draws
         made.origins.take(self.origins)
         params = {str(id(x)): x for found in self.optimizers.values() for x in found.params}

@@ -117,7 +117,7 @@ class Keeper:
         log.damaged = found.damaged
         about = found.about
         asked = SessionCreate.model_construct(
-            **{name: about[name] for name in _SETTINGS if name in about}
+            **{name: said for name, said in about.items() if name in SessionCreate.model_fields}
         )
         session = tenant.host.adopt(found.id, asked, about.get("created"))
         session.durable = log
@@ -245,8 +245,3 @@ class Keeper:
         """When the oldest change under way began, or now."""
         logs = [s.durable for s in tenant.host.sessions() if s.durable is not None]
         return min([log.began for log in logs if log.began is not None], default=clock.now())
-
-
-_SETTINGS = (
-    "label", "device", "dtype", "ttl_seconds", "memory_limit_bytes", "detect_anomaly",
-)  # fmt: skip

@@ -153,14 +153,5 @@ class SessionLog:
 
 def about_of(session: Session) -> dict[str, Any]:
     """What has to be known of a session while it isn't in memory."""
-    return {
-        "label": session.label,
-        "device": session.device,
-        "dtype": session.dtype.name,
-        "created": session.created,
-        "ttl_seconds": session.ttl,
-        "memory_limit_bytes": session.meter.limit,
-        "detect_anomaly": session.anomaly,
-        "names": len(session.tensors),
-        "answered": session.answered,
-    }
+    names, answered = len(session.tensors), session.answered
+    return {**session.settings, "created": session.created, "names": names, "answered": answered}
