@@ -18,7 +18,8 @@ def fork(elements: int) -> Callable[[], object]:
     """A session of these tensors, forked; the fork is closed as well."""
     from gradwire_service.host.host import Host
     from gradwire_service.host.limits import Limits
-    from gradwire_service.host.protocol import SessionCreate, StepsRequest, read
+    from gradwire_service.host.protocol import read
+    from gradwire_service.host.protocol.requests import SessionCreate, StepsRequest
 
     host = Host(Limits(session_bytes=2**40, server_bytes=2**40))
     session = host.create(read(SessionCreate, {}))

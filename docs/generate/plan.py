@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire_service.host.host import Host
-from gradwire_service.host.picture import plan_graph, to_svg
+from gradwire_service.host.picture.plan import plan_graph
+from gradwire_service.host.picture.svg import to_svg
 from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.transforms import PlanRequest
 

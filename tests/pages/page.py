@@ -33,7 +33,8 @@ from tests.pages.shown import matches
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.examples import example
-from gradwire_service.host import protocol
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol import requests as bodies
 from gradwire_service.host.source import parse
 
 STAND_IN = "localhost:8000"
@@ -172,9 +173,9 @@ class Page:
             assert line in known, f"not the catalogue's: {line}"
 
     def _kind_json(self, block: Block) -> None:
-        model = getattr(protocol, block.marks.get("body", ""), None)
+        model = getattr(bodies, block.marks.get("body", ""), None)
         assert model is not None, "JSON that nothing sends and no model reads"
-        protocol.read(model, json.loads(block.text))
+        read(model, json.loads(block.text))
 
 
 def compare(shown: str, got: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwire_engine.errors import GradwireError
-from gradwire_service.http.codec import ENCODINGS, compress, decompress
+from gradwire_service.http.codec.compression import ENCODINGS, compress, decompress
 
 MEGABYTE = 2**20
 

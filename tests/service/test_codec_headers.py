@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gradwire_engine.errors import GradwireError
-from gradwire_service.http.codec import (
-    JSON,
-    NPY,
-    SAFETENSORS,
-    encoding,
-    read_request,
-    sent,
-    wanted,
-    write_reply,
-)
+from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS, encoding, sent, wanted
+from gradwire_service.http.codec.reply import write_reply
+from gradwire_service.http.codec.request import read_request
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.spec import bfloat16, dtype_of
 from gradwire_service.host.reply import TensorReply, plain
-from gradwire_service.http.codec import read_request, write_reply
 from gradwire_service.http.codec.json import dumps, elements, loads
+from gradwire_service.http.codec.reply import write_reply
+from gradwire_service.http.codec.request import read_request
 
 
 def text(array: Any, dtype: Any = np.float32) -> str:

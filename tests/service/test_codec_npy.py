@@ -16,8 +16,9 @@ from tests.service.any_arrays import EVERY_DTYPE, Array, arrays, bits
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.spec import bfloat16
 from gradwire_service.host.literals import decode
-from gradwire_service.http.codec import NPY, read_request
+from gradwire_service.http.codec.negotiation import NPY
 from gradwire_service.http.codec.npy import read, write
+from gradwire_service.http.codec.request import read_request
 
 STORED = [dtype for dtype in EVERY_DTYPE if dtype is not bfloat16]
 

@@ -19,7 +19,8 @@ from tests.service.any_arrays import EVERY_DTYPE, Array, arrays, bits
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.spec import DTYPES, complex128
 from gradwire_service.host.safetensors import read, write
-from gradwire_service.http.codec import SAFETENSORS, read_request
+from gradwire_service.http.codec.negotiation import SAFETENSORS
+from gradwire_service.http.codec.request import read_request
 
 STORED = [dtype for dtype in EVERY_DTYPE if dtype is not complex128]
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(

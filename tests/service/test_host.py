@@ -17,13 +17,9 @@ from gradwire_service.host.arguments import complex_number
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import (
-    OpsRequest,
-    SessionCreate,
-    StepsRequest,
-    ValueAndGradRequest,
-    read,
-)
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import OpsRequest, SessionCreate, StepsRequest
+from gradwire_service.host.protocol.transforms import ValueAndGradRequest
 from gradwire_service.host.sessions import Session
 
 STEPS = {

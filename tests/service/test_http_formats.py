@@ -210,7 +210,7 @@ def test_arrays_and_replies_together(session: Client) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_compressed_both_ways(session: Client, encoding: str) -> None:
-    from gradwire_service.http.codec import compress
+    from gradwire_service.http.codec.compression import compress
 
     steps = {"steps": [{"op": "zeros", "args": [[50_000]], "out": "z"}], "return": ["z"]}
     body = b"".join(compress([orjson.dumps(steps)], encoding))

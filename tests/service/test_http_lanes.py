@@ -15,7 +15,7 @@ from safetensors.numpy import save
 from tests.service.conftest import Client, Running, under_way, until
 
 from gradwire_service.host.limits import Limits
-from gradwire_service.http.codec import SAFETENSORS
+from gradwire_service.http.codec.negotiation import SAFETENSORS
 
 SLOW = [{"op": "rand", "args": [[1_000_000]], "out": "r"}] * 80
 """About half a second of work that lets other threads run."""

@@ -11,7 +11,8 @@ from gradwire_engine.errors import GradwireError
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import Program, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import Program
 
 SIDE = 300
 BYTES = SIDE * SIDE * 4

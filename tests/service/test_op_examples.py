@@ -11,7 +11,8 @@ import pytest
 from gradwire_engine.catalogue import CATALOGUE
 from gradwire_engine.examples import example
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import OpsRequest, SessionCreate, StepsRequest, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import OpsRequest, SessionCreate, StepsRequest
 from gradwire_service.host.reply import TensorReply
 
 ARROW = " -> "

@@ -13,18 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradwire_engine.errors import GradwireError
-from gradwire_service.host.picture import (
-    EdgeData,
-    GraphData,
-    Kind,
-    NodeData,
-    dot,
-    mermaid,
-    svg,
-    to_dot,
-    to_mermaid,
-    to_svg,
-)
+from gradwire_service.host.picture import dot, mermaid, svg
+from gradwire_service.host.picture.data import EdgeData, GraphData, Kind, NodeData
+from gradwire_service.host.picture.dot import to_dot
+from gradwire_service.host.picture.mermaid import to_mermaid
+from gradwire_service.host.picture.svg import to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 WRITERS = [to_svg, to_dot, to_mermaid]

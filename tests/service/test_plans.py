@@ -22,9 +22,10 @@ from gradwire_service.host.memory import Meter, TooMuchHere
 from gradwire_service.host.once import plans
 from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.protocol import EvaluateRequest, ValueAndGradRequest, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.transforms import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Filled
-from gradwire_service.http.codec import write_reply
+from gradwire_service.http.codec.reply import write_reply
 
 
 def program(source: str, *outputs: str, inputs: tuple[Any, ...] = ("x",)) -> dict[str, Any]:

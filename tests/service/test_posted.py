@@ -13,7 +13,8 @@ from gradwire_engine.errors import GradwireError
 from gradwire_service.host import snapshot
 from gradwire_service.host.host import Host
 from gradwire_service.host.posted import Posted
-from gradwire_service.host.protocol import SessionCreate, StepsRequest, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import SessionCreate, StepsRequest
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.codec import json
 from gradwire_service.http.codec.reply import write_reply

@@ -14,25 +14,23 @@ from pydantic.json_schema import models_json_schema
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host import protocol
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import from_source, limit_steps, read
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
-    BindStep,
-    EvaluateRequest,
     GradRequest,
-    GradStep,
     OpsRequest,
-    OpStep,
     ProgramInput,
     SessionCreate,
     SessionPatch,
     StepsRequest,
     TensorBody,
-    ValueAndGradRequest,
-    from_source,
-    limit_steps,
-    read,
 )
-from gradwire_service.host.protocol.transforms import JvpRequest
+from gradwire_service.host.protocol.steps import BindStep, GradStep, OpStep
+from gradwire_service.host.protocol.transforms import (
+    EvaluateRequest,
+    JvpRequest,
+    ValueAndGradRequest,
+)
 from gradwire_service.host.source import parse
 
 BODIES: list[type[BaseModel]] = [

@@ -24,7 +24,8 @@ from gradwire_service.host.durable.digest import digest
 from gradwire_service.host.durable.machine import facts, name_of
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import shown
-from gradwire_service.store import Record, faults
+from gradwire_service.store import faults
+from gradwire_service.store.rows import Record, check_of
 
 ONE_KIND = {"OPENBLAS_NUM_THREADS": "1"}
 ANOTHER = {
@@ -93,7 +94,7 @@ def _edit(data: Path, **changes: Any) -> None:
         record = record._replace(about=json.dumps(about))
         database.execute(
             'UPDATE log SET about = ?, "check" = ? WHERE session = ? AND number = ?',
-            (record.about, record.check, record.session, record.number),
+            (record.about, check_of(record), record.session, record.number),
         )
     database.close()
 

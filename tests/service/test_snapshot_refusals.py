@@ -17,7 +17,8 @@ from gradwire_engine.errors import GradwireError
 from gradwire_service.host import safetensors
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.protocol import StepsRequest, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import StepsRequest
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.seal import DIGEST, check, sealed
 

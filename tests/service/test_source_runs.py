@@ -9,13 +9,9 @@ import pytest
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
-    OpsRequest,
-    SessionCreate,
-    StepsRequest,
-    ValueAndGradRequest,
-    read,
-)
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import OpsRequest, SessionCreate, StepsRequest
+from gradwire_service.host.protocol.transforms import ValueAndGradRequest
 from gradwire_service.host.sessions import Session
 
 X = np.array([[1.0, -2.0], [3.0, 4.0]], dtype=np.float32)

@@ -13,7 +13,8 @@ from tests.service.conftest import running
 from tests.service.streams import streaming
 from tests.service.test_posted import Place, new, posted
 
-from gradwire_service.host.protocol import Program, SessionCreate, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import Program, SessionCreate
 
 SOURCES = {
     "squares": "y = (x * x).sum()",

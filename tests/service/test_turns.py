@@ -13,7 +13,7 @@ import pytest
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.protocol import SessionCreate
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.http.turns import Queue, Turns
 
 

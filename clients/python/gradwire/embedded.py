@@ -17,7 +17,13 @@ from gradwire_engine.mode import State, local
 from gradwire_service.host import graph, optimizers, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.protocol import Program, SessionCreate, SessionPatch, StepsRequest, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import (
+    Program,
+    SessionCreate,
+    SessionPatch,
+    StepsRequest,
+)
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.host.reply import TensorReply
 

@@ -42,15 +42,15 @@ class Explanation:
 
     def picture(self, format: str = "svg") -> str:
         """The plan, its regions and their sizes, as "svg", "dot" or "mermaid"."""
-        picture = import_module("gradwire_service.host.picture")
-        draw = picture.DRAW
+        draw = import_module("gradwire_service.host.picture").DRAW
         if format not in draw:
             said = f"{format!r} is none of the formats"
             raise error("invalid_argument", said, f"one of {', '.join(draw)}", raised=ValueError)
         if self.plan is None:
             said = f"{self.name} has no plan to draw: {self.why or 'only a run can say'}"
             raise error("untraceable", said, "write it so that no step depends on a value")
-        return str(draw[format](picture.plan_graph(self.plan, self.given)))
+        plan = import_module("gradwire_service.host.picture.plan")
+        return str(draw[format](plan.plan_graph(self.plan, self.given)))
 
     def __str__(self) -> str:
         lines = [f"{self.name}({', '.join(self.inputs)})"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 import orjson
@@ -10,26 +10,13 @@ import orjson
 from gradwire_engine.errors import CODES, GradwireError, error
 from gradwire_service.host import graph, picture
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
-    OpsRequest,
-    Program,
-    SessionCreate,
-    StepsRequest,
-    ValueAndGradRequest,
-    read,
-)
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import OpsRequest, Program, SessionCreate, StepsRequest
+from gradwire_service.host.protocol.transforms import ValueAndGradRequest
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.codec import write_reply
+from gradwire_service.http.codec.reply import write_reply
 
 _REQUESTS: dict[str, Any] = {"steps": StepsRequest, "ops": OpsRequest}
-
-
-class Door(Protocol):
-    """What the commands need of a host; everything happens in one new session."""
-
-    def program(self, body: dict[str, Any]) -> str: ...
-    def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]: ...
-    def graph(self, form: str) -> str: ...
 
 
 class Here:
@@ -87,6 +74,10 @@ class There:
 
     def _send(self, method: str, path: str, **fields: Any) -> httpx.Response:
         return answered(self.client, method, path, **fields)
+
+
+Door = Here | There
+"""Either; everything happens in one new session."""
 
 
 def client_of(url: str, key: str | None, timeout: float) -> httpx.Client:

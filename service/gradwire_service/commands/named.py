@@ -8,9 +8,8 @@ from typing import Any, get_args, get_type_hints
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.commands.files import Asked
-from gradwire_service.host.protocol import STEPS
 from gradwire_service.host.protocol.calls import ProgramId
-from gradwire_service.host.protocol.steps import word_of
+from gradwire_service.host.protocol.steps import STEPS, word_of
 
 _FIELDS = {
     word: frozenset(

@@ -11,12 +11,9 @@ from gradwire_engine.signature import SPELLINGS, Mismatch, Parameter, respelled
 from gradwire_engine.spec import DType
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host import literals
-from gradwire_service.host.elements import Array
+from gradwire_service.host.elements import WORDS, Array
 from gradwire_service.host.protocol.names import GRAD
 from gradwire_service.host.scope import Scope
-
-WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-"""The numbers that JSON lacks."""
 
 _NUMBERS = (bool, int, float)
 _PLAIN = (*_NUMBERS, complex)

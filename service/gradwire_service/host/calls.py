@@ -104,16 +104,21 @@ def _name(steps: Steps, step: TransformStep, program: Callee, found: Sequence[An
 
 def operands(steps: Steps, program: Callee, step: CallPart) -> list[Any]:
     """The values of a call's arguments, one for each input of the program."""
-    if len(step.args) != len(program.inputs):
-        raise error(
-            "invalid_argument",
-            f"program {program.id}: it takes {len(program.inputs)} arguments "
-            f"({', '.join(program.inputs)}), got {len(step.args)}",
-            "give one for each input, in order",
-            raised=TypeError,
-        )
+    check_count("program", program, step.args)
     steps.spend(program)
     return [_operand(steps, place, value) for place, value in enumerate(step.args)]
+
+
+def check_count(what: str, program: Callee, args: Sequence[Any], more: str = "") -> None:
+    """Refuse other than one argument for each input. more: what else the caller can do."""
+    if len(args) != len(program.inputs):
+        raise error(
+            "invalid_argument",
+            f"{what} {program.id}: it takes {len(program.inputs)} arguments "
+            f"({', '.join(program.inputs)}), got {len(args)}",
+            f"give one for each input, in order{more}",
+            raised=TypeError,
+        )
 
 
 def _operand(steps: Steps, place: int, value: Any) -> Any:

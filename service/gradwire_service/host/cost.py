@@ -8,15 +8,13 @@ from typing import Any
 from gradwire_engine.catalogue import find, inplace_twin
 from gradwire_engine.op import Primitive
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
-    BackwardStep,
     GradRequest,
-    GradStep,
     OpsRequest,
-    OpStep,
     StepsRequest,
 )
+from gradwire_service.host.protocol.steps import BackwardStep, GradStep, OpStep
 from gradwire_service.host.sessions import Session
 
 HOP = 240e-6

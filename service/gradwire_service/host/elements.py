@@ -33,6 +33,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 MAX_AXES = 64  # NumPy's own bound, and torch's
 _MAX_ELEMENTS = 2**58  # of the axes that aren't 0: beyond, NumPy refuses even an empty array
 WORDS = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
+"""The numbers that JSON lacks."""
 _REAL: set[type] = {int, float}
 _JSON = {None: "null", True: "true", False: "false"}
 

@@ -10,7 +10,7 @@ from gradwire_engine.spec import Spec
 from gradwire_engine.tape import AccumulateGrad, Node, target
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.catalogue import as_json
-from gradwire_service.host.picture import GraphData, NodeData
+from gradwire_service.host.picture.data import GraphData, NodeData
 from gradwire_service.host.sessions import Session
 
 Found = dict[str, Any]
@@ -78,26 +78,19 @@ class _Drawing:
             return self._keys[edge]
         spec = node.call.inputs[place]
         if type(edge) is AccumulateGrad:
-            return self._leaf(edge, spec)
-        return self._constant(saved) if type(saved) is Tensor else None
+            return self._made_by_none("leaf", edge, edge.leaf(), spec)
+        if type(saved) is Tensor:
+            return self._made_by_none("constant", saved.storage, saved, saved.spec)
+        return None
 
-    def _leaf(self, edge: AccumulateGrad, spec: Spec) -> str:
-        key = self._keys.get(edge)
+    def _made_by_none(self, kind: str, place: Any, tensor: Tensor | None, spec: Spec) -> str:
+        """The node of a leaf or a constant. spec: what is known of a leaf that is gone."""
+        key = self._keys.get(place)
         if key is None:
-            key = self._keys[edge] = f"l{len(self._keys)}"
-            leaf = edge.leaf()
-            name = None if leaf is None else self._names.get(id(leaf.storage))
-            shape = spec if leaf is None else leaf.spec
-            self.nodes[key] = {**_facts("leaf", shape, name or "leaf"), "id": key}
-        return key
-
-    def _constant(self, tensor: Tensor) -> str:
-        storage = tensor.storage
-        key = self._keys.get(storage)
-        if key is None:
-            key = self._keys[storage] = f"c{len(self._keys)}"
-            name = self._names.get(id(storage))
-            self.nodes[key] = {**_facts("constant", tensor.spec, name or "constant"), "id": key}
+            key = self._keys[place] = f"{kind[0]}{len(self._keys)}"
+            name = None if tensor is None else self._names.get(id(tensor.storage))
+            shape = spec if tensor is None else tensor.spec
+            self.nodes[key] = {**_facts(kind, shape, name or kind), "id": key}
         return key
 
     def met(self, tensor: Tensor) -> bool:
@@ -108,11 +101,13 @@ class _Drawing:
     def name(self, name: str, tensor: Tensor) -> None:
         """Give the node of a tensor its name, and show its gradient."""
         edge = tensor.edge
-        if edge is None:
-            key = self._constant(tensor)
+        found = None if edge is None else target(edge)
+        if type(found) is AccumulateGrad:
+            key = self._made_by_none("leaf", found, found.leaf(), tensor.spec)
+        elif found is None:
+            key = self._made_by_none("constant", tensor.storage, tensor, tensor.spec)
         else:
-            found = target(edge)
-            key = self._keys[found] if type(found) is Node else self._leaf(found, tensor.spec)  # type: ignore[arg-type]
+            key = self._keys[found]
         node = self.nodes[key]
         node["name"] = name if node["name"] is None else f"{node['name']}, {name}"
         if node["kind"] in ("leaf", "constant"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire_engine import hooks as engine
@@ -199,17 +199,14 @@ def unhook(steps: Steps, step: UnhookStep) -> None:
     session: Any = steps.session
     handle = session.hooks.get(step.unhook)
     if handle is None:
+        known = [key for key in session.hooks if key[0] != "#"]
         raise error(
             "not_found",
             f"unhook: there is no hook {step.unhook!r}",
-            _known([key for key in session.hooks if key[0] != "#"]),
+            f"there are {', '.join(known[:10])}" if known else "give a hook an id where it is made",
         )
     handle.remove()
     drop(session.hooks, step.unhook)
-
-
-def _known(names: Sequence[str]) -> str:
-    return f"there are {', '.join(names[:10])}" if names else "give a hook an id where it is made"
 
 
 def held(handles: Iterable[Handle]) -> Iterator[Tensor]:

@@ -27,12 +27,8 @@ from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.once import Fetch, Once, Reference
 from gradwire_service.host.programs import Programs
-from gradwire_service.host.protocol import (
-    EvaluateRequest,
-    SessionCreate,
-    SessionFork,
-    SessionPatch,
-)
+from gradwire_service.host.protocol.requests import SessionCreate, SessionFork, SessionPatch
+from gradwire_service.host.protocol.transforms import EvaluateRequest
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.run import Progress, RunRequest, run
 from gradwire_service.host.safetensors import Buffer
@@ -204,8 +200,7 @@ class Host:
 
     def adopt(self, key: str, asked: SessionCreate, created: float | None) -> Session:
         """A session that was here before, its contents elsewhere; it has a seat in any case."""
-        dtype = DTYPES[asked.dtype]
-        session = Session(key, asked, dtype, self.limits, self.ledger, self.programs.find)
+        session = Session(key, asked, self.limits, self.ledger, self.programs.find)
         session.created = created or session.created
         self._seats.add(1)
         with self._lock:
@@ -214,14 +209,11 @@ class Host:
 
     def _make(self, asked: SessionCreate) -> Session:
         self._check_device(asked.device)
-        self._check_ttl(asked.ttl_seconds)
-        self._check_memory(asked.memory_limit_bytes)
+        self._check_limits(asked)
         if time.monotonic() > self._looked + _LOOK:
             self.expire()
         key = f"s_{token_hex(12)}"
-        return Session(
-            key, asked, DTYPES[asked.dtype], self.limits, self.ledger, self.programs.find
-        )
+        return Session(key, asked, self.limits, self.ledger, self.programs.find)
 
     def _enter(self, session: Session) -> None:
         """Give a session its seat; one that finds none is closed, and gives back what it held."""
@@ -286,8 +278,7 @@ class Host:
 
     def patch(self, session: Session, asked: SessionPatch) -> None:
         """Change what the request names."""
-        self._check_ttl(asked.ttl_seconds)
-        self._check_memory(asked.memory_limit_bytes)
+        self._check_limits(asked)
         given = asked.model_fields_set
         if "label" in given:
             session.label = asked.label
@@ -303,8 +294,7 @@ class Host:
     def fork(self, session: Session, asked: SessionFork | None = None) -> Session:
         """A second session with the same tensors and graph; what one does, the other never sees."""
         asked = asked or SessionFork()
-        self._check_ttl(asked.ttl_seconds)
-        self._check_memory(asked.memory_limit_bytes)
+        self._check_limits(asked)
         with session.use():
             self.check_open(session)
             made = session.forked(f"s_{token_hex(12)}", self.ledger)
@@ -367,7 +357,8 @@ class Host:
             )
         backend(device)
 
-    def _check_ttl(self, seconds: float | None) -> None:
+    def _check_limits(self, asked: SessionCreate | SessionPatch) -> None:
+        seconds, nbytes = asked.ttl_seconds, asked.memory_limit_bytes
         if seconds is not None and seconds > self.limits.longest_ttl_seconds:
             raise error(
                 "limit_exceeded",
@@ -375,7 +366,6 @@ class Host:
                 "ask for less; every request starts the time anew",
             )
 
-    def _check_memory(self, nbytes: int | None) -> None:
         if nbytes is not None and nbytes > self.limits.session_bytes:
             raise error(
                 "limit_exceeded",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.locks import lock
@@ -70,16 +68,6 @@ class Ledger:
             "free tensors or delete sessions, and try again",
         )
 
-    @contextmanager
-    def lent(self, nbytes: int) -> Iterator[None]:
-        """Bytes for as long as the block takes; memory_limit if they don't fit."""
-        if not self.take(nbytes):
-            raise self.refusal(nbytes)
-        try:
-            yield
-        finally:
-            self.add(-nbytes)
-
 
 class Loan:
     """Bytes of a ledger that go back together, at an end after which none can be taken any more.
@@ -105,7 +93,11 @@ class Loan:
         with ledger._lock:
             if self._over:
                 if nbytes > 0:
-                    raise _nobody_waits()
+                    raise error(
+                        "deadline_exceeded",
+                        "whoever asked went away while the request was read",
+                        "stay connected until the reply comes",
+                    )
                 return
             if nbytes > 0 and ledger.over(nbytes) is not None:
                 raise ledger.refusal(nbytes)
@@ -120,11 +112,3 @@ class Loan:
             if self.held:
                 ledger._add(-self.held)
                 self.held = 0
-
-
-def _nobody_waits() -> GradwireError:
-    return error(
-        "deadline_exceeded",
-        "whoever asked went away while the request was read",
-        "stay connected until the reply comes",
-    )

@@ -7,7 +7,7 @@ Only when the bound passes a limit, or enough work was done to pay for it, is it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -247,7 +247,8 @@ class Meter:
 
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""
-        current = [*chain(self._roots(), *map(_tensors, self.frames))]
+        values = chain.from_iterable(frame.values() for frame in self.frames)
+        current = [*self._roots(), *chain.from_iterable(map(tensors_of, values))]
         held, nodes = measure(current)
         undo = 0
         before = _tensors_before()
@@ -295,11 +296,6 @@ class TooMuchHere(BaseException):
 
     No Exception, so that nothing on the way takes it for a failure of the request.
     """
-
-
-def _tensors(frame: Mapping[str, Any]) -> Iterator[Tensor]:
-    """The tensors that the values of a frame are made of."""
-    return (tensor for value in frame.values() for tensor in tensors_of(value))
 
 
 def _tensors_before() -> list[Tensor]:

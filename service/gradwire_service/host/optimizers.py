@@ -14,6 +14,7 @@ from gradwire_engine.mode import enable_grad
 from gradwire_engine.optim import Optimizer, clip_grad_norm
 from gradwire_engine.spec import Spec, dtype_of
 from gradwire_engine.tensor import Tensor
+from gradwire_service.host.calls import check_count
 from gradwire_service.host.inside import Inside
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
 from gradwire_service.host.reply import Reply, TensorReply
@@ -122,14 +123,7 @@ def advance(steps: Steps, step: AdvanceStep) -> None:
         return
     program = steps.session.program(step.closure)
     args: Sequence[Any] = program.inputs if step.args is None else step.args
-    if len(args) != len(program.inputs):
-        raise error(
-            "invalid_argument",
-            f"closure {program.id}: it takes {len(program.inputs)} arguments "
-            f"({', '.join(program.inputs)}), got {len(args)}",
-            "give one for each input, in order; or leave args away",
-            raised=TypeError,
-        )
+    check_count("closure", program, args, "; or leave args away")
     values = [steps.reader.operand(value) for value in args]
 
     def closure() -> Tensor:
@@ -205,14 +199,11 @@ def _shown(name: str, found: Optimizer, names: Mapping[int, str]) -> Reply:
         for group in found.groups
     ]
     state = [
-        {"param": called(x)} | {n: _reply(v, x.spec) for n, v in kept.items() if _may_show(v)}
+        {"param": called(x)}
+        | {n: _reply(v, x.spec) for n, v in kept.items() if not isinstance(v, list)}
         for x, kept in found.kept()
     ]
     return {"name": name, "kind": found.kind.name, "groups": groups, "state": state}
-
-
-def _may_show(value: Any) -> bool:
-    return not isinstance(value, list)
 
 
 def _reply(value: Any, like: Spec) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.protocol.step import StepPart
 
 Way = Callable[[Any, Any], None]
 """Does a step for whoever does the steps: see `ways.py`."""

@@ -20,6 +20,3 @@ def stands_under(name: str, known: Container[str]) -> str | None:
                 'or name each of them, as in "out": ["first", "second"]'
             )
     return None
-
-
-__all__ = ["stands_under"]

@@ -12,27 +12,28 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.journal import assign, transaction
 from gradwire_engine.mode import GRAD_MODES, local
 from gradwire_engine.profile import Profile
-from gradwire_service.host import running, source
+from gradwire_service.host import running
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.long_calls.watch import watching
 from gradwire_service.host.memory import Meter
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import limit_steps
+from gradwire_service.host.protocol.hooks import Anomaly
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,
-    OpStep,
-    StepPart,
     StepsRequest,
-    limit_steps,
 )
-from gradwire_service.host.protocol.hooks import Anomaly
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.sessions import Session, shown
-from gradwire_service.host.steps import Steps
+from gradwire_service.host.steps import Steps, named
 from gradwire_service.host.ways import Ways, go, ways_of
 
 T = TypeVar("T")
+_NO_MEMORY = ("memory_limit", "the machine has no memory left", "work on smaller tensors")
+_FAULT = ("internal", "the server failed; nothing was changed", "report it with the request id")
 RunRequest = StepsRequest | OpsRequest | GradRequest | BackwardRequest
 
 
@@ -242,33 +243,12 @@ def do(steps: Steps, index: int, step: StepPart, ways: Ways | None = None) -> No
             with GRAD_MODES[step.grad_mode]():
                 steps.do(index, step)
     except GradwireError as problem:
-        _named(problem, index, step, steps.lines)
+        named(problem, index, step, steps.lines)
         raise
-    except MemoryError as problem:
-        refusal = (
-            "memory_limit",
-            f"step {index}: the machine has no memory left",
-            "work on smaller tensors",
-        )
-        raise _named(error(*refusal), index, step, steps.lines) from problem
     except Exception as problem:  # a fault of ours: the step is undone like any that fails
-        refusal = (
-            "internal",
-            f"step {index}: the server failed; nothing was changed",
-            "report it with the request id",
-        )
-        raise _named(error(*refusal), index, step, steps.lines) from problem
-
-
-def _named(
-    problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]
-) -> GradwireError:
-    """The error of a step, which says which one it was."""
-    if lines:
-        source.name_line(problem, lines[index])
-    problem.step = index
-    problem.op = step.op if isinstance(step, OpStep) else None
-    return problem
+        code, why, hint = _NO_MEMORY if isinstance(problem, MemoryError) else _FAULT
+        raised = error(code, f"step {index}: {why}", hint)
+        raise named(raised, index, step, steps.lines) from problem
 
 
 def _values(steps: Steps, returns: Sequence[str]) -> Reply:

@@ -77,7 +77,8 @@ def _layout(header: bytes, size: int) -> tuple[dict[str, str], tuple[Place, ...]
     if type(metadata) is not dict or not all(type(text) is str for text in metadata.values()):
         raise _invalid(f"{METADATA} is not an object of strings")
     position = 0
-    places = sorted(_entries(found), key=lambda place: place[3:])
+    entries = (Place(name, *_entry(name, fields)) for name, fields in found.items())
+    places = sorted(entries, key=lambda place: place[3:])
     for name, _, _, begin, end in places:
         if begin != position:
             problem = "overlaps the array before it" if begin < position else "leaves a gap"
@@ -121,11 +122,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _refuse(constant: str) -> None:
+def no_json(constant: str) -> None:
+    """Refuse NaN and infinities, which Python's reader takes."""
     raise ValueError(f"{constant} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=no_json)
 
 
 def _header(text: bytes) -> dict[str, Any]:
@@ -140,10 +142,6 @@ def _header(text: bytes) -> dict[str, Any]:
     except ValueError as problem:
         raise _invalid(f"the header is not JSON in UTF-8: {problem}") from None
     return header
-
-
-def _entries(header: dict[str, Any]) -> list[Place]:
-    return [Place(name, *_entry(name, fields)) for name, fields in header.items()]
 
 
 def _entry(name: str, fields: object) -> tuple[DType, Shape, int, int]:

@@ -15,7 +15,7 @@ from gradwire_engine.journal import drop, put
 from gradwire_engine.locks import rlock
 from gradwire_engine.optim import Optimizer
 from gradwire_engine.random import Generator
-from gradwire_engine.spec import DType
+from gradwire_engine.spec import DTYPES
 from gradwire_engine.tape import Handle
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.answered import Answered
@@ -25,8 +25,8 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.memory import Meter
 from gradwire_service.host.optimizers import held
 from gradwire_service.host.origins import Origins
-from gradwire_service.host.protocol import SessionCreate
 from gradwire_service.host.protocol.names import GRAD
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.reply import Reply, TensorReply
 from gradwire_service.host.result_names import stands_under
 from gradwire_service.host.scope import Callee
@@ -44,7 +44,6 @@ class Session:
         self,
         key: str,
         asked: SessionCreate,
-        dtype: DType,
         limits: Limits,
         ledger: Ledger,
         programs: Callable[[str], Callee],
@@ -53,7 +52,7 @@ class Session:
         self.serial = next(_serials)
         self.label = asked.label
         self.device = asked.device
-        self.dtype = dtype
+        self.dtype = DTYPES[asked.dtype]
         self.ttl = asked.ttl_seconds or limits.ttl_seconds
         self.limits = limits
         self.program = programs
@@ -115,17 +114,22 @@ class Session:
             self.hooks.clear()
             self.meter.forget()
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What another one is asked for that is to be alike, but for its random numbers."""
+        return {
+            "label": self.label,
+            "device": self.device,
+            "dtype": self.dtype.name,
+            "ttl_seconds": self.ttl,
+            "memory_limit_bytes": self.meter.limit,
+            "detect_anomaly": self.anomaly,
+        }
+
     def forked(self, key: str, ledger: Ledger) -> Session:
         """A second session with the same settings, random state, tensors and graph."""
-        asked = SessionCreate.model_construct(
-            label=self.label,
-            device=self.device,
-            seed=self.generator.seed,
-            ttl_seconds=self.ttl,
-            memory_limit_bytes=self.meter.limit,
-            detect_anomaly=self.anomaly,
-        )
-        made = Session(key, asked, self.dtype, self.limits, ledger, self.program)
+        asked = SessionCreate.model_construct(**self.settings, seed=self.generator.seed)
+        made = Session(key, asked, self.limits, ledger, self.program)
         made.generator.draws = self.generator.draws
         made.origins.take(self.origins)
         params = {str(id(x)): x for found in self.optimizers.values() for x in found.params}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from gradwire_engine.errors import error
-from gradwire_service.host.protocol import BindStep, OpStep
+from gradwire_service.host.protocol.steps import BindStep, OpStep
 
 Several = Mapping[str, Sequence[str]]
 

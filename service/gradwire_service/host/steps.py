@@ -17,39 +17,32 @@ from gradwire_engine.spec import DTYPES
 from gradwire_engine.tensor import Tensor
 from gradwire_engine.zero_grad import zero_grad
 from gradwire_service.host import calls, control, hooks, optimizers, source
-from gradwire_service.host.arguments import WORDS, Reader
-from gradwire_service.host.elements import Array
+from gradwire_service.host.arguments import Reader
+from gradwire_service.host.elements import WORDS, Array
 from gradwire_service.host.literals import placed
 from gradwire_service.host.posted import Posted
-from gradwire_service.host.protocol import (
-    AdvanceStep,
-    BackwardFields,
+from gradwire_service.host.protocol import from_source
+from gradwire_service.host.protocol.calls import CallStep, TransformStep, VmapStep
+from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
+from gradwire_service.host.protocol.hooks import EdgeStep, HookStep, UnhookStep
+from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import (
     BackwardStep,
     BindStep,
-    CallStep,
-    ClipStep,
     DetachStep,
-    EdgeStep,
     FreeStep,
-    GradFields,
     GradStep,
-    HookStep,
     OpStep,
-    OptimizerStep,
     RenameStep,
     RequiresGradStep,
     RetainGradStep,
     SeedStep,
     SetGradStep,
-    StepPart,
     TensorStep,
-    TransformStep,
-    UnhookStep,
-    VmapStep,
     ZeroGradStep,
-    from_source,
 )
-from gradwire_service.host.protocol.control import CondStep, ScanStep, WhileStep
+from gradwire_service.host.protocol.walks import BackwardFields, GradFields
 from gradwire_service.host.scope import Callee, Scope
 from gradwire_service.host.several import spread
 
@@ -208,12 +201,7 @@ class Steps:
                     self.several[out] = names
         elif out is not None:
             results = result if several else (result,)
-            if len(out) != len(results):
-                raise error(
-                    "invalid_argument",
-                    f"{asked}: it gives {len(results)} results, out names {len(out)}",
-                    "give one name or null for each, or one name p for p.0, p.1, …",
-                )
+            check_names(asked, out, len(results))
             self._bind_all(cast(Sequence[str | None], out), results)
 
     def _bind_all(self, names: Sequence[str | None], results: Sequence[Tensor | None]) -> None:
@@ -382,6 +370,27 @@ class Steps:
             self.session.unbind(name)
         self.temporaries.clear()
         self.several.clear()
+
+
+def check_names(asked: str, out: Sequence[Any], count: int) -> None:
+    """Refuse an `out` that names more or fewer results than there are."""
+    if len(out) != count:
+        raise error(
+            "invalid_argument",
+            f"{asked}: it gives {count} results, out names {len(out)}",
+            "give one name or null for each, or one name p for p.0, p.1, …",
+        )
+
+
+def named(
+    problem: GradwireError, index: int, step: StepPart, lines: Sequence[int]
+) -> GradwireError:
+    """The error of a step, which says which one it was."""
+    if lines:
+        source.name_line(problem, lines[index])
+    problem.step = index
+    problem.op = step.op if isinstance(step, OpStep) else None
+    return problem
 
 
 def _check_draws(step: OpStep) -> None:

@@ -7,14 +7,9 @@ from collections.abc import Mapping
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
-from gradwire_service.host.protocol import (
-    FreeStep,
-    SetGradStep,
-    StepsRequest,
-    TensorBody,
-    TensorStep,
-)
 from gradwire_service.host.protocol.names import GRAD, RULE, may_be_written
+from gradwire_service.host.protocol.requests import StepsRequest, TensorBody
+from gradwire_service.host.protocol.steps import FreeStep, SetGradStep, TensorStep
 from gradwire_service.host.reply import Reply, TensorReply
 from gradwire_service.host.run import run
 from gradwire_service.host.sessions import Session

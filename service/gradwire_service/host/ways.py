@@ -20,8 +20,10 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host.arguments import Prepared, prepared
 from gradwire_service.host.calls import transform_again
 from gradwire_service.host.posted import Posted, Way
-from gradwire_service.host.protocol import OpStep, StepPart, TransformStep
+from gradwire_service.host.protocol.calls import TransformStep
 from gradwire_service.host.protocol.names import GRAD
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import OpStep
 from gradwire_service.host.steps import DO, Steps, works_in_place
 
 Ways = list[Way | None]

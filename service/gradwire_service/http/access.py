@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.hosts import ANY, Hosts, checked_pattern, name_of
 
@@ -35,13 +35,6 @@ _SHOWN_HEADERS = (
 _VARY = (b"vary", b"origin")
 _SECONDS = b"600"
 """How long a browser may go by the answer to its preflight."""
-
-
-class Refusal(NamedTuple):
-    """Why a request isn't served: what came in, and how to mend it."""
-
-    detail: str
-    hint: str
 
 
 class Access:
@@ -80,9 +73,9 @@ class Access:
         """Check what isn't known to be served."""
         found = self._refusal(host, origin)
         if self._hosts is not None and call.repeats(b"host"):
-            found = Refusal("the request has several Host headers", "send one")
+            found = error("forbidden", "the request has several Host headers", "send one")
         if found is not None:
-            raise error("forbidden", *found)
+            raise found
         if call.scope["method"] == "OPTIONS" and self._shares(origin):
             return self._preflight(call)
         if origin is None and len(self._known) < _KNOWN and len(host or "") < _LONG:
@@ -112,7 +105,7 @@ class Access:
             headers.append((b"access-control-allow-private-network", b"true"))
         return Answer(204, headers=tuple(headers))
 
-    def _refusal(self, host: str | None, origin: str | None) -> Refusal | None:
+    def _refusal(self, host: str | None, origin: str | None) -> GradwireError | None:
         """Why a request with these headers is refused, if it is."""
         if self._hosts is not None:
             name = None if host is None else name_of(host)
@@ -169,19 +162,22 @@ def checked_origin(text: str) -> str:
     return f"{found[1]}://{name}{'' if port == _DEFAULT_PORTS[found[1]] else port}"
 
 
-def _foreign_host(host: str | None, name: str | None) -> Refusal:
+def _foreign_host(host: str | None, name: str | None) -> GradwireError:
     served = "by the names of this machine, localhost, 127.0.0.1 or [::1], or by one allowed here"
     if host is None:
-        return Refusal("the request has no Host header", f"send one: call the server {served}")
+        hint = f"send one: call the server {served}"
+        return error("forbidden", "the request has no Host header", hint)
     allow = "" if name is None else f"; if {name[:_SHOWN]} leads here, set GRADWIRE_ALLOWED_HOSTS"
-    return Refusal(
+    return error(
+        "forbidden",
         f"the request's Host is {host[:_SHOWN]!r}, which this server doesn't serve",
         f"call it {served}{allow}",
     )
 
 
-def _foreign_origin(origin: str) -> Refusal:
-    return Refusal(
+def _foreign_origin(origin: str) -> GradwireError:
+    return error(
+        "forbidden",
         f"a page of {origin[:_SHOWN]!r} sent the request, which is another site",
         "send it from a page of this server, or from a program, which sends no Origin; or allow "
         "the page's site by GRADWIRE_ALLOWED_ORIGINS",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradwire_service.host.reply import Filled, Reply, TensorReply
-from gradwire_service.http.codec import Buffer
+from gradwire_service.host.safetensors import Buffer
 
 
 class Answer(NamedTuple):

@@ -17,7 +17,7 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.long_calls.processes import PROCESSES
 from gradwire_service.host.pool import Pool
 from gradwire_service.http.access import Access
-from gradwire_service.http.codec import read_request
+from gradwire_service.http.codec.request import read_request
 from gradwire_service.http.log import Log
 from gradwire_service.http.service import Service
 from gradwire_service.http.table import routes
@@ -87,7 +87,7 @@ def _keeper(data: str, tenants: Tenants, log: Log, upkeep: Upkeep) -> Keeper:
     from gradwire_service.host.durable.keeper import Keeper
     from gradwire_service.host.durable.surroundings import Surroundings
     from gradwire_service.http.idempotency.stored import kept_in
-    from gradwire_service.store import Store
+    from gradwire_service.store.store import Store
 
     depth = tenants.limits.depth
 

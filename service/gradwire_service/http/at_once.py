@@ -15,7 +15,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from gradwire_service.http.codec import Buffer
+from gradwire_service.host.safetensors import Buffer
 
 SENDER = "gradwire.sender"
 """In the scope of a request whose answer may be one write: what writes it."""

@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_service.http.codec import Buffer, decompress
+from gradwire_service.host.limits import Limits
+from gradwire_service.host.safetensors import Buffer
+from gradwire_service.http.codec.compression import decompress
 
 if TYPE_CHECKING:
     from gradwire_service.http.call import Call
@@ -20,6 +22,16 @@ _SMALL_PACKED = 2**10
 WHOLE = "gradwire.whole"
 """In the scope of a request whose body has come to its end."""
 _NEVER = float("inf")
+
+
+def too_slow(limits: Limits, what: str, whole: str) -> GradwireError:
+    """The error of what a client sends so slowly that nobody waits for it."""
+    return error(
+        "request_timeout",
+        f"{what} came too slowly: nothing for {limits.body_seconds:g} seconds, or less than "
+        f"{limits.body_rate} bytes a second",
+        f"send the whole {whole} at once",
+    )
 
 
 class Hangup(Exception):
@@ -97,13 +109,7 @@ class Body:
             return asyncio.CancelledError()
         self._call.task.uncancel()
         self._call.closing = True
-        limits = self._call.host.limits
-        return error(
-            "request_timeout",
-            f"the body came too slowly: nothing for {limits.body_seconds:g} seconds, or less than "
-            f"{limits.body_rate} bytes a second",
-            "send the whole body at once",
-        )
+        return too_slow(self._call.host.limits, "the body", "body")
 
     def look(self, now: float) -> None:
         """End the wait for the client if it has taken too long."""

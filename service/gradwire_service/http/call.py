@@ -16,22 +16,15 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Loan
 from gradwire_service.host.protocol import Model, read
 from gradwire_service.host.reply import Reply
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.answer import Answer, weight
 from gradwire_service.http.body import SMALL, Body
-from gradwire_service.http.codec import (
-    NPY,
-    SAFETENSORS,
-    Buffer,
-    Data,
-    compress,
-    encoding,
-    opened,
-    parsed,
-    wanted,
-    weight_of,
-    write_reply,
-)
+from gradwire_service.http.codec.compression import compress
+from gradwire_service.http.codec.json import weight as weight_of
+from gradwire_service.http.codec.negotiation import NPY, SAFETENSORS, encoding, wanted
+from gradwire_service.http.codec.reply import Data, write_reply
+from gradwire_service.http.codec.request import opened, parsed
 from gradwire_service.http.request_id import request_id
 
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.cost import ALLOWANCE
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import SessionPatch
+from gradwire_service.host.protocol.requests import SessionPatch
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.answer import Answer, weight
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import Buffer
 from gradwire_service.http.idempotency.once import told
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.change import Outcome
     from gradwire_service.host.durable.keeper import Keeper
-    from gradwire_service.store import Entry
+    from gradwire_service.store.rows import Entry
 
 Work = Callable[[int | None], Any]
 """Does a request within an allowance (None: without bounds) and gives its reply."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import JSON
+from gradwire_service.http.codec.negotiation import JSON
 
 if TYPE_CHECKING:
-    from gradwire_service.host.picture import GraphData
+    from gradwire_service.host.picture.data import GraphData
 
 FORMATS = {
     "json": JSON,

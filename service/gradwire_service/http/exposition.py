@@ -6,7 +6,7 @@ Imported by the first scrape, since prometheus_client would be a part of the ser
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,7 @@ class Exposition(Collector):
         """All of them."""
         for part in (_requests, _durations, _errors, _work, _sessions, _queues):
             yield from part(self._tenants)
-        yield from _plans(self._tenants)
-        yield from _traces(self._tenants, self._whole)
+        yield from _plans(self._tenants, self._whole)
 
 
 def exposition(service: Service, tenant: Tenant) -> tuple[bytes, str]:
@@ -151,20 +150,12 @@ def _queues(tenants: Sequence[Tenant]) -> Families:
     )
 
 
-def _plans(tenants: Sequence[Tenant]) -> Families:
-    plans = [tenant.host.once.plans for tenant in tenants]
-    counted: dict[str, tuple[str, Callable[..., int]]] = {
-        "gradwire_plans": ("Plans made of programs.", lambda p: p.made),
-        "gradwire_planned": ("Programs answered by a plan.", lambda p: p.answered),
-        "gradwire_unplanned": ("Programs that ran op by op.", lambda p: p.slow),
-    }
-    for name, (said, count) in counted.items():
-        yield CounterMetricFamily(name, said, value=sum(map(count, plans)))
-
-
-def _traces(tenants: Sequence[Tenant], whole: bool) -> Families:
+def _plans(tenants: Sequence[Tenant], whole: bool) -> Families:
     plans = [tenant.host.once.plans for tenant in tenants]
     counted: dict[str, tuple[str, float]] = {
+        "gradwire_plans": ("Plans made of programs.", sum(p.made for p in plans)),
+        "gradwire_planned": ("Programs answered by a plan.", sum(p.answered for p in plans)),
+        "gradwire_unplanned": ("Programs that ran op by op.", sum(p.slow for p in plans)),
         "gradwire_traces": (
             "Programs and bodies of loops that were traced to plan them.",
             sum(p.traced for p in plans) + Counts.traces * whole,

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from gradwire_engine.errors import CODES
 from gradwire_service.host.limits import Limits
 from gradwire_service.http import everywhere, links, op_schemas
-from gradwire_service.http.codec import JSON, NPY, SAFETENSORS
+from gradwire_service.http.codec.negotiation import JSON, NPY, SAFETENSORS
 from gradwire_service.http.problem import PROBLEM_JSON, RETRY
 
 REF = "#/components/schemas/{model}"

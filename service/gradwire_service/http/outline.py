@@ -14,13 +14,10 @@ import orjson
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.posted import Posted
-from gradwire_service.host.protocol import (
-    CallStep,
-    StepPart,
-    StepsRequest,
-    TensorStep,
-    TransformStep,
-)
+from gradwire_service.host.protocol.calls import CallStep, TransformStep
+from gradwire_service.host.protocol.requests import StepsRequest
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import TensorStep
 from gradwire_service.http.codec import json
 
 _NUMBERS = re.compile(

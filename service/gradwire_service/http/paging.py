@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
+from gradwire_service.host.programs import Stored
+from gradwire_service.host.sessions import Session
 from gradwire_service.http.call import Call
 from gradwire_service.http.openapi import Query
 
@@ -23,19 +25,7 @@ PAGE = (
 )  # fmt: skip
 
 
-class Listed(Protocol):
-    """What stands in lists. serial: counts up from one to the next that was made."""
-
-    @property
-    def serial(self) -> int: ...
-
-    def brief(self) -> dict[str, Any]: ...
-
-
-T = TypeVar("T", bound=Listed)
-
-
-def page(call: Call, listed: Iterable[T]) -> dict[str, Any]:
+def page(call: Call, listed: Iterable[Session | Stored]) -> dict[str, Any]:
     """Those of the page that the query asks for; `next` is the cursor of what follows, or None."""
     limit = call.number("limit", _USUAL, 1, _LONGEST)
     after = call.number("cursor", 0, 0, 10**_DIGITS - 1)

@@ -7,7 +7,7 @@ from html import escape
 from json import dumps
 from typing import Any
 
-from gradwire_service.http.codec import JSON
+from gradwire_service.http.codec.negotiation import JSON
 from gradwire_service.http.html import framed
 
 Document = Mapping[str, Any]

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from gradwire_service.host.once import FIELDS, PLANNED
 from gradwire_service.host.posted import Posted
-from gradwire_service.host.protocol import StepsRequest
+from gradwire_service.host.protocol.requests import StepsRequest
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.http.outline import Outline, apart, outline_of
 

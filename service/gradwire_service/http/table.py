@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,

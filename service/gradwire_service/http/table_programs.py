@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire_service.host.protocol import Program
+from gradwire_service.host.protocol.requests import Program
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.http.drawing import PICTURES
 from gradwire_service.http.openapi import FORMAT, Doc
 from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
-from gradwire_service.http.routes import applied, plans, programs, transforms
+from gradwire_service.http.routes import applied, plans, programs
 from gradwire_service.http.running import STORED, run
 
 PROGRAM = "/v1/programs/{id}"
@@ -28,12 +28,6 @@ _REPLIES = {
     "gradcheck": "GradcheckReply",
     "gradgradcheck": "GradcheckReply",
 }
-_HANDLERS = {
-    "evaluate": transforms.evaluate,
-    "value_and_grad": transforms.value_and_grad,
-    "plan": plans.plan,
-}
-"""Those with a way of their own: two that need no more than a walk, and what may be a picture."""
 _BESIDE: dict[str, dict[str, Any]] = {
     "jvp": {"tangents": {"x": [1, 0, 0]}},
     "hvp": {"vector": {"x": [1, 0, 0]}},
@@ -68,7 +62,7 @@ def transform_routes() -> list[Route]:
 
 
 def _inline(name: str) -> Route:
-    handler = _HANDLERS.get(name) or applied.inline(name)
+    handler = plans.plan if name == "plan" else applied.inline(name)
     body = {"program": EXAMPLE, "inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
     doc = _doc(name, TRANSFORMS[name].inline, body)
     return Route(f"/v1/{name}", "POST", handler, doc)

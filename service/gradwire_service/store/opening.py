@@ -72,10 +72,8 @@ def _database(asked: str) -> Opened:
         return _postgresql(url, where)
     if kind == "sqlite":
         return _file(url, where)
-    raise error(
-        "invalid_argument", f"--data: {where}: sessions can't be kept in {kind}",
-        "name a folder, or a URL of postgresql+psycopg:// or sqlite:///",
-    )  # fmt: skip
+    hint = "name a folder, or a URL of postgresql+psycopg:// or sqlite:///"
+    raise _wrong(f"{where}: sessions can't be kept in {kind}", hint)
 
 
 def _file(url: URL, where: str) -> Opened:
@@ -83,15 +81,11 @@ def _file(url: URL, where: str) -> Opened:
     name = url.database or ":memory:"
     path = Path(name).absolute()
     if url.query or name == ":memory:" or name.startswith("file:"):
-        raise error(
-            "invalid_argument", f"--data: {where} names no file",
-            "write sqlite:////folder/name.db, with nothing behind it",
-        )  # fmt: skip
+        hint = "write sqlite:////folder/name.db, with nothing behind it"
+        raise _wrong(f"{where} names no file", hint)
     if path.with_name(_ARRAYS).is_dir() and path.name == _DATABASE:
-        raise error(
-            "invalid_argument", f"--data: {where} is only a part of what is kept in {path.parent}",
-            f"pass --data {path.parent}",
-        )  # fmt: skip
+        what = f"{where} is only a part of what is kept in {path.parent}"
+        raise _wrong(what, f"pass --data {path.parent}")
     engine = _sqlite(path)
     unlock = _locked(path)
     return Opened(engine, Pieces(engine), Heads(_beside(path, "-heads")), unlock, where)
@@ -151,9 +145,8 @@ def _check_format(found: Opened, version: str) -> None:
         if not said.get("format", "").isdigit():
             raise _unusable(found.where, "it doesn't say its format")
         if int(said["format"]) > FORMAT:
-            raise error(
-                "invalid_argument",
-                f"--data: {found.where} has format {said['format']}, of gradwire "
+            raise _wrong(
+                f"{found.where} has format {said['format']}, of gradwire "
                 f"{said.get('version', '?')}; this is gradwire {version}, which reads formats up "
                 f"to {FORMAT}",
                 "run the newer version, or restore a backup made by this one",
@@ -165,21 +158,24 @@ def _check_format(found: Opened, version: str) -> None:
         connection.execute(about.insert(), [{"name": n, "value": v} for n, v in said.items()])
 
 
+def _wrong(detail: str, hint: str) -> GradwireError:
+    return error("invalid_argument", f"--data: {detail}", hint)
+
+
 def _taken(where: str) -> GradwireError:
-    return error(
-        "invalid_argument", f"--data: another server uses {where}",
-        "end that server first, or give this one data of its own",
-    )  # fmt: skip
+    hint = "end that server first, or give this one data of its own"
+    return _wrong(f"another server uses {where}", hint)
 
 
 def _unusable(where: str, problem: object) -> GradwireError:
     text = str(getattr(problem, "orig", None) or problem).strip().partition("\n")[0]
     missing = isinstance(problem, ImportError | ArgumentError)
-    return error(
-        "invalid_argument", f"--data: {where} can't be used: {text}",
-        "name a folder, or a SQLAlchemy URL whose driver is installed" if missing
+    return _wrong(
+        f"{where} can't be used: {text}",
+        "name a folder, or a SQLAlchemy URL whose driver is installed"
+        if missing
         else "see that it can be reached and written to; restore a backup if it is broken",
-    )  # fmt: skip
+    )
 
 
 def _shown(data: str) -> str:

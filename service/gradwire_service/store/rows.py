@@ -35,11 +35,6 @@ def checksum(buffers: Iterable[Buffer]) -> bytes:
     return found.digest()
 
 
-def check_of(*fields: Any) -> bytes:
-    """The checksum of a row's fields."""
-    return checksum([repr(fields).encode("utf-8", "backslashreplace")])
-
-
 class SessionRow(NamedTuple):
     """A session as it is kept: its snapshot's place and what it says of itself.
 
@@ -54,15 +49,6 @@ class SessionRow(NamedTuple):
     body: bytes | None
     sum: bytes
 
-    def values(self) -> dict[str, Any]:
-        """The row."""
-        return self._asdict() | {"check": self.check}
-
-    @property
-    def check(self) -> bytes:
-        """The checksum of all but the snapshot's bytes, which have their own."""
-        return check_of(self.id, self.tenant, self.base, self.about, self.file, self.sum)
-
 
 class Record(NamedTuple):
     """A change of a session. names: how many names it then had; about: JSON; body: a request's."""
@@ -76,17 +62,6 @@ class Record(NamedTuple):
     body: bytes | None
     sum: bytes
 
-    def values(self) -> dict[str, Any]:
-        """The row."""
-        return self._asdict() | {"check": self.check}
-
-    @property
-    def check(self) -> bytes:
-        """As a session's."""
-        return check_of(
-            self.session, self.number, self.at, self.names, self.about, self.file, self.sum
-        )
-
 
 class Reply(NamedTuple):
     """A reply kept for its Idempotency-Key. place: a hash of whose, where and which key."""
@@ -96,15 +71,6 @@ class Reply(NamedTuple):
     at: float
     about: str
     body: bytes | None
-
-    def values(self) -> dict[str, Any]:
-        """The row."""
-        return self._asdict() | {"check": self.check}
-
-    @property
-    def check(self) -> bytes:
-        """The checksum of all of it."""
-        return check_of(*self)
 
 
 class ProgramRow(NamedTuple):
@@ -117,14 +83,21 @@ class ProgramRow(NamedTuple):
     gone: float | None
     text: str
 
-    def values(self) -> dict[str, Any]:
-        """The row."""
-        return self._asdict() | {"check": self.check}
 
-    @property
-    def check(self) -> bytes:
-        """The checksum of all but whether it is gone."""
-        return check_of(self.tenant, self.id, self.serial, self.created, self.text)
+Kept = SessionRow | Record | Reply | ProgramRow
+_UNCHECKED = {SessionRow: "body", Record: "body", ProgramRow: "gone"}
+"""What the check of a row leaves out: bytes with a checksum of their own, and what changes."""
+
+
+def check_of(row: Kept) -> bytes:
+    """The checksum of a row."""
+    fields = tuple(v for name, v in row._asdict().items() if name != _UNCHECKED.get(type(row)))
+    return checksum([repr(fields).encode("utf-8", "backslashreplace")])
+
+
+def values(row: Kept) -> dict[str, Any]:
+    """All that is written of a row."""
+    return row._asdict() | {"check": check_of(row)}
 
 
 class Found(NamedTuple):

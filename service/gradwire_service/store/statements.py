@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Executable, Table, and_, bindparam, delete, update
 
 from gradwire_service.store import faults
-from gradwire_service.store.rows import SessionRow, Statement
+from gradwire_service.store.rows import SessionRow, Statement, values
 from gradwire_service.store.schema import about, log, programs, replies, sessions
 
 _SESSION: BindParameter[str] = bindparam("of_session")
@@ -46,9 +46,8 @@ def replaced(row: SessionRow, last: int, *, snapshot: bool) -> list[Statement]:
 
     With `snapshot` it has a new snapshot, which makes the changes before it needless.
     """
-    values = row.values()
     names = (*_ABOUT, "file", "body") if snapshot else _ABOUT
-    given = {"of_session": row.id} | {name: values[name] for name in names}
+    given = {"of_session": row.id} | {k: v for k, v in values(row).items() if k in names}
     if not snapshot:
         return [(_RENEW, given)]
     faults.point("snapshot")

@@ -20,6 +20,7 @@ from gradwire_service.store.rows import (
     Reply,
     SessionRow,
     Unavailable,
+    check_of,
     checksum,
 )
 from gradwire_service.store.schema import about, log, programs, replies, sessions
@@ -160,7 +161,7 @@ class Store:
                 record, number = Record(*row[:-1]), number + 1
                 if record.number != number:
                     raise Damaged(f"change {number} is lost")
-                if record.check != row[-1]:
+                if check_of(record) != row[-1]:
                     raise Damaged(f"change {number} isn't what was written")
                 yield record, self._body(f"change {number}", record.file, record.body, record.sum)
 
@@ -224,7 +225,7 @@ class Store:
             asked = asked.where(programs.c.id == key)
         rows = list(self._whole(asked))
         made = [(ProgramRow(*row[:-1]), row[-1]) for row in rows]
-        return [row for row, check in made if row.check == check]
+        return [row for row, check in made if check_of(row) == check]
 
     def old_logs(self, tenant: str, until: float) -> bool:
         """Whether a session of this tenant has changes in the log from before that time."""
@@ -262,7 +263,7 @@ class Store:
         asked = select(*columns, replies.c.check).where(replies.c.place == place)
         for row in self._rows(asked):
             found = Reply(*row[:-1])
-            if found.check != row[-1]:
+            if check_of(found) != row[-1]:
                 raise Damaged("the reply isn't what was written")
             return found
         return None
@@ -312,7 +313,7 @@ def _session_row(row: Sequence[Any]) -> SessionRow | str:
         json.loads(found.about)
     except (ValueError, TypeError):
         return "its row isn't what was written"
-    return found if found.check == row[6] else "its row isn't what was written"
+    return found if check_of(found) == row[6] else "its row isn't what was written"
 
 
 def _text(problem: BaseException) -> str:

@@ -21,10 +21,12 @@ from gradwire_engine.errors import CODES, GradwireError
 from gradwire_engine.spec import float32
 from gradwire_service.host import safetensors
 from gradwire_service.host.literals import decode
-from gradwire_service.host.protocol import OpsRequest, StepsRequest, TensorBody, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import OpsRequest, StepsRequest, TensorBody
 from gradwire_service.host.source import parse
-from gradwire_service.http.codec import ENCODINGS, NPY, SAFETENSORS, decompress, parsed
-from gradwire_service.http.codec.request import read_request
+from gradwire_service.http.codec.compression import ENCODINGS, decompress
+from gradwire_service.http.codec.negotiation import NPY, SAFETENSORS
+from gradwire_service.http.codec.request import parsed, read_request
 from gradwire_service.http.stream import envelope
 
 Array = np.ndarray[Any, Any]

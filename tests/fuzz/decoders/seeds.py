@@ -15,7 +15,7 @@ from tests.service.bad_requests import TABLE
 from tests.service.test_source_fuzz import PROGRAMS, TOKENS
 
 from gradwire_service.host import safetensors
-from gradwire_service.host.protocol import STEPS
+from gradwire_service.host.protocol.steps import STEPS
 
 LONGEST = 2**12
 """Bytes of an input: what a decoder does with more of the same, tests of limits try."""

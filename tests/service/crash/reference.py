@@ -10,17 +10,17 @@ import numpy as np
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host import optimizers, safetensors, tensors
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import (
     OpsRequest,
     Program,
     SessionCreate,
     SessionPatch,
     StepsRequest,
     TensorBody,
-    read,
 )
 from gradwire_service.host.sessions import Session
-from gradwire_service.http.codec import write_reply
+from gradwire_service.http.codec.reply import write_reply
 
 
 class Asked(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -19,6 +19,7 @@ from gradwire_engine.spec import complex128, float64
 from gradwire_engine.tensor import Tensor
 from gradwire_service.host.derivatives.ask import Ask
 from gradwire_service.host.derivatives.products import differentiable
+from gradwire_service.host.protocol.transforms import GradcheckInputs
 from gradwire_service.host.reply import Reply, plain
 
 
@@ -31,21 +32,7 @@ class Named(NamedTuple):
     outputs: Sequence[str]
 
 
-class Wishes(Protocol):
-    """What a request says of a check, by torch's names."""
-
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
-    check_backward_ad: bool
-    check_forward_ad: bool
-    check_batched_grad: bool
-    check_batched_forward_grad: bool
-    fast_mode: bool
-
-
-def check(transform: str, ask: Ask, said: Wishes) -> Reply:
+def check(transform: str, ask: Ask, said: GradcheckInputs) -> Reply:
     """Whether the derivative agrees with differences of step eps, and where it does least.
 
     An entry passes if |analytical - numerical| <= atol + rtol |numerical|.
@@ -78,7 +65,7 @@ def check(transform: str, ask: Ask, said: Wishes) -> Reply:
     return reply | {"warnings": warnings}
 
 
-def _check_more(transform: str, named: Named, said: Wishes) -> None:
+def _check_more(transform: str, named: Named, said: GradcheckInputs) -> None:
     """What only the engine's own check looks at; it raises."""
     wished = {"check_batched_grad": said.check_batched_grad, "fast_mode": said.fast_mode}
     if transform == "gradcheck":

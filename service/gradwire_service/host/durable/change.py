@@ -12,16 +12,15 @@ from gradwire_service.host.answered import check_new, noted
 from gradwire_service.host.durable import clock
 from gradwire_service.host.durable.digest import digest
 from gradwire_service.host.durable.log import SessionLog
-from gradwire_service.host.protocol import SessionPatch
+from gradwire_service.host.protocol.requests import SessionPatch
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Entry, Unknown
+from gradwire_service.store.rows import Entry, Unknown
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.keeper import Keeper
     from gradwire_service.host.durable.surroundings import Tenant
     from gradwire_service.host.host import Host
-    from gradwire_service.store import Record
-    from gradwire_service.store.rows import Buffer
+    from gradwire_service.store.rows import Buffer, Record
 
 A = TypeVar("A")
 _SETTINGS = ("label", "dtype", "ttl", "anomaly")

@@ -22,10 +22,18 @@ from gradwire_service.host.durable.replies import StoredReplies
 from gradwire_service.host.durable.surroundings import Surroundings, Tenant
 from gradwire_service.host.durable.upkeep import Upkeep
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import SessionCreate
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Damaged, Entry, Found, SessionRow, Store, Unavailable, Unknown
-from gradwire_service.store.rows import ProgramRow
+from gradwire_service.store.rows import (
+    Damaged,
+    Entry,
+    Found,
+    ProgramRow,
+    SessionRow,
+    Unavailable,
+    Unknown,
+)
+from gradwire_service.store.store import Store
 
 _BETWEEN = 60.0
 """Seconds between looks for what nobody needs any more."""
@@ -109,7 +117,7 @@ class Keeper:
         log.damaged = found.damaged
         about = found.about
         asked = SessionCreate.model_construct(
-            **{name: about[name] for name in _SETTINGS if name in about}
+            **{name: said for name, said in about.items() if name in SessionCreate.model_fields}
         )
         session = tenant.host.adopt(found.id, asked, about.get("created"))
         session.durable = log
@@ -237,8 +245,3 @@ class Keeper:
         """When the oldest change under way began, or now."""
         logs = [s.durable for s in tenant.host.sessions() if s.durable is not None]
         return min([log.began for log in logs if log.began is not None], default=clock.now())
-
-
-_SETTINGS = (
-    "label", "device", "dtype", "ttl_seconds", "memory_limit_bytes", "detect_anomaly",
-)  # fmt: skip

@@ -11,10 +11,10 @@ from sqlalchemy import Table
 
 from gradwire_service.host.durable.refusals import refused
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Entry, Record, SessionRow, Store, Unavailable
-from gradwire_service.store.rows import Buffer
+from gradwire_service.store.rows import Buffer, Entry, Record, SessionRow, Unavailable, values
 from gradwire_service.store.schema import log, sessions
 from gradwire_service.store.statements import removed, replaced, undone
+from gradwire_service.store.store import Store
 from gradwire_service.version import VERSION
 
 _REPLAY_SECONDS, _REPLAY_BYTES = 2.0, 2**26
@@ -89,7 +89,7 @@ class SessionLog:
         """What is written for a change."""
         session, number = record.session, record.number
         undo = undone(session, number)
-        return Entry(((log, record.values()),), (), self._head(session, number), undo)
+        return Entry(((log, values(record)),), (), self._head(session, number), undo)
 
     def _head(self, session: str, number: int | None) -> tuple[tuple[str, str, int | None], ...]:
         return ((session, self.tenant, number),)
@@ -116,7 +116,7 @@ class SessionLog:
         row = SessionRow(session.id, self.tenant, self.number, about, file, inline, check)
         heads = self._head(session.id, self.number)
         if self.row is None:
-            rows: Sequence[tuple[Table, dict[str, Any]]] = ((sessions, row.values()),)
+            rows: Sequence[tuple[Table, dict[str, Any]]] = ((sessions, values(row)),)
             return row, Entry(rows, (), heads, removed(session.id))
         before = replaced(row, self.number, snapshot=True)
         return row, Entry((), before, heads, before, self.files)
@@ -153,14 +153,5 @@ class SessionLog:
 
 def about_of(session: Session) -> dict[str, Any]:
     """What has to be known of a session while it isn't in memory."""
-    return {
-        "label": session.label,
-        "device": session.device,
-        "dtype": session.dtype.name,
-        "created": session.created,
-        "ttl_seconds": session.ttl,
-        "memory_limit_bytes": session.meter.limit,
-        "detect_anomaly": session.anomaly,
-        "names": len(session.tensors),
-        "answered": session.answered,
-    }
+    names, answered = len(session.tensors), session.answered
+    return {**session.settings, "created": session.created, "names": names, "answered": answered}

@@ -13,7 +13,7 @@ from gradwire_service.host.durable.log import SessionLog
 from gradwire_service.host.durable.recovery import Recovery, park, snapshot_of
 from gradwire_service.host.durable.surroundings import Surroundings, Tenant, Tenants
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Entry, SessionRow, Unknown
+from gradwire_service.store.rows import Entry, SessionRow, Unknown
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.keeper import Keeper

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.host.host import Host
 from gradwire_service.host.programs import Program, Stored, build
-from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import program_row
-from gradwire_service.store import Entry, Store
-from gradwire_service.store.rows import ProgramRow
+from gradwire_service.store.rows import Entry, ProgramRow, values
 from gradwire_service.store.schema import programs
 from gradwire_service.store.statements import marked_gone, without_deleted, without_program
+from gradwire_service.store.store import Store
 
 
 def row_of(tenant: str, stored: Stored) -> ProgramRow:
@@ -29,7 +30,7 @@ def posting(row: ProgramRow, at: float) -> Entry:
     """What is written for a program; if that is taken back, it is one that was deleted."""
     before = without_program(row.tenant, row.id)
     undo = marked_gone(row.tenant, row.id, at)
-    return Entry(((programs, row.values()),), before, undo=undo)
+    return Entry(((programs, values(row)),), before, undo=undo)
 
 
 def deletion(tenant: str, key: str, at: float) -> Entry:
@@ -44,25 +45,22 @@ def model_of(row: ProgramRow) -> Model:
     return read(Model, data)
 
 
-class Former:
+@contextmanager
+def with_deleted(host: Host, session: Session, store: Store, tenant: str) -> Iterator[None]:
     """Within it the session finds programs also that were deleted after its changes used them."""
+    before = session.program
 
-    def __init__(self, host: Host, session: Session, store: Store, tenant: str) -> None:
-        self._host, self._session, self._store, self._tenant = host, session, store, tenant
-        self._before: Callable[[str], Any] = session.program
-
-    def __enter__(self) -> None:
-        self._session.program = self.find
-
-    def __exit__(self, *_: object) -> None:
-        self._session.program = self._before
-
-    def find(self, key: str) -> Any:
-        """A program of the tenant, there or deleted."""
+    def find(key: str) -> Any:
         try:
-            return self._before(key)
+            return before(key)
         except GradwireError:
-            return gone(self._store, self._tenant, key, self._host)
+            return gone(store, tenant, key, host)
+
+    session.program = find
+    try:
+        yield
+    finally:
+        session.program = before
 
 
 def gone(store: Store, tenant: str, key: str, host: Host) -> Program:

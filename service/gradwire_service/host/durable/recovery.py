@@ -13,12 +13,12 @@ from gradwire_service.host import safetensors, snapshot
 from gradwire_service.host.answered import Answered, noted
 from gradwire_service.host.durable import machine
 from gradwire_service.host.durable.log import SessionLog, Since
-from gradwire_service.host.durable.programs import Former
+from gradwire_service.host.durable.programs import with_deleted
 from gradwire_service.host.durable.refusals import damaged, refused
 from gradwire_service.host.durable.replay import Decode, replayed
 from gradwire_service.host.host import Host
 from gradwire_service.host.sessions import Session
-from gradwire_service.store import Damaged, Unavailable
+from gradwire_service.store.rows import Damaged, Unavailable
 
 _PASSING = frozenset({"memory_limit", "limit_exceeded", "shutting_down", "deadline_exceeded"})
 """What a session can't be read back for now, and is not damaged by."""
@@ -57,7 +57,7 @@ class Recovery(NamedTuple):
         _graft(session, self._restored(body))
         session.answered = _answered(log)
         log.since = Since()
-        with Former(self.host, session, log.store, log.tenant):
+        with with_deleted(self.host, session, log.store, log.tenant):
             for record, request in changes:
                 began = time.perf_counter()
                 self._replay(session, log, record.number, orjson.loads(record.about), request)

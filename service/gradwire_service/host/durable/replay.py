@@ -10,15 +10,14 @@ from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.durable.digest import Digest, digest
 from gradwire_service.host.elements import Array
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol import from_source, read
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,
     SessionPatch,
     StepsRequest,
     TensorBody,
-    from_source,
-    read,
 )
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest
@@ -78,18 +77,9 @@ def _put(_: Host, session: Session, about: About, value: Value, arrays: Arrays) 
     return tensors.put(session, about["name"], read(TensorBody, value), arrays)
 
 
-def _free(_: Host, session: Session, about: About, __: Value, ___: Arrays) -> None:
-    tensors.free(session, about["name"])
-
-
-def _clear_grad(_: Host, session: Session, about: About, __: Value, ___: Arrays) -> None:
-    tensors.clear_grad(session, about["name"])
-
-
-def _patch(host: Host, session: Session, _: About, value: Value, __: Arrays) -> None:
-    host.patch(session, read(SessionPatch, value))
-
-
 _OTHER: dict[str, Callable[[Host, Session, About, Value, Arrays], Any]] = {
-    "put": _put, "free": _free, "clear_grad": _clear_grad, "patch": _patch,
-}  # fmt: skip
+    "put": _put,
+    "free": lambda _, session, about, *__: tensors.free(session, about["name"]),
+    "clear_grad": lambda _, session, about, *__: tensors.clear_grad(session, about["name"]),
+    "patch": lambda host, session, _, value, __: host.patch(session, read(SessionPatch, value)),
+}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from gradwire_service.host.limits import Limits
-from gradwire_service.store import Entry, Reply, Store
+from gradwire_service.store.rows import Entry, Reply, values
 from gradwire_service.store.schema import replies
 from gradwire_service.store.statements import without_reply
+from gradwire_service.store.store import Store
 
 
 class StoredReplies:
@@ -26,7 +27,7 @@ class StoredReplies:
         before = without_reply(reply.place, reply.at) if reply.place in self._places else []
         self._places[reply.place] = reply.at
         undo = without_reply(reply.place, reply.at)
-        return Entry(((replies, reply.values()),), before, undo=undo)
+        return Entry(((replies, values(reply)),), before, undo=undo)
 
     def failed(self, entry: Entry) -> None:
         """An entry isn't in the store, or won't be for long; nor is a reply that came with it."""

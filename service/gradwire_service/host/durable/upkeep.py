@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
+
+from gradwire_service.host.limits import limit
 
 
 class Upkeep(BaseModel):
@@ -10,13 +12,9 @@ class Upkeep(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    park_seconds: float = Field(
-        300.0,
-        gt=0,
-        description="Seconds without a request after which a durable session leaves memory.",
+    park_seconds: float = limit(
+        300.0, "Seconds without a request after which a durable session leaves memory."
     )
-    snapshot_changes: int = Field(
-        1000,
-        gt=0,
-        description="Changes of a durable session after which there is a snapshot at the latest.",
+    snapshot_changes: int = limit(
+        1000, "Changes of a durable session after which there is a snapshot at the latest."
     )

@@ -30,18 +30,14 @@ def foresee(work: Work, until: Deadline) -> float:
     left = until.at - monotonic()
     wrong = _WRONG if MACHINE.knows(work) else _WRONG_AT_FIRST
     if seconds > wrong * left:
-        raise too_long(work, seconds, left)
+        raise error(
+            "deadline_exceeded",
+            f"{shown(work)} would take about {seconds:.3g} s here, and {max(left, 0.0):.3g} s are "
+            "left of the time that the request may compute; it was not begun, and the session is "
+            "as before",
+            ASK,
+        )
     return seconds
-
-
-def too_long(work: Work, seconds: float, left: float) -> GradwireError:
-    """The refusal of work before it begins."""
-    return error(
-        "deadline_exceeded",
-        f"{shown(work)} would take about {seconds:.3g} s here, and {max(left, 0.0):.3g} s are left "
-        "of the time that the request may compute; it was not begun, and the session is as before",
-        ASK,
-    )
 
 
 def cut_off(work: Work, seconds: float, took: float) -> GradwireError:

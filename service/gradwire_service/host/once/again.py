@@ -101,7 +101,8 @@ class Again:
             trial.dtype = dtype
             try:
                 with using(journal=None), modes(trial):
-                    found = derive(step.transform, Ask(program, inputs, Wanted.of(step), _unread))
+                    ask = Ask(program, inputs, Wanted.of(step), lambda *_: None)
+                    found = derive(step.transform, ask)
                     outputs = () if step.values is None else found.outputs
                     return [x for x in (*found.flat(), *outputs) if x is not None]
             finally:
@@ -145,8 +146,3 @@ def _plain(results: Sequence[Tensor | None], values: Sequence[Any]) -> bool:
         return False
     arrays = [x.array for x in (*tensors, *values)]
     return not any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
-
-
-def _unread(value: Any, like: Tensor) -> Tensor | None:  # noqa: ARG001
-    """Cotangents are none but those implied."""
-    return None

@@ -10,7 +10,7 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host.elements import Array
 from gradwire_service.host.once.references import FIELDS
 from gradwire_service.host.programs import Program
-from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.reply import Reply
 
 Vectors = Mapping[Any, Any]
@@ -52,7 +52,8 @@ class Done(NamedTuple):
 
 def asked(transform: str, program: Program | Model, request: Any) -> Asked | None:
     """The request by its program's address; None if it is odd, or of a kind without plans."""
-    names = program.inputs if isinstance(program, Program) else _names(program)
+    entries = program.inputs
+    names = [entry if isinstance(entry, str) else entry.name for entry in entries]
     given = request.inputs
     if transform not in PLANNED or len(names) != len(given) or not given.keys() >= set(names):
         return None
@@ -69,7 +70,3 @@ def asked(transform: str, program: Program | Model, request: Any) -> Asked | Non
     called = tuple((field, tuple(values)) for field, values in literals.items())
     key = (id(program), transform, plain, called, tuple(vectors))
     return Asked(key, program, [given[name] for name in names], vectors)
-
-
-def _names(program: Model) -> list[str]:
-    return [entry if type(entry) is str else entry.name for entry in program.inputs]  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gradwire_engine.control.known import figures
-from gradwire_engine.spec import float32, float64
+from gradwire_engine.spec import float64
 from gradwire_engine.symbol import SYMBOLIC
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
@@ -22,8 +22,9 @@ from gradwire_service.host.once.plans import Plans
 from gradwire_service.host.once.references import Fetch
 from gradwire_service.host.once.repeated import Repeated
 from gradwire_service.host.programs import Program, Programs, build
-from gradwire_service.host.protocol import EvaluateRequest, SessionCreate, ValueAndGradRequest
-from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.requests import Program as Model
+from gradwire_service.host.protocol.requests import SessionCreate
+from gradwire_service.host.protocol.transforms import EvaluateRequest, ValueAndGradRequest
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.host.sessions import Session
 
@@ -109,9 +110,7 @@ class Once:
     def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
         """A session that lives as long as one call."""
         wanted = SessionCreate.model_construct(device=device)
-        return Session(
-            "one call", wanted, float32, self.limits, ledger or self.ledger, self.programs.find
-        )
+        return Session("one call", wanted, self.limits, ledger or self.ledger, self.programs.find)
 
     def _tracing(self) -> Session:
         """A session in which nothing is allocated."""

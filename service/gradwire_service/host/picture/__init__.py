@@ -6,23 +6,9 @@ can show is refused with limit_exceeded.
 
 from __future__ import annotations
 
-from gradwire_service.host.picture.data import EdgeData, GraphData, Kind, NodeData
 from gradwire_service.host.picture.dot import to_dot
 from gradwire_service.host.picture.mermaid import to_mermaid
-from gradwire_service.host.picture.plan import plan_graph
 from gradwire_service.host.picture.svg import to_svg
 
 DRAW = {"svg": to_svg, "dot": to_dot, "mermaid": to_mermaid}
 """What draws a graph, by the name of the format."""
-
-__all__ = [
-    "DRAW",
-    "EdgeData",
-    "GraphData",
-    "Kind",
-    "NodeData",
-    "plan_graph",
-    "to_dot",
-    "to_mermaid",
-    "to_svg",
-]

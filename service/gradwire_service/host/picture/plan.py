@@ -68,7 +68,8 @@ class _Drawing:
                     self._node(f"in {source}", "leaf", source, None, self._inputs[source])
                 self.edges.append({"from": f"in {source}", "to": end, "operand": source})
             else:
-                shown = _shown(self._regions[source[0]]["outputs"][source[1]])
+                spec = self._regions[source[0]]["outputs"][source[1]]
+                shown = f"{spec['shape']} {spec['dtype']}"
                 self.edges.append({"from": f"r{source[0]}", "to": end, "operand": shown})
 
     def _sources(self, read: Source) -> list[Source]:
@@ -95,10 +96,6 @@ class _Drawing:
 def _source(read: Any) -> Source:
     """What is read, which JSON has as a list."""
     return read if isinstance(read, str) else (read[0], read[1])
-
-
-def _shown(spec: Shown) -> str:
-    return f"{spec['shape']} {spec['dtype']}"
 
 
 def _nbytes(spec: Shown) -> int:

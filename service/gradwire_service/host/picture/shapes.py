@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradwire_service.host.picture.data import Kind
-from gradwire_service.host.picture.layout import Box
+from gradwire_service.host.picture.layout import Box, Point
 
 
 class Style(NamedTuple):
@@ -46,13 +46,21 @@ def outline(kind: Kind, box: Box) -> str:
     """The shape of a node."""
     style = STYLES[kind]
     paint = f'fill="{style.fill}" stroke="{style.line}" stroke-width="1.6"'
+    left, right = box.x - box.width / 2, box.x + box.width / 2
+    top, bottom = box.y - box.height / 2, box.y + box.height / 2
     if kind == "constant":
-        return f'<polygon points="{_slanted(box)}" {paint} stroke-dasharray="4 3"/>'
+        slant = min(8.0, box.height / 4)
+        corners = [(left + slant, top), (right, top), (right - slant, bottom), (left, bottom)]
+        return f'<polygon points="{_points(corners)}" {paint} stroke-dasharray="4 3"/>'
     if kind == "gradient":
-        return f'<polygon points="{_hexagon(box)}" {paint}/>'
+        cut = min(12.0, box.height / 2)
+        inner, outer = left + cut, right - cut
+        upper, lower = [(inner, top), (outer, top)], [(outer, bottom), (inner, bottom)]
+        corners = [*upper, (right, box.y), *lower, (left, box.y)]
+        return f'<polygon points="{_points(corners)}" {paint}/>'
     radius = box.height / 2 if kind == "leaf" else 5
-    inner = _rectangle(box, 3, radius, f'fill="none" stroke="{style.line}"')
-    return _rectangle(box, 0, radius, paint) + (inner if kind == "output" else "")
+    within = _rectangle(box, 3, radius, f'fill="none" stroke="{style.line}"')
+    return _rectangle(box, 0, radius, paint) + (within if kind == "output" else "")
 
 
 def _rectangle(box: Box, inset: float, radius: float, paint: str) -> str:
@@ -64,21 +72,5 @@ def _rectangle(box: Box, inset: float, radius: float, paint: str) -> str:
     )
 
 
-def _slanted(box: Box) -> str:
-    slant = min(8.0, box.height / 4)
-    left, right = box.x - box.width / 2, box.x + box.width / 2
-    top, bottom = box.y - box.height / 2, box.y + box.height / 2
-    return (
-        f"{left + slant:.1f},{top:.1f} {right:.1f},{top:.1f} "
-        f"{right - slant:.1f},{bottom:.1f} {left:.1f},{bottom:.1f}"
-    )
-
-
-def _hexagon(box: Box) -> str:
-    cut = min(12.0, box.height / 2)
-    left, right = box.x - box.width / 2, box.x + box.width / 2
-    top, bottom = box.y - box.height / 2, box.y + box.height / 2
-    return (
-        f"{left + cut:.1f},{top:.1f} {right - cut:.1f},{top:.1f} {right:.1f},{box.y:.1f} "
-        f"{right - cut:.1f},{bottom:.1f} {left + cut:.1f},{bottom:.1f} {left:.1f},{box.y:.1f}"
-    )
+def _points(corners: list[Point]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)

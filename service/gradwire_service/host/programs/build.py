@@ -12,9 +12,10 @@ from gradwire_service.host.programs.check import Check
 from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.normal import carried, identity, normal
 from gradwire_service.host.programs.program import Program
-from gradwire_service.host.protocol import Program as Model
-from gradwire_service.host.protocol import StepPart, from_source, limit_steps
+from gradwire_service.host.protocol import from_source, limit_steps
 from gradwire_service.host.protocol.calls import CallPart
+from gradwire_service.host.protocol.requests import Program as Model
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.steps import OpStep
 
 
@@ -30,7 +31,9 @@ def build(
     programs, repeated names, programs past the limits.
     """
     entries = [
-        Entry(e) if isinstance(e, str) else Entry(e.name, e.dtype, _shape(e.shape))
+        Entry(e)
+        if isinstance(e, str)
+        else Entry(e.name, e.dtype, None if e.shape is None else tuple(e.shape))
         for e in model.inputs
     ]
     _distinct("inputs", [entry.name for entry in entries])
@@ -46,21 +49,17 @@ def build(
     _limit("steps (those of programs it calls among them)", check.size, limits.program_size)
     return Program(
         identity(text),
-        entries,
-        steps,
-        model.outputs,
+        tuple(entries),
+        tuple(steps),
+        tuple(model.outputs),
         source=model.source,
-        lines=lines,
+        lines=tuple(lines),
         calls=check.calls,
         leaves=frozenset(check.leaves),
         size=check.size,
         depth=check.depth,
         nbytes=len(text),
     )
-
-
-def _shape(shape: list[int | None] | None) -> tuple[int | None, ...] | None:
-    return None if shape is None else tuple(shape)
 
 
 def _distinct(field: str, names: Sequence[str], more: str = "") -> None:

@@ -16,23 +16,16 @@ from gradwire_engine.errors import GradwireError, error
 from gradwire_engine.op import Primitive
 from gradwire_engine.spec import Spec, float32
 from gradwire_engine.tensor import Tensor
-from gradwire_service.host import control, source
-from gradwire_service.host.arguments import WORDS
+from gradwire_service.host import control
+from gradwire_service.host.calls import check_count
+from gradwire_service.host.elements import WORDS
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs.frame import Frame, unknown
-from gradwire_service.host.protocol import (
-    BindStep,
-    CallStep,
-    GradStep,
-    OpStep,
-    RequiresGradStep,
-    StepPart,
-    TransformStep,
-    VmapStep,
-)
-from gradwire_service.host.protocol.calls import CallPart
+from gradwire_service.host.protocol.calls import CallPart, CallStep, TransformStep, VmapStep
 from gradwire_service.host.protocol.control import CondStep, ControlStep
-from gradwire_service.host.steps import Steps, works_in_place
+from gradwire_service.host.protocol.step import StepPart
+from gradwire_service.host.protocol.steps import BindStep, GradStep, OpStep, RequiresGradStep
+from gradwire_service.host.steps import Steps, check_names, named, works_in_place
 
 _SPEC = Spec((), float32, "meta")
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -83,10 +76,7 @@ class Check:
             try:
                 self._check(step)
             except GradwireError as problem:
-                problem.step = index
-                problem.op = step.op if isinstance(step, OpStep) else None
-                if lines:
-                    source.name_line(problem, lines[index])
+                named(problem, index, step, lines)
                 raise
         for name in outputs:
             if name.startswith("%"):
@@ -144,12 +134,8 @@ class Check:
             for place in range(count or 0 if count != 1 else 0):
                 self._known.add(f"{out}.{place}")
         elif out is not None:
-            if count is not None and len(out) != count:
-                raise error(
-                    "invalid_argument",
-                    f"{asked}: it gives {count} results, out names {len(out)}",
-                    "give one name or null for each, or one name p for p.0, p.1, …",
-                )
+            if count is not None:
+                check_names(asked, out, count)
             for name in out:
                 if name is not None:
                     self._known.several.discard(name)
@@ -172,14 +158,7 @@ class Check:
     def _call(self, step: CallPart, key: str) -> Any:
         """The program that a step calls, once its arguments are seen to fit."""
         program = self.calls.get(key) or self._find(key)
-        if len(step.args) != len(program.inputs):
-            raise error(
-                "invalid_argument",
-                f"program {key}: it takes {len(program.inputs)} arguments "
-                f"({', '.join(program.inputs)}), got {len(step.args)}",
-                "give one for each input, in order",
-                raised=TypeError,
-            )
+        check_count("program", program, step.args)
         for value in step.args:
             self._operand(value)
         return self._use(key)

@@ -20,6 +20,10 @@ class Entry(NamedTuple):
         """Whether any value fits."""
         return self.dtype is None and self.shape is None
 
+    def written(self) -> dict[str, Any]:
+        """As a client would post it: what is fixed."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
     def check(self, value: Any) -> None:
         """Refuse a value of another dtype or shape."""
         if self.dtype is not None and value.dtype is not DTYPES[self.dtype]:

@@ -92,12 +92,12 @@ class Frame:
     def _movable(self, value: Any) -> Any:
         """A value that was made in here, with tangents for what may be written to it."""
         own = value is not None and value.dtype.differentiable
-        if own and all(map(self._made_here, tensors_of(value))):
+        if own and all(
+            tensor.view is None and id(tensor.storage) not in self._outside
+            for tensor in tensors_of(value)
+        ):
             return standing(value, self._levels, self._columns)
         return value
-
-    def _made_here(self, tensor: Tensor) -> bool:
-        return tensor.view is None and id(tensor.storage) not in self._outside
 
     def require_grad(self, name: str, flag: bool) -> None:
         """From here on gradients can be asked by this name, or not: of this run's own tensor."""

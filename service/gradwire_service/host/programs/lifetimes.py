@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.protocol.step import StepPart
 
 Ending = tuple[str, bool]
 """A name, and whether it may be the one name of several results."""

@@ -14,7 +14,7 @@ from gradwire_engine.spec import dtype_of
 from gradwire_service.host.elements import Array
 from gradwire_service.host.literals import decode
 from gradwire_service.host.programs.entry import Entry
-from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.protocol.step import StepPart
 
 _DIGITS = 32
 
@@ -22,7 +22,7 @@ _DIGITS = 32
 def normal(entries: Sequence[Entry], steps: Sequence[StepPart], outputs: Sequence[str]) -> str:
     """Inputs, steps and outputs as JSON: defaults left out, keys in order, no room between."""
     found = {
-        "inputs": [_entry(entry) for entry in entries],
+        "inputs": [entry.written() for entry in entries],
         "ops": [written(step) for step in steps],
         "outputs": list(outputs),
     }
@@ -43,10 +43,6 @@ def written(step: StepPart) -> dict[str, Any]:
         if (value := getattr(step, name)) != fields[name].get_default(call_default_factory=True)
         or fields[name].is_required()
     }
-
-
-def _entry(entry: Entry) -> dict[str, Any]:
-    return {key: value for key, value in entry._asdict().items() if value is not None}
 
 
 def carried(value: Any, arrays: Mapping[str, Array]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,8 +16,8 @@ from gradwire_engine.tensor import Tensor
 from gradwire_service.host.elements import Array
 from gradwire_service.host.programs.entry import Entry
 from gradwire_service.host.programs.frame import Frame
-from gradwire_service.host.programs.lifetimes import forget, lifetimes
-from gradwire_service.host.protocol import StepPart
+from gradwire_service.host.programs.lifetimes import Ending, forget, lifetimes
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.steps import OpStep
 from gradwire_service.host.run import do
 from gradwire_service.host.scope import Callee
@@ -25,6 +26,7 @@ from gradwire_service.host.steps import Steps
 _NO_ARRAYS: Mapping[str, Array] = MappingProxyType({})
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Program:
     """Steps between named inputs and outputs. Frozen; runs may overlap on several threads.
 
@@ -34,35 +36,26 @@ class Program:
     writes: whether a step of it, or of one that it calls, is in place.
     """
 
-    __slots__ = (
-        "calls", "depth", "ending", "entries", "id", "inputs", "leaves", "lines", "nbytes",
-        "outputs", "size", "source", "steps", "writes",
-    )  # fmt: skip
+    id: str
+    entries: Sequence[Entry]
+    steps: Sequence[StepPart]
+    outputs: Sequence[str]
+    source: str | None
+    lines: Sequence[int]
+    calls: Mapping[str, Callee]
+    leaves: frozenset[str]
+    size: int
+    depth: int
+    nbytes: int
+    inputs: tuple[str, ...] = field(init=False)
+    ending: list[list[Ending]] = field(init=False)
+    writes: bool = field(init=False)
 
-    def __init__(
-        self,
-        key: str,
-        entries: Sequence[Entry],
-        steps: Sequence[StepPart],
-        outputs: Sequence[str],
-        *,
-        source: str | None = None,
-        lines: Sequence[int] = (),
-        calls: Mapping[str, Callee],
-        leaves: frozenset[str] = frozenset(),
-        size: int = 0,
-        depth: int = 1,
-        nbytes: int = 0,
-    ) -> None:
-        self.id = key
-        self.entries = tuple(entries)
-        self.inputs = tuple(entry.name for entry in entries)
-        self.steps, self.outputs, self.lines = tuple(steps), tuple(outputs), tuple(lines)
-        self.source, self.calls, self.leaves = source, calls, leaves
-        self.ending = lifetimes(steps, outputs)
-        self.size, self.depth, self.nbytes = size, depth, nbytes
-        self.writes = any(map(_writes, steps)) or any(
-            getattr(callee, "writes", False) for callee in calls.values()
+    def __post_init__(self) -> None:
+        self.inputs = tuple(entry.name for entry in self.entries)
+        self.ending = lifetimes(self.steps, self.outputs)
+        self.writes = any(map(_writes, self.steps)) or any(
+            getattr(callee, "writes", False) for callee in self.calls.values()
         )
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
@@ -123,19 +116,7 @@ class Program:
         """The same program with these of its names as further outputs."""
         if not names:
             return self
-        return Program(
-            self.id,
-            self.entries,
-            self.steps,
-            [*self.outputs, *names],
-            source=self.source,
-            lines=self.lines,
-            calls=self.calls,
-            leaves=self.leaves,
-            size=self.size,
-            depth=self.depth,
-            nbytes=self.nbytes,
-        )
+        return replace(self, outputs=(*self.outputs, *names))
 
     def __repr__(self) -> str:
         return f"<program {self.id}>"

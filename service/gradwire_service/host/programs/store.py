@@ -16,7 +16,7 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs.build import build
 from gradwire_service.host.programs.normal import written
 from gradwire_service.host.programs.program import Program
-from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.scope import Callee
 from gradwire_service.host.sessions import timestamp

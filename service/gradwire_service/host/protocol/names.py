@@ -12,6 +12,17 @@ from pydantic_core import PydanticCustomError
 from gradwire_engine.random import MOST_DRAWS
 from gradwire_engine.spec import DTYPES, OTHER_NAMES
 
+
+def field(description: str, *examples: Any, **more: Any) -> Any:
+    """A field of what is sent or answered: what it means, and examples of it. more: pydantic's."""
+    return Field(description=description, examples=[*examples] or None, **more)
+
+
+def optional(description: str, *examples: Any, **more: Any) -> Any:
+    """The same of a field that may be left out, which is null then."""
+    return field(description, *examples, default=None, **more)
+
+
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,127}")
 RESERVED = frozenset({"NaN", "Infinity"})
 GRAD = ".grad"

@@ -15,19 +15,14 @@ from gradwire_service.host.protocol.names import (
     DTypeName,
     FloatName,
     Literal,
-    LiteralOrSession,
     Read,
     Seed,
     Written,
+    field,
+    optional,
 )
-from gradwire_service.host.protocol.steps import (
-    GradMode,
-    GradStep,
-    OpStep,
-    RequiresGradStep,
-    Step,
-    word_of,
-)
+from gradwire_service.host.protocol.step import GradMode
+from gradwire_service.host.protocol.steps import GradStep, OpStep, RequiresGradStep, Step, word_of
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -38,122 +33,88 @@ Size = Annotated[int, Field(ge=0)]
 class SessionCreate(Part):
     """A new session."""
 
-    label: str | None = Field(
-        None, description="What you call it.", examples=["digits"], max_length=200
+    label: str | None = optional("What you call it.", "digits", max_length=200)
+    device: str = field("Where its tensors live.", "cpu", "cuda", default="cpu", max_length=32)
+    dtype: FloatName = field(
+        "Default dtype of literals that have none and require grad.", "float64", default="float32"
     )
-    device: str = Field(
-        "cpu", description="Where its tensors live.", examples=["cpu", "cuda"], max_length=32
+    seed: Seed | None = optional("Seed of its random numbers; drawn where left out.", 0)
+    ttl_seconds: Seconds | None = optional(
+        "Seconds without a request after which it expires.", 3600
     )
-    dtype: FloatName = Field(
-        "float32",
-        description="Default dtype of literals that have none and require grad.",
-        examples=["float64"],
+    memory_limit_bytes: Bytes | None = optional("Bytes it may hold at most.", 1_000_000_000)
+    durable: bool | None = optional(
+        "Whether it outlives the server; by default where the server keeps any.", False
     )
-    seed: Seed | None = Field(
-        None, description="Seed of its random numbers; drawn where left out.", examples=[0]
-    )
-    ttl_seconds: Seconds | None = Field(
-        None, description="Seconds without a request after which it expires.", examples=[3600]
-    )
-    memory_limit_bytes: Bytes | None = Field(
-        None, description="Bytes it may hold at most.", examples=[1_000_000_000]
-    )
-    durable: bool | None = Field(
-        None,
-        description="Whether it outlives the server; by default where the server keeps any.",
-        examples=[False],
-    )
-    detect_anomaly: bool = Field(
-        False,
-        description="Have walks search what each node gives for NaN, and name the node.",
-        examples=[True],
+    detect_anomaly: bool = field(
+        "Have walks search what each node gives for NaN, and name the node.", True, default=False
     )
 
 
 class SessionPatch(Part):
     """What may change in a session. A field that is left out stays as it is."""
 
-    label: str | None = Field(
-        None, description="What you call it; null removes it.", examples=["run 2"], max_length=200
+    label: str | None = optional("What you call it; null removes it.", "run 2", max_length=200)
+    dtype: FloatName | None = optional(
+        "Default dtype from now on, of literals and of floats that nothing decides.", "float64"
     )
-    dtype: FloatName | None = Field(
-        None,
-        description="Default dtype from now on, of literals and of floats that nothing decides.",
-        examples=["float64"],
-    )
-    ttl_seconds: Seconds | None = Field(
-        None, description="Seconds without a request after which it expires.", examples=[600]
-    )
-    memory_limit_bytes: Bytes | None = Field(
-        None, description="Bytes it may hold at most.", examples=[1_000_000_000]
-    )
-    detect_anomaly: bool | None = Field(
-        None,
-        description="Whether walks search what each node gives for NaN.",
-        examples=[True],
+    ttl_seconds: Seconds | None = optional("Seconds without a request after which it expires.", 600)
+    memory_limit_bytes: Bytes | None = optional("Bytes it may hold at most.", 1_000_000_000)
+    detect_anomaly: bool | None = optional(
+        "Whether walks search what each node gives for NaN.", True
     )
 
 
 class SessionFork(SessionPatch):
     """What is different in a fork. A field that is left out is as in the session it is made of."""
 
-    seed: Seed | None = Field(
-        None,
-        description="Seed of its random numbers; left out they go on as the other session's.",
-        examples=[1],
+    seed: Seed | None = optional(
+        "Seed of its random numbers; left out they go on as the other session's.", 1
     )
-    durable: bool | None = Field(
-        None, description="Whether it outlives the server.", examples=[False]
-    )
+    durable: bool | None = optional("Whether it outlives the server.", False)
 
 
 class Reply(Part):
     """What a request that runs steps says beside them."""
 
-    returns: list[Read] = Field(
+    returns: list[Read] = field(
+        "Tensors to send back; x.grad is null where there is no gradient.",
+        ["z", "x.grad"],
         default_factory=list,
         alias="return",
-        description="Tensors to send back; x.grad is null where there is no gradient.",
-        examples=[["z", "x.grad"]],
     )
-    grad_mode: GradMode | None = Field(
-        None, description="The grad mode of the request.", examples=["no_grad"]
+    grad_mode: GradMode | None = optional("The grad mode of the request.", "no_grad")
+    anomaly: AnomalyMode | None = optional(
+        "Whether its walks search what each node gives for NaN; by default as the session's "
+        "detect_anomaly.",
+        True,
+        {"check_nan": False},
     )
-    anomaly: AnomalyMode | None = Field(
-        None,
-        description="Whether its walks search what each node gives for NaN; by default as the "
-        "session's detect_anomaly.",
-        examples=[True, {"check_nan": False}],
-    )
-    profile: bool = Field(
-        False,
-        description="Have the reply say what each op took: how often it ran, seconds, bytes.",
-        examples=[True],
+    profile: bool = field(
+        "Have the reply say what each op took: how often it ran, seconds, bytes.",
+        True,
+        default=False,
     )
 
 
 class Run(Reply):
     """How a request of several steps runs."""
 
-    atomic: bool = Field(
-        True,
-        description="All or nothing; false keeps the steps before one that fails.",
-        examples=[False],
+    atomic: bool = field(
+        "All or nothing; false keeps the steps before one that fails.", False, default=True
     )
 
 
 class StepsRequest(Run):
     """Any number of steps, in order, in one round trip."""
 
-    steps: Annotated[list[Step], Field(fail_fast=True)] = Field(
-        description="The steps, in order.",
-        examples=[
-            [
-                {"tensor": "x", "value": [1, 2, 3], "requires_grad": True},
-                {"op": "pow", "args": ["x", 2], "out": "y"},
-                {"op": "sum", "args": ["y"], "out": "z"},
-                {"backward": {"tensors": ["z"]}},
-            ]
+    steps: Annotated[list[Step], Field(fail_fast=True)] = field(
+        "The steps, in order.",
+        [
+            {"tensor": "x", "value": [1, 2, 3], "requires_grad": True},
+            {"op": "pow", "args": ["x", 2], "out": "y"},
+            {"op": "sum", "args": ["y"], "out": "z"},
+            {"backward": {"tensors": ["z"]}},
         ],
     )
 
@@ -170,11 +131,7 @@ class OpsOrSource(Part):
     )
 
     ops: Annotated[list[Any], Field(fail_fast=True)] | None
-    source: str | None = Field(
-        None,
-        description="The ops as text, in place of `ops`.",
-        examples=["y = x ** 2\nz = y.sum()"],
-    )
+    source: str | None = optional("The ops as text, in place of `ops`.", "y = x ** 2\nz = y.sum()")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -197,20 +154,16 @@ OnlyOp = Annotated[OpStep, BeforeValidator(_only_op)]
 class OpsRequest(OpsOrSource, Run):
     """Ops alone, in order."""
 
-    ops: Annotated[list[OnlyOp], Field(fail_fast=True)] | None = Field(
-        None,
-        description="The ops to apply.",
-        examples=[[{"op": "sin", "args": ["x"], "out": "y"}]],
+    ops: Annotated[list[OnlyOp], Field(fail_fast=True)] | None = optional(
+        "The ops to apply.", [{"op": "sin", "args": ["x"], "out": "y"}]
     )
 
 
 class GradRequest(GradFields, Reply):
     """torch.autograd.grad as a request of its own."""
 
-    out: list[Written | None] | None = Field(
-        None,
-        description="Names for the gradients in the session, in the order of inputs.",
-        examples=[["gx"]],
+    out: list[Written | None] | None = optional(
+        "Names for the gradients in the session, in the order of inputs.", ["gx"]
     )
 
 
@@ -221,24 +174,18 @@ class BackwardRequest(BackwardFields, Reply):
 class TensorBody(Part):
     """A leaf, sent to its own address."""
 
-    value: Literal = Field(description="Its elements, as a tensor literal.", examples=[[1, 2, 3]])
-    dtype: DTypeName | None = Field(
-        None, description="The dtype to convert to.", examples=["float64"]
-    )
-    requires_grad: bool = Field(
-        False, description="Whether gradients are accumulated for it.", examples=[True]
-    )
+    value: Literal = field("Its elements, as a tensor literal.", [1, 2, 3])
+    dtype: DTypeName | None = optional("The dtype to convert to.", "float64")
+    requires_grad: bool = field("Whether gradients are accumulated for it.", True, default=False)
 
 
 class ProgramInput(Part):
     """An input of a program whose dtype or shape is fixed."""
 
-    name: Written = Field(description="The input's name.", examples=["x"])
-    dtype: DTypeName | None = Field(
-        None, description="The dtype it must have.", examples=["float32"]
-    )
-    shape: list[Size | None] | None = Field(
-        None, description="The shape it must have; null leaves an axis open.", examples=[[None, 3]]
+    name: Written = field("The input's name.", "x")
+    dtype: DTypeName | None = optional("The dtype it must have.", "float32")
+    shape: list[Size | None] | None = optional(
+        "The shape it must have; null leaves an axis open.", [None, 3]
     )
 
 
@@ -267,41 +214,10 @@ ProgramStep = Annotated[
 class Program(OpsOrSource):
     """Ops with named inputs and outputs."""
 
-    inputs: list[Input] = Field(
-        description="The inputs: names, or objects that fix dtype or shape.", examples=[["x"]]
+    inputs: list[Input] = field("The inputs: names, or objects that fix dtype or shape.", ["x"])
+    ops: Annotated[list[ProgramStep], Field(fail_fast=True)] | None = optional(
+        "What it does: op, grad, requires_grad, call, vmap, transform, cond, scan and while_loop "
+        "steps.",
+        [{"op": "sum", "args": ["x"], "out": "z"}],
     )
-    ops: Annotated[list[ProgramStep], Field(fail_fast=True)] | None = Field(
-        None,
-        description="What it does: op, grad, requires_grad, call, vmap, transform, cond, scan and "
-        "while_loop steps.",
-        examples=[[{"op": "sum", "args": ["x"], "out": "z"}]],
-    )
-    outputs: list[Written] = Field(description="The outputs, by name.", examples=[["z"]])
-
-
-class EvaluateRequest(Part):
-    """A program and what to run it on."""
-
-    program: Program = Field(
-        description="The program.",
-        examples=[{"inputs": ["x"], "source": "z = (x ** 2).sum()", "outputs": ["z"]}],
-    )
-    inputs: dict[str, LiteralOrSession] = Field(
-        description="A tensor literal for each input, or a tensor of a session.",
-        examples=[{"x": [1, 2, 3]}],
-    )
-
-
-class ValueAndGradRequest(EvaluateRequest):
-    """A program, its inputs, and what to differentiate by."""
-
-    wrt: list[Written] | None = Field(
-        None,
-        description="Inputs to differentiate by; all floating and complex ones by default.",
-        examples=[["x"]],
-    )
-    grad_outputs: dict[str, LiteralOrSession] | None = Field(
-        None,
-        description="Cotangents of the outputs; 1 at scalars by default.",
-        examples=[{"z": 1.0}],
-    )
+    outputs: list[Written] = field("The outputs, by name.", ["z"])

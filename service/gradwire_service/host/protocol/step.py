@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from typing import Literal as OneOf
 
-from pydantic import Field
-
+from gradwire_service.host.protocol.names import optional
 from gradwire_service.host.protocol.walks import Part
 
 GradMode = OneOf["enable_grad", "no_grad", "inference_mode"]
@@ -16,6 +15,4 @@ class StepPart(Part):
     """A step. `word` is the field that makes it this kind of step."""
 
     word: ClassVar[str]
-    grad_mode: GradMode | None = Field(
-        None, description="The grad mode of this step alone.", examples=["no_grad"]
-    )
+    grad_mode: GradMode | None = optional("The grad mode of this step alone.", "no_grad")

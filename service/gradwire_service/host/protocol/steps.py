@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Tag
 
 from gradwire_engine.catalogue import NO_OPS
 from gradwire_service.host.protocol.calls import (
@@ -27,64 +27,59 @@ from gradwire_service.host.protocol.names import (
     Read,
     Seed,
     Written,
+    field,
+    optional,
 )
 from gradwire_service.host.protocol.optimizers import AdvanceStep, ClipStep, OptimizerStep
-from gradwire_service.host.protocol.step import GradMode, StepPart
+from gradwire_service.host.protocol.step import StepPart
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
-
-__all__ = ["GradMode", "StepPart"]
 
 
 class TensorStep(StepPart):
     """Make a leaf."""
 
     word = "tensor"
-    tensor: Written = Field(description="The name of the new tensor.", examples=["x"])
-    value: Literal = Field(description="Its elements, as a tensor literal.", examples=[[1, 2, 3]])
-    dtype: DTypeName | None = Field(
-        None, description="The dtype to convert to.", examples=["float64"]
-    )
-    requires_grad: bool = Field(
-        False, description="Whether gradients are accumulated for it.", examples=[True]
-    )
+    tensor: Written = field("The name of the new tensor.", "x")
+    value: Literal = field("Its elements, as a tensor literal.", [1, 2, 3])
+    dtype: DTypeName | None = optional("The dtype to convert to.", "float64")
+    requires_grad: bool = field("Whether gradients are accumulated for it.", True, default=False)
 
 
 class RandomState(Part):
     """Where random numbers come from: a seed, and how many draws were made since."""
 
-    seed: Seed = Field(description="A whole number from 0 to 2**64 - 1.", examples=[7])
-    draws: Draws = Field(0, description="How many draws of it lie behind.", examples=[2])
+    seed: Seed = field("A whole number from 0 to 2**64 - 1.", 7)
+    draws: Draws = field("How many draws of it lie behind.", 2, default=0)
 
 
 class OpStep(StepPart):
     """Apply an op of the catalogue."""
 
     word = "op"
-    op: str = Field(
-        description="The op's name: torch's path without `torch.`.",
-        examples=["softmax", "linalg.det", "add_"],
+    op: str = field(
+        "The op's name: torch's path without `torch.`.",
+        "softmax",
+        "linalg.det",
+        "add_",
         min_length=1,
         max_length=128,
     )
-    args: list[Any] = Field(
+    args: list[Any] = field(
+        "Positional arguments: names of tensors, numbers, literals, lists, null.",
+        ["x", 2],
         default_factory=list,
-        description="Positional arguments: names of tensors, numbers, literals, lists, null.",
-        examples=[["x", 2]],
     )
-    kwargs: dict[str, Any] = Field(
-        default_factory=dict, description="Arguments by name.", examples=[{"dim": 1}]
+    kwargs: dict[str, Any] = field("Arguments by name.", {"dim": 1}, default_factory=dict)
+    out: Out | None = optional(
+        "The name of the result, or a list of names with null for what isn't wanted. Ops that work "
+        "in place (names ending in `_`) take none.",
+        "y",
+        ["values", None],
     )
-    out: Out | None = Field(
-        None,
-        description="The name of the result, or a list of names with null for what isn't wanted. "
-        "Ops that work in place (names ending in `_`) take none.",
-        examples=["y", ["values", None]],
-    )
-    generator: RandomState | None = Field(
-        None,
-        description="What a random op draws from in place of the session's random state, which "
-        "stays as it is. Not in programs.",
-        examples=[{"seed": 7, "draws": 2}],
+    generator: RandomState | None = optional(
+        "What a random op draws from in place of the session's random state, which stays as it is. "
+        "Not in programs.",
+        {"seed": 7, "draws": 2},
     )
 
 
@@ -92,14 +87,11 @@ class GradStep(StepPart):
     """Compute gradients and name them."""
 
     word = "grad"
-    grad: GradFields = Field(
-        description="What to differentiate, and how.",
-        examples=[{"outputs": ["loss"], "inputs": ["w"]}],
+    grad: GradFields = field(
+        "What to differentiate, and how.", {"outputs": ["loss"], "inputs": ["w"]}
     )
-    out: list[Written | None] | None = Field(
-        None,
-        description="A name for each gradient, in the order of inputs; null for what isn't wanted.",
-        examples=[["gw"]],
+    out: list[Written | None] | None = optional(
+        "A name for each gradient, in the order of inputs; null for what isn't wanted.", ["gw"]
     )
 
 
@@ -107,30 +99,24 @@ class BackwardStep(StepPart):
     """Accumulate gradients into `.grad` of the leaves."""
 
     word = "backward"
-    backward: BackwardFields = Field(
-        description="What to differentiate, and how.", examples=[{"tensors": ["loss"]}]
-    )
+    backward: BackwardFields = field("What to differentiate, and how.", {"tensors": ["loss"]})
 
 
 class ZeroGradStep(StepPart):
     """Clear gradients."""
 
     word = "zero_grad"
-    zero_grad: NamesOrAll = Field(
-        description='Whose gradients: names, or "all".', examples=[["w", "b"], "all"]
-    )
-    set_to_none: bool = Field(
-        True, description="Remove them; false fills them with zeros.", examples=[False]
-    )
+    zero_grad: NamesOrAll = field('Whose gradients: names, or "all".', ["w", "b"], "all")
+    set_to_none: bool = field("Remove them; false fills them with zeros.", False, default=True)
 
 
 class SetGradStep(StepPart):
     """Set the gradient of a tensor."""
 
     word = "set_grad"
-    set_grad: Written = Field(description="Whose gradient.", examples=["w"])
-    value: LiteralOrName | None = Field(
-        description="A literal, the name of a tensor, or null to remove it.", examples=["gw"]
+    set_grad: Written = field("Whose gradient.", "w")
+    value: LiteralOrName | None = field(
+        "A literal, the name of a tensor, or null to remove it.", "gw"
     )
 
 
@@ -138,32 +124,32 @@ class RequiresGradStep(StepPart):
     """Change whether a leaf requires grad."""
 
     word = "requires_grad"
-    requires_grad: Written = Field(description="The leaf.", examples=["w"])
-    value: bool = Field(description="Whether it requires grad from now on.", examples=[False])
+    requires_grad: Written = field("The leaf.", "w")
+    value: bool = field("Whether it requires grad from now on.", False)
 
 
 class RetainGradStep(StepPart):
     """Have a non-leaf keep its gradient."""
 
     word = "retain_grad"
-    retain_grad: Written = Field(description="The tensor.", examples=["h"])
+    retain_grad: Written = field("The tensor.", "h")
 
 
 class DetachStep(StepPart):
     """Name the same elements without their history."""
 
     word = "detach"
-    detach: Read = Field(description="The tensor.", examples=["h"])
-    out: Written = Field(description="The name of the detached one.", examples=["h0"])
+    detach: Read = field("The tensor.", "h")
+    out: Written = field("The name of the detached one.", "h0")
 
 
 class SeedStep(StepPart):
     """Seed the session's random numbers."""
 
     word = "seed"
-    seed: Seed = Field(description="A whole number from 0 to 2**64 - 1.", examples=[0])
-    draws: Draws = Field(
-        0, description="How many draws of it count as made: with both a state is set.", examples=[3]
+    seed: Seed = field("A whole number from 0 to 2**64 - 1.", 0)
+    draws: Draws = field(
+        "How many draws of it count as made: with both a state is set.", 3, default=0
     )
 
 
@@ -171,18 +157,15 @@ class FreeStep(StepPart):
     """Forget names; a tensor lives on as long as the graph needs it."""
 
     word = "free"
-    free: list[Written] = Field(
-        description="The names to forget, of tensors and optimisers.", examples=[["h", "loss"]]
-    )
+    free: list[Written] = field("The names to forget, of tensors and optimisers.", ["h", "loss"])
 
 
 class RenameStep(StepPart):
     """Give tensors other names: all of these, or none."""
 
     word = "rename"
-    rename: dict[Written, Written] = Field(
-        description="New names by the old ones; names may change places.",
-        examples=[{"t2": "encoder.weight"}],
+    rename: dict[Written, Written] = field(
+        "New names by the old ones; names may change places.", {"t2": "encoder.weight"}
     )
 
 
@@ -235,11 +218,6 @@ def word_of(step: object) -> str | None:
     return None
 
 
-def _served(step: object) -> str | None:
-    word = word_of(step)
-    return word if word in STEPS else None
-
-
 Step = Annotated[
     Annotated[TensorStep, Tag("tensor")]
     | Annotated[OpStep, Tag("op")]
@@ -265,6 +243,6 @@ Step = Annotated[
     | Annotated[OptimizerStep, Tag("optimizer")]
     | Annotated[AdvanceStep, Tag("step")]
     | Annotated[ClipStep, Tag("clip_grad_norm")],
-    Discriminator(_served),
+    Discriminator(word_of),
 ]
 """Any step a client may post."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from gradwire_service.host.protocol.names import LiteralOrName, Read
+from gradwire_service.host.protocol.names import LiteralOrName, Read, field, optional
 
 
 class Part(BaseModel):
@@ -16,55 +16,43 @@ class Part(BaseModel):
 class Walk(Part):
     """What `grad` and `backward` share."""
 
-    retain_graph: bool | None = Field(
-        None,
-        description="Keep what the nodes saved for another walk; by default create_graph's value.",
-        examples=[True],
+    retain_graph: bool | None = optional(
+        "Keep what the nodes saved for another walk; by default create_graph's value.", True
     )
-    create_graph: bool = Field(
-        False, description="Record the walk itself, for derivatives of gradients.", examples=[True]
+    create_graph: bool = field(
+        "Record the walk itself, for derivatives of gradients.", True, default=False
     )
 
 
 class GradFields(Walk):
     """The arguments of torch.autograd.grad."""
 
-    outputs: list[Read] = Field(description="What is differentiated.", examples=[["loss"]])
-    inputs: list[Read] = Field(
-        description="With respect to what; non-leaves too.", examples=[["x", "w"]]
+    outputs: list[Read] = field("What is differentiated.", ["loss"])
+    inputs: list[Read] = field("With respect to what; non-leaves too.", ["x", "w"])
+    grad_outputs: list[LiteralOrName] | None = optional(
+        "One cotangent for each output: a name, a literal, or null for 1 at a scalar.",
+        [[1.0, 0.0]],
+        ["v", None],
     )
-    grad_outputs: list[LiteralOrName] | None = Field(
-        None,
-        description="One cotangent for each output: a name, a literal, or null for 1 at a scalar.",
-        examples=[[[1.0, 0.0]], ["v", None]],
+    allow_unused: bool | None = optional(
+        "Give null for inputs that no output depends on, where it is an error else.", True
     )
-    allow_unused: bool | None = Field(
-        None,
-        description="Give null for inputs that no output depends on, where it is an error else.",
-        examples=[True],
-    )
-    materialize_grads: bool = Field(
-        False, description="Give zeros in place of null.", examples=[True]
-    )
-    is_grads_batched: bool = Field(
-        False,
-        description="The first axis of each of grad_outputs is a batch of cotangents, and of each "
-        "gradient a batch of gradients: one walk for all.",
-        examples=[True],
+    materialize_grads: bool = field("Give zeros in place of null.", True, default=False)
+    is_grads_batched: bool = field(
+        "The first axis of each of grad_outputs is a batch of cotangents, and of each gradient a "
+        "batch of gradients: one walk for all.",
+        True,
+        default=False,
     )
 
 
 class BackwardFields(Walk):
     """The arguments of torch.autograd.backward."""
 
-    tensors: list[Read] = Field(description="What is differentiated.", examples=[["loss"]])
-    grad_tensors: list[LiteralOrName] | None = Field(
-        None,
-        description="One cotangent for each tensor: a name, a literal, or null for 1 at a scalar.",
-        examples=[[[1.0, 1.0]]],
+    tensors: list[Read] = field("What is differentiated.", ["loss"])
+    grad_tensors: list[LiteralOrName] | None = optional(
+        "One cotangent for each tensor: a name, a literal, or null for 1 at a scalar.", [[1.0, 1.0]]
     )
-    inputs: list[Read] | None = Field(
-        None,
-        description="Accumulate into these alone; by default into every leaf.",
-        examples=[["w"]],
+    inputs: list[Read] | None = optional(
+        "Accumulate into these alone; by default into every leaf.", ["w"]
     )

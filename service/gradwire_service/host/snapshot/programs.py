@@ -22,9 +22,9 @@ from gradwire_service.host.inside import Inside
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.programs import Program, build
 from gradwire_service.host.programs.normal import written
-from gradwire_service.host.protocol import Program as Model
 from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.names import may_be_written
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.snapshot import loops
 
 _LONGEST_ID = 128
@@ -68,7 +68,7 @@ class Written:
 
 def program_row(program: Program) -> dict[str, Any]:
     """A program as it was posted, with its id; those that it calls are named by theirs."""
-    entries = [{k: v for k, v in e._asdict().items() if v is not None} for e in program.entries]
+    entries = [entry.written() for entry in program.entries]
     row = {"id": program.id, "inputs": entries, "outputs": list(program.outputs)}
     if program.source is not None:
         return row | {"source": program.source}

@@ -16,9 +16,11 @@ from gradwire_service.host.elements import Array
 from gradwire_service.host.hooks import LEAF, Hook
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.host.protocol import SessionCreate, read
+from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.names import may_be_written
+from gradwire_service.host.protocol.requests import SessionCreate
 from gradwire_service.host.run import modes
+from gradwire_service.host.safetensors import no_json
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot.programs import Restored
 from gradwire_service.host.snapshot.seal import DIGEST, check
@@ -101,15 +103,11 @@ def _room(nbytes: int, ledger: Ledger) -> Iterator[None]:
 
 def _json(body: str) -> Any:
     try:
-        return json.loads(body, parse_constant=_refuse)
+        return json.loads(body, parse_constant=no_json)
     except RecursionError:
         raise incompatible("its JSON nests too deeply") from None
     except ValueError as problem:
         raise incompatible(f"its JSON can't be read: {str(problem)[:100]}") from None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def _asked(data: dict[str, Any], limits: Limits) -> SessionCreate:

@@ -39,7 +39,8 @@ def described(session: Session) -> tuple[str, dict[str, Any]]:
     programs = Written()
     writer = Writer(programs)
     data: dict[str, Any] = {
-        "session": _settings(session),
+        "session": session.settings
+        | {"seed": session.generator.seed, "draws": session.generator.draws},
         "tensors": {name: writer.cell(tensor) for name, tensor in session.tensors.items()},
         "optimizers": {
             name: write_optimizer(writer, found) for name, found in session.optimizers.items()
@@ -63,16 +64,3 @@ def described(session: Session) -> tuple[str, dict[str, Any]]:
             "free names, so that less of the graph is held",
         )
     return text, arrays
-
-
-def _settings(session: Session) -> dict[str, Any]:
-    return {
-        "label": session.label,
-        "device": session.device,
-        "dtype": session.dtype.name,
-        "seed": session.generator.seed,
-        "draws": session.generator.draws,
-        "ttl_seconds": session.ttl,
-        "memory_limit_bytes": session.meter.limit,
-        "detect_anomaly": session.anomaly,
-    }

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from gradwire_service.host.reply import plain
 from gradwire_service.host.source.position import Text
 
 MAX_STRING = 1_024
@@ -76,11 +77,5 @@ def string(value: str, node: ast.expr, text: Text) -> str:
 def encoded(value: Number) -> int | float | str | dict[str, list[float | str]]:
     """A number in the JSON form of the wire contract."""
     if isinstance(value, complex):
-        return {"complex": [_real(value.real), _real(value.imag)]}
-    return value if isinstance(value, int) else _real(value)
-
-
-def _real(value: float) -> float | str:
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return {"complex": [plain(value.real), plain(value.imag)]}
+    return value if isinstance(value, int) else plain(value)

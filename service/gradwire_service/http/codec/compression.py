@@ -58,12 +58,8 @@ ENCODINGS: dict[str, _Encoding] = {
 }
 
 
-def _freely(nbytes: int) -> None:
-    """Where nobody counts."""
-
-
 def decompress(
-    body: Buffer, encoding: str | None, limit: int, lend: Callable[[int], None] = _freely
+    body: Buffer, encoding: str | None, limit: int, lend: Callable[[int], None] = lambda _: None
 ) -> Buffer:
     """The body without its Content-Encoding, at most `limit` bytes of it.
 
@@ -100,7 +96,12 @@ def _inflate(body: Buffer, name: str, limit: int, lend: Callable[[int], None]) -
         lend(len(piece))
         out += piece
         if len(out) > limit:
-            raise _too_large(name, limit)
+            raise error(
+                "payload_too_large",
+                f"the body decompresses from {name} to more than {limit} bytes",
+                "send less in one request; /v1/info says the limit, which counts decompressed "
+                "bytes",
+            )
     if not reader.eof:
         raise _invalid(name, "it ends early")
     if reader.unused_data or position < len(view):
@@ -113,14 +114,6 @@ def _invalid(name: str, problem: str) -> GradwireError:
         "invalid_body",
         f"the body is not {name}, as its Content-Encoding says: {problem}",
         "send one complete stream, or leave the header out",
-    )
-
-
-def _too_large(name: str, limit: int) -> GradwireError:
-    return error(
-        "payload_too_large",
-        f"the body decompresses from {name} to more than {limit} bytes",
-        "send less in one request; /v1/info says the limit, which counts decompressed bytes",
     )
 
 

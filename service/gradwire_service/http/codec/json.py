@@ -115,16 +115,13 @@ def _depth(value: object) -> int:
     depth, level = 0, _containers([value])
     while level:
         depth += 1
-        level = _containers(chain.from_iterable(map(_items, level)))
+        items = (c.values() if type(c) is dict else c for c in level)
+        level = _containers(chain.from_iterable(items))
     return depth
 
 
 def _containers(values: Iterable[object]) -> list[Any]:
     return [value for value in values if type(value) in (dict, list)]
-
-
-def _items(container: Any) -> Iterable[object]:
-    return container.values() if type(container) is dict else container
 
 
 def dumps(value: object, default: Callable[[Any], Any] | None = None) -> bytes:

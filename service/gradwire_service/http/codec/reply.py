@@ -30,10 +30,6 @@ class Written(NamedTuple):
     media_type: str
     buffers: list[Buffer]
 
-    @property
-    def nbytes(self) -> int:
-        return sum(map(len, self.buffers))
-
 
 def write_reply(reply: Reply, accept: str | None = None, data: Data = "nested") -> Written:
     """Write a tree of dicts, lists, TensorReplies, numbers, strings and None.
@@ -60,16 +56,13 @@ def _between(reply: Filled) -> bytes:
     """A template's text, which is made once, with the elements in its gaps."""
     texts = reply.template.texts.get("nested")
     if texts is None:
-        whole = json.dumps(reply.template.reply, _gaping)
+        gap = {"data": orjson.Fragment(_GAP)}
+        whole = json.dumps(reply.template.reply, lambda tensor: _fields(tensor) | gap)
         texts = reply.template.texts["nested"] = whole.split(_GAP)
     pieces = [texts[0]]
     for array, text in zip(reply.arrays, texts[1:], strict=True):
         pieces += json.text_of(array), text
     return b"".join(pieces)
-
-
-def _gaping(tensor: TensorReply) -> dict[str, Any]:
-    return _fields(tensor) | {"data": orjson.Fragment(_GAP)}
 
 
 def _fields(tensor: object) -> dict[str, Any]:

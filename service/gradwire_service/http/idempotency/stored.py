@@ -10,7 +10,7 @@ import orjson
 from gradwire_engine.errors import error
 from gradwire_service.host.durable.refusals import refused
 from gradwire_service.http.idempotency.replies import Kept, Place, kept_of
-from gradwire_service.store import Damaged, Entry, Reply, Unavailable
+from gradwire_service.store.rows import Damaged, Entry, Reply, Unavailable
 
 if TYPE_CHECKING:
     from gradwire_service.host.durable.replies import StoredReplies

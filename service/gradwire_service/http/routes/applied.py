@@ -6,20 +6,20 @@ from functools import partial
 from typing import Any
 
 from gradwire_service.host.cost import ALLOWANCE
-from gradwire_service.host.once import references
+from gradwire_service.host.elements import Array
+from gradwire_service.host.once import Reference, references
 from gradwire_service.host.programs import Program
-from gradwire_service.host.protocol import Program as Model
+from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.protocol.transforms import TRANSFORMS
 from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
 from gradwire_service.http.route import Handler
-from gradwire_service.http.routes.transforms import fetched
 
 ABOUT = {
     "evaluate": "Run a program on inputs and answer its outputs; nothing is kept.",
-    "value_and_grad": "Run a program and differentiate its outputs by its inputs.",
+    "value_and_grad": "Run a program and differentiate its outputs by its inputs; nothing is kept.",
     "vjp": "Run a program, and a vector times its jacobian: one walk back.",
     "jvp": "Run a program, and its jacobian times a vector.",
     "hvp": "The hessian of a scalar output times a vector.",
@@ -30,6 +30,9 @@ ABOUT = {
     "hessian": "The second derivatives of a scalar output, for each pair of inputs.",
 }
 """What each transform does, in a sentence."""
+_ABOUT_STORED = ABOUT | {
+    "value_and_grad": "Run a program and differentiate its outputs by its inputs."
+}
 
 
 def stored(transform: str) -> Handler:
@@ -39,7 +42,7 @@ def stored(transform: str) -> Handler:
         program = call.host.programs.find(call.path["id"])
         return await _answer(call, transform, TRANSFORMS[transform].stored, program)
 
-    return _named(handler, f"program_{transform}", f"{ABOUT[transform]} A stored program.")
+    return _named(handler, f"program_{transform}", f"{_ABOUT_STORED[transform]} A stored program.")
 
 
 def inline(transform: str) -> Handler:
@@ -60,6 +63,7 @@ def _named(handler: Any, name: str, about: str) -> Handler:
 async def _answer(
     call: Call, transform: str, kind: Any, program: Program | Model | None = None
 ) -> Answer:
+    await call.body()
     call.form()
     return await call.replied((await found(call, transform, kind, program))[1])
 
@@ -74,8 +78,8 @@ async def found(
         request, arrays = await executor.apart(lambda: call.read(kind, body))
     else:
         request, arrays = call.read(kind, body)
-    fetch = {r: await fetched(call, r) for r in dict.fromkeys(references(request))}
-    host, until = call.host, call.until()
+    fetch = {r: await _fetched(call, r) for r in dict.fromkeys(references(request))}
+    host = call.host
 
     def work(allowance: int | None = None) -> Any:
         return host.once.apply(
@@ -85,8 +89,16 @@ async def found(
             arrays,
             fetch.__getitem__,
             allowance,
-            until,
+            call.until(),
         )
 
     small = partial(work, ALLOWANCE) if len(body) <= SMALL and not fetch else None
     return request, await executor.apart(work, small)
+
+
+async def _fetched(call: Call, wanted: Reference) -> Array:
+    """The elements of a tensor of a session, after all that came before in it."""
+    host = call.host
+    session = host.session(wanted.session)
+    fetch = partial(host.fetch, wanted)
+    return await call.executor.run(session, fetch, fetch)

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from gradwire_engine.errors import CODES, error
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import JSON
+from gradwire_service.http.codec.negotiation import JSON
 from gradwire_service.http.explanations import index, page
 from gradwire_service.http.html import html
 from gradwire_service.http.openapi import document

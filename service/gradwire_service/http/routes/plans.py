@@ -33,7 +33,7 @@ async def _answer(call: Call, kind: Any, program: Program | None = None) -> Answ
 
 
 def _drawn(call: Call, form: str, request: Any, reply: Any) -> Answer:
-    from gradwire_service.host.picture import plan_graph
+    from gradwire_service.host.picture.plan import plan_graph
 
     inputs = {name: {"dtype": x.dtype, "shape": x.shape} for name, x in request.inputs.items()}
     return drawn(call, form, plan_graph(reply, inputs))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from gradwire_service.host.programs import Stored
-from gradwire_service.host.protocol import Program
+from gradwire_service.host.protocol.requests import Program
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import Buffer
 from gradwire_service.http.paging import page
 
 

@@ -6,7 +6,7 @@ from gradwire_engine.errors import error
 from gradwire_service.host import catalogue
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import JSON, prefers
+from gradwire_service.http.codec.negotiation import JSON, prefers
 from gradwire_service.http.route import Route
 from gradwire_service.version import VERSION
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire_service.host import safetensors
 from gradwire_service.host.durable.refusals import not_kept
-from gradwire_service.host.protocol import SessionCreate, SessionFork, SessionPatch
+from gradwire_service.host.protocol.requests import SessionCreate, SessionFork, SessionPatch
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.host.snapshot import version_of
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
 from gradwire_service.http.changes import durable, keeper_of, patched, reply_entry
-from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer, need_taken, sent
+from gradwire_service.http.codec.negotiation import JSON, SAFETENSORS, need_taken, sent
 from gradwire_service.http.drawing import asked_format, drawn
 from gradwire_service.http.paging import page
 
@@ -33,8 +34,7 @@ async def create_session(call: Call) -> Answer:
     if body and sent(call.header(b"content-type")) == SAFETENSORS:
         return await _entered(call, call.executor.apart(partial(_restored, call, body)))
     asked = call.read(SessionCreate, body)[0] if body else SessionCreate()
-    made = _created(call, asked)
-    return _shown(call, made.session) if made.new is None else await _kept(call, *made)
+    return await _answered(call, _created(call, asked))
 
 
 class _Made(NamedTuple):
@@ -62,13 +62,6 @@ def _new(call: Call, session: Session, keeper: Keeper | None) -> _Made:
         raise
 
 
-def _shown(call: Call, session: Session, *, kept: bool = False) -> Answer:
-    """The answer that shows a new session."""
-    call.session_id = session.id
-    location = (b"location", f"/v1/sessions/{session.id}".encode())
-    return call.answer(session.describe() | {"durable": kept}, 201, (location,))
-
-
 async def _entered(call: Call, making: Awaitable[_Made]) -> Answer:
     """The answer to a session that a thread makes; whoever hangs up meanwhile leaves none."""
     task = asyncio.ensure_future(making)
@@ -77,7 +70,7 @@ async def _entered(call: Call, making: Awaitable[_Made]) -> Answer:
     except asyncio.CancelledError:
         task.add_done_callback(partial(_unwanted, call))
         raise
-    return _shown(call, made.session) if made.new is None else await _kept(call, *made)
+    return await _answered(call, made)
 
 
 def _unwanted(call: Call, task: asyncio.Future[_Made]) -> None:
@@ -88,12 +81,15 @@ def _unwanted(call: Call, task: asyncio.Future[_Made]) -> None:
             made.new.drop()
 
 
-async def _kept(call: Call, session: Session, new: New | None) -> Answer:
-    """The same once the session is kept where it is to be."""
-    assert new is not None
-    found = _shown(call, session, kept=True)
-    await keeper_of(call).enter(call.host, session, new, reply_entry(call, found))
-    call.kept = True
+async def _answered(call: Call, made: _Made) -> Answer:
+    """The answer that shows a new session, once it is kept where it is to be."""
+    session, new = made
+    call.session_id = session.id
+    location = (b"location", f"/v1/sessions/{session.id}".encode())
+    found = call.answer(session.describe() | {"durable": new is not None}, 201, (location,))
+    if new is not None:
+        await keeper_of(call).enter(call.host, session, new, reply_entry(call, found))
+        call.kept = True
     return found
 
 

@@ -13,7 +13,7 @@ from gradwire_service.host.cost import ALLOWANCE, BRIEF, HOP, estimate
 from gradwire_service.host.durable.replay import RUN
 from gradwire_service.host.elements import Array
 from gradwire_service.host.memory import TooMuchHere
-from gradwire_service.host.protocol import (
+from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
     OpsRequest,
@@ -21,12 +21,12 @@ from gradwire_service.host.protocol import (
 )
 from gradwire_service.host.reply import Reply
 from gradwire_service.host.run import RunRequest
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.answer import Answer, weight
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
 from gradwire_service.http.changes import changed, durable
-from gradwire_service.http.codec import Buffer
 
 
 async def steps(call: Call) -> Answer:

@@ -6,14 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwire_service.host import tensors
-from gradwire_service.host.protocol import TensorBody, read
+from gradwire_service.host.protocol import read
+from gradwire_service.host.protocol.requests import TensorBody
 from gradwire_service.host.reply import Reply
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
 from gradwire_service.http.changes import changed, durable
-from gradwire_service.http.codec import JSON, Buffer, read_request, sent, weight_of
+from gradwire_service.http.codec.json import weight as weight_of
+from gradwire_service.http.codec.negotiation import JSON, sent
+from gradwire_service.http.codec.request import read_request
 
 _FEW = 100
 """Names that are looked through on the event loop."""
@@ -22,11 +26,7 @@ _FLAGS = {"true": True, "false": False}
 
 async def list_tensors(call: Call) -> Answer:
     """What tensors there are, without their elements."""
-
-    def listed(session: Session) -> Answer:
-        return call.answer(tensors.listed(session))
-
-    found: Answer = await _done(call, listed)
+    found: Answer = await _done(call, lambda session: call.answer(tensors.listed(session)))
     return found
 
 

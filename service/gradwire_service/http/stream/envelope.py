@@ -15,9 +15,12 @@ import orjson
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host import safetensors
 from gradwire_service.host.elements import shown
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import DATA
-from gradwire_service.http.codec import SAFETENSORS, Buffer, opened, parsed, weight_of
+from gradwire_service.http.codec.json import weight as weight_of
+from gradwire_service.http.codec.negotiation import SAFETENSORS
+from gradwire_service.http.codec.request import opened, parsed
 
 Id = int | str
 HEADERS = ("accept", "gradwire-timeout", "idempotency-key", "x-request-id")

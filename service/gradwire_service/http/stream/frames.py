@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gradwire_service.host.safetensors import METADATA
+from gradwire_service.host.safetensors import METADATA, Buffer
 from gradwire_service.http.answer import Answer
-from gradwire_service.http.codec import JSON, SAFETENSORS, Buffer
+from gradwire_service.http.codec.negotiation import JSON, SAFETENSORS
 from gradwire_service.http.stream.envelope import Id
 
 _SAID: dict[bytes, tuple[str, Callable[[bytes], object]]] = {

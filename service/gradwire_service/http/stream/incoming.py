@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
-from gradwire_service.http.body import SMALL
-from gradwire_service.http.codec import Buffer
+from gradwire_service.host.safetensors import Buffer
+from gradwire_service.http.body import SMALL, too_slow
 
 if TYPE_CHECKING:
     from websockets.frames import Frame
@@ -61,7 +61,11 @@ class Incoming:
         if self.nbytes <= SMALL or self.ledger is None:
             return None
         if self.nbytes > self._limits.body_bytes + self._limits.header_bytes:
-            return self._too_large()
+            return error(
+                "payload_too_large",
+                f"a message has more than {self._limits.body_bytes} bytes, and that is the limit",
+                "send less in one message; GET /v1/info says the limits",
+            )
         if not self.ledger.take(nbytes):
             return self.ledger.refusal(nbytes)
         self._lent += nbytes
@@ -102,12 +106,7 @@ class Incoming:
         slowest = self._began + limits.body_seconds + self.nbytes / limits.body_rate
         if now <= min(self._last + limits.body_seconds, slowest):
             return None
-        return error(
-            "request_timeout",
-            f"a message came too slowly: nothing for {limits.body_seconds:g} seconds, or less than "
-            f"{limits.body_rate} bytes a second",
-            "send the whole message at once",
-        )
+        return too_slow(limits, "a message", "message")
 
     def between(self) -> None:
         """What came was no part of a message, unless one has begun before."""
@@ -128,10 +127,3 @@ class Incoming:
         """Give lent bytes back."""
         if nbytes and self.ledger is not None:
             self.ledger.add(-nbytes)
-
-    def _too_large(self) -> GradwireError:
-        return error(
-            "payload_too_large",
-            f"a message has more than {self._limits.body_bytes} bytes, and that is the limit",
-            "send less in one message; GET /v1/info says the limits",
-        )

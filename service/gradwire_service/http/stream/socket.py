@@ -20,8 +20,8 @@ from websockets.http11 import Request, Response
 from websockets.protocol import State
 
 from gradwire_engine.errors import GradwireError
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.at_once import begin
-from gradwire_service.http.codec import Buffer
 from gradwire_service.http.service import Service
 from gradwire_service.http.stream.alive import Alive
 from gradwire_service.http.stream.frames import in_pieces

@@ -17,7 +17,7 @@ from gradwire_service.host.ledger import Loan
 from gradwire_service.http import problem
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.call import Call
-from gradwire_service.http.codec import JSON, SAFETENSORS
+from gradwire_service.http.codec.negotiation import JSON, SAFETENSORS
 from gradwire_service.http.idempotency.once import HEADER
 from gradwire_service.http.request_id import request_id
 from gradwire_service.http.routes import steps

@@ -14,8 +14,8 @@ from websockets.frames import Frame
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.body import SMALL
-from gradwire_service.http.codec import Buffer
 
 try:  # as in websockets.frames: in C where it was built
     from websockets.speedups import apply_mask
