@@ -19,7 +19,7 @@ _PADS = {
 }
 
 
-class _Convolution(Module):
+class Convolution(Module):
     axes = 0
     transposed = False
 
@@ -99,25 +99,7 @@ class _Convolution(Module):
         return ", ".join(shown)
 
 
-class Conv1d(_Convolution):
-    """Convolution of one axis. Shape: (N, channels, length), or without N."""
-
-    axes = 1
-
-
-class Conv2d(_Convolution):
-    """Convolution of two axes. Shape: (N, channels, height, width), or without N."""
-
-    axes = 2
-
-
-class Conv3d(_Convolution):
-    """Convolution of three axes. Shape: (N, channels, depth, height, width), or without N."""
-
-    axes = 3
-
-
-class _Transposed(_Convolution):
+class Transposed(Convolution):
     transposed = True
 
     def __init__(
@@ -170,24 +152,6 @@ class _Transposed(_Convolution):
         return [size - low for size, low in zip(wanted, least, strict=True)]
 
 
-class ConvTranspose1d(_Transposed):
-    """The transpose of Conv1d."""
-
-    axes = 1
-
-
-class ConvTranspose2d(_Transposed):
-    """The transpose of Conv2d."""
-
-    axes = 2
-
-
-class ConvTranspose3d(_Transposed):
-    """The transpose of Conv3d."""
-
-    axes = 3
-
-
 def _check(in_channels: int, out_channels: int, groups: int, padding_mode: str) -> None:
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -199,6 +163,4 @@ def _check(in_channels: int, out_channels: int, groups: int, padding_mode: str) 
         raise ValueError(f"padding_mode must be one of {set(_PADS)}, but got {padding_mode!r}")
 
 
-__all__ = [
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
-]  # fmt: skip
+__all__ = ["Convolution", "Transposed"]

@@ -6,7 +6,6 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.applied import Applied
 from gradwire.nn.linear import optional
 from gradwire.nn.module import Module
 from gradwire.tensor import Tensor
@@ -200,7 +199,7 @@ class _Running(Module):
         )
 
 
-class _BatchNorm(_Running):
+class BatchNorm(_Running):
     """Mean 0 and variance 1 over the batch by channel; in use, by the running statistics."""
 
     def forward(self, input: Tensor) -> Any:
@@ -222,19 +221,7 @@ class _BatchNorm(_Running):
         )
 
 
-class BatchNorm1d(_BatchNorm):
-    ndims = (2, 3)
-
-
-class BatchNorm2d(_BatchNorm):
-    ndims = (4,)
-
-
-class BatchNorm3d(_BatchNorm):
-    ndims = (5,)
-
-
-class _InstanceNorm(_Running):
+class InstanceNorm(_Running):
     """Mean 0 and variance 1 for each example by channel."""
 
     def __init__(
@@ -267,22 +254,4 @@ class _InstanceNorm(_Running):
         return found.squeeze(0) if alone else found
 
 
-class InstanceNorm1d(_InstanceNorm):
-    ndims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    ndims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    ndims = (4, 5)
-
-
-class LocalResponseNorm(Applied, op="nn.functional.local_response_norm"): ...
-
-
-__all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
-    "InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm",
-]  # fmt: skip
+__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
