@@ -9,7 +9,7 @@ from gradwire.functions import catalogued
 from gradwire.nn.applied import Applied
 from gradwire.nn.init import constant_
 from gradwire.nn.module import Module
-from gradwire.nn.parameter import Parameter
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
 
@@ -52,8 +52,7 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        made = catalogued("empty")
-        self.weight = Parameter(made(num_parameters, device=device, dtype=dtype))
+        declare(self, device, dtype, weight=(num_parameters,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

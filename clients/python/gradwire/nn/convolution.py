@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.linear import optional, parameter
 from gradwire.nn.module import Module
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
 _PADS = {
@@ -49,8 +49,8 @@ class Convolution(Module):
         outer, inner = out_channels, in_channels // groups
         if self.transposed:
             outer, inner = in_channels, out_channels // groups
-        self.weight = parameter(outer, inner, *self.kernel_size, device=device, dtype=dtype)
-        self.register_parameter("bias", optional(bias, out_channels, device=device, dtype=dtype))
+        shape = (outer, inner, *self.kernel_size)
+        declare(self, device, dtype, weight=shape, bias=(out_channels,) if bias else None)
         self.reset_parameters()
 
     def _each(self, value: Any) -> tuple[int, ...]:

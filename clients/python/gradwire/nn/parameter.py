@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from gradwire.functions import catalogued
 from gradwire.grad_fn import note_leaf
 from gradwire.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradwire.nn.module import Module
 
 
 class Parameter(Tensor):
@@ -49,6 +53,14 @@ def _empty() -> Tensor:
     return found
 
 
+def declare(module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None) -> None:
+    """Register parameters of these shapes, with elements still to be set; None keeps a place."""
+    empty = catalogued("empty")
+    for name, shape in shapes.items():
+        made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+        module.register_parameter(name, made)
+
+
 class Buffer(Tensor):
     """A tensor that a module which it is assigned to saves, but doesn't train."""
 
@@ -63,4 +75,4 @@ class Buffer(Tensor):
         self.persistent = persistent
 
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "declare"]
