@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from gradwire.creation import as_tensor
@@ -13,6 +13,8 @@ from gradwire.trace import innermost
 from gradwire.within import within
 
 Shape = Sequence[int]
+op: Callable[[str], Callable[..., Tensor]] = catalogued
+"""The function for the name of an op that gives a tensor."""
 
 
 class Distribution:
@@ -146,7 +148,7 @@ def broadcast(*values: Any) -> list[Tensor]:
     like = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = None if like is None else like.dtype
     made = [v if isinstance(v, Tensor) else as_tensor(float(v), dtype=dtype) for v in values]
-    return list(catalogued("broadcast_tensors")(*made))
+    return list(op("broadcast_tensors")(*made))
 
 
 class Independent(Distribution):
@@ -217,4 +219,4 @@ class Independent(Distribution):
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
 
 
-__all__ = ["Distribution", "Independent", "broadcast"]
+__all__ = ["Distribution", "Independent", "broadcast", "op"]

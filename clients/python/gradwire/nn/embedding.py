@@ -15,6 +15,8 @@ from gradwire.within import within
 class Embedding(Module):
     """A vector for each number below num_embeddings. Shape: (…) of ints to (…, embedding_dim)."""
 
+    weight: Parameter
+
     def __init__(
         self,
         num_embeddings: int,
