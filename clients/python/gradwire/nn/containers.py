@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from operator import index as as_index
 from typing import Any
 
@@ -112,20 +112,14 @@ class ModuleList(_Row):
 
     def __repr__(self) -> str:
         """Equal modules in a row as one line: "(0-3): 4 x Linear(…)"."""
-        texts = [repr(module) for module in self]
-        if not texts:
+        if not len(self):
             return f"{self._get_name()}()"
-        runs: list[tuple[int, int, str]] = []
-        for number, text in enumerate(texts):
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], number, text)
-            else:
-                runs.append((number, number, text))
-        lines = []
-        for first, last, text in runs:
-            indented = text.replace("\n", "\n  ")
-            many = f"({first}-{last}): {last - first + 1} x " if last > first else f"({first}): "
-            lines.append(f"  {many}{indented}")
+        lines, first = [], 0
+        for text, run in groupby(map(repr, self)):
+            size = len(list(run))
+            many = f"({first}-{first + size - 1}): {size} x " if size > 1 else f"({first}): "
+            lines.append("  " + many + text.replace("\n", "\n  "))
+            first += size
         return f"{self._get_name()}(\n" + "\n".join(lines) + "\n)"
 
 
