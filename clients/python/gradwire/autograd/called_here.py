@@ -11,7 +11,6 @@ from gradwire.autograd.written import Used
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import as_user, refuse_others, with_callbacks
-from gradwire.wire import tensors_in
 from gradwire_engine import function as engine
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Function
@@ -59,11 +58,12 @@ class _Call:
             for a, v in zip(self._args, values, strict=True)
         ]
         ctx = FunctionCtx(tuple([isinstance(a, Tensor) and a.requires_grad for a in given]))
-        found = as_user(_forward, used, ctx, given)
+        found = as_user(used.run, ctx, given)
         ctx.check_saved()
         self.single = not isinstance(found, tuple)
         self.outputs = [found] if self.single else list(found)
-        self._check(self.outputs)
+        used.check(self.outputs)
+        refuse_others(session, self.outputs)
         saved = [None if t is None else t._meta for t in ctx.to_save]
         rule = self._rule = PythonRule(session, used, ctx, saved)
         made = engine.Made(
@@ -81,23 +81,6 @@ class _Call:
         """Note the versions of what is saved, in which the backward has to find it."""
         if self._rule is not None:
             self._rule.note_versions()
-
-    def _check(self, outputs: Sequence[Any]) -> None:
-        for output in outputs:
-            if not isinstance(output, Tensor) and [*tensors_in([output])]:
-                raise TypeError(
-                    f"{self._used.name}.forward has to give a tensor or a tuple with tensors, not "
-                    f"tensors in a {type(output).__name__}"
-                )
-        refuse_others(self._session, outputs)
-
-
-def _forward(used: Used, ctx: FunctionCtx, given: Sequence[Any]) -> Any:
-    if used.setup is None:
-        return used.forward(ctx, *given)
-    found = used.forward(*given)
-    used.setup(ctx, tuple(given), found)
-    return found
 
 
 class PythonRule:

@@ -76,15 +76,11 @@ def gradgradcheck(
     grad_outputs: cotangents instead, one for each output that requires grad; derivatives by them
     are checked too.
     """
+    asked = "gradgradcheck"
     if grad_outputs is not None:
-        return _check(
-            "gradcheck", *_of_gradients(func, inputs, grad_outputs), raise_exception, eps=eps,
-            atol=atol, rtol=rtol, nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
-            check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
-            fast_mode=fast_mode,
-        )  # fmt: skip
+        asked, (func, inputs) = "gradcheck", _of_gradients(func, inputs, grad_outputs)
     return _check(
-        "gradgradcheck", func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
+        asked, func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
         nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,

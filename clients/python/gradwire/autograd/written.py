@@ -26,6 +26,24 @@ class Used(NamedTuple):
     backward: Callable[..., Any]
     once_differentiable: bool
 
+    def run(self, ctx: FunctionCtx, args: Sequence[Any]) -> Any:
+        """What forward gives, with all on ctx that backward needs."""
+        if self.setup is None:
+            found = self.forward(ctx, *args)
+        else:
+            found = self.forward(*args)
+            self.setup(ctx, tuple(args), found)
+        return found
+
+    def check(self, outputs: Sequence[Any]) -> None:
+        """Tensors are given by themselves, and not in anything."""
+        for output in outputs:
+            if not isinstance(output, Tensor) and [*tensors_in([output])]:
+                raise TypeError(
+                    f"{self.name}.forward has to give a tensor or a tuple with tensors, not "
+                    f"tensors in a {type(output).__name__}"
+                )
+
 
 class Forward:
     """The forward, written down. given: the arguments; inside: as the program has them.
@@ -65,11 +83,7 @@ class Forward:
 
     def _called(self, where: Any, args: Sequence[Any]) -> Any:
         with where.here(), within(grad=False):
-            if self.used.setup is None:
-                found = self.used.forward(self.ctx, *args)
-            else:
-                found = self.used.forward(*args)
-                self.used.setup(self.ctx, tuple(args), found)
+            found = self.used.run(self.ctx, args)
             self.ctx.check_saved()
         return found
 
@@ -84,12 +98,7 @@ class Forward:
                     self.trace.stand_in(output, self.trace.placeholder(output).clone())
 
     def _finish(self, outputs: Sequence[Any]) -> None:
-        for output in outputs:
-            if not isinstance(output, Tensor) and [*tensors_in([output])]:
-                raise TypeError(
-                    f"{self.used.name}.forward has to give a tensor or a tuple with tensors, not "
-                    f"tensors in a {type(output).__name__}"
-                )
+        self.used.check(outputs)
         ctx, lifted = self.ctx, self.trace.lifted
         self.outputs = [lifted(o) if isinstance(o, Tensor) else o for o in outputs]
         ctx.dirty_tensors = tuple(lifted(ctx.dirty_tensors))
