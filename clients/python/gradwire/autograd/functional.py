@@ -118,7 +118,7 @@ class _Given(Asked):
             self._check_gradients(part, "The jacobian of the user-provided function", "hessian")
 
     def _check_gradients(self, outputs: Sequence[Any], what: str, derivative: str) -> None:
-        """Refuse outputs that an input doesn't lead to; with create_graph, constant gradients too."""
+        """Refuse outputs that an input does not lead to; with create_graph constant ones too."""
         found = _mirrored_gradients(outputs, self.inside)
         _refuse_absent(found, what, "")
         if self.create_graph:
