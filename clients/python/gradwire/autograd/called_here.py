@@ -25,7 +25,8 @@ def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
     values = [a._meta if isinstance(a, Tensor) else None for a in args]
     with session.recording():  # the forward too: one that raises has changed nothing
         found = with_callbacks(engine.apply, call.forward, values)
-        call.note_versions()
+        if call.rule is not None:
+            call.rule.note_versions()
         session.through()
     own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
     outputs = [
@@ -48,7 +49,7 @@ class _Call:
         self._session, self._used, self._args = session, used, args
         self.outputs: list[Any] = []
         self.single = False
-        self._rule: PythonRule | None = None
+        self.rule: PythonRule | None = None
 
     def forward(self, *values: Any) -> engine.Made:
         """Call the user's forward, and say what its node is to be."""
@@ -65,7 +66,7 @@ class _Call:
         used.check(self.outputs)
         refuse_others(session, self.outputs)
         saved = [None if t is None else t._meta for t in ctx.to_save]
-        rule = self._rule = PythonRule(session, used, ctx, saved)
+        rule = self.rule = PythonRule(session, used, ctx, saved)
         made = engine.Made(
             Function(used.name, rule, ctx.materialize_grads, used.once_differentiable),
             [o._meta if isinstance(o, Tensor) else o for o in self.outputs],
@@ -76,11 +77,6 @@ class _Call:
         )
         ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
         return made
-
-    def note_versions(self) -> None:
-        """Note the versions of what is saved, in which the backward has to find it."""
-        if self._rule is not None:
-            self._rule.note_versions()
 
 
 class PythonRule:

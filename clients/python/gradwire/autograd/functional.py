@@ -65,7 +65,9 @@ class _Given(Asked):
                     f"The vector v can only be None if {what} to the user-provided function is a "
                     "single Tensor with a single element."
                 )
-            return [call(resolve("ones_like"), (_outside(self, like[0]),), {})]
+            with self.standing.here():  # where the step is recorded
+                alike = call(resolve("zeros"), (tuple(like[0].shape),), {"dtype": like[0].dtype})
+            return [call(resolve("ones_like"), (alike,), {})]
         given = list(v) if isinstance(v, tuple) else [v]
         if len(given) != len(like):
             raise RuntimeError(
@@ -165,13 +167,6 @@ def _check_tensors(which: str, values: tuple[Any, ...]) -> None:
                 f"The {which} must be either a Tensor or a tuple of Tensors but the value at index "
                 f"{place} has type {type(x)}."
             )
-
-
-def _outside(given: _Given, like: Tensor) -> Tensor:
-    """A tensor like this one where the step is recorded."""
-    with given.standing.here():
-        made: Tensor = call(resolve("zeros"), (tuple(like.shape),), {"dtype": like.dtype})
-    return made
 
 
 def _ended(parts: Sequence[Any], create_graph: bool) -> list[Any]:

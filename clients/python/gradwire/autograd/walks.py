@@ -349,7 +349,7 @@ def _listed(value: Any, *, optional: bool = False) -> list[Any]:
     items = [value] if isinstance(value, Tensor | GradientEdge) else value
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise TypeError(_NO_TENSORS + type(value).__name__)
-    found = [_place(item) for item in items]
+    found = [item.place if isinstance(item, GradientEdge) else item for item in items]
     wrong = next((x for x in found if not (isinstance(x, Tensor) or (optional and x is None))), _OK)
     if wrong is not _OK:
         raise TypeError(_NO_TENSORS + f"{type(wrong).__name__} in their place")
@@ -359,10 +359,6 @@ def _listed(value: Any, *, optional: bool = False) -> list[Any]:
 
 _NO_TENSORS = "expected a tensor, a gradient edge, or a sequence of them; got "
 _OK = object()
-
-
-def _place(item: Any) -> Any:
-    return item.place if isinstance(item, GradientEdge) else item
 
 
 def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:

@@ -184,11 +184,8 @@ class Backward:
         self.trace.release()
         self._begin()
         for value in list(vars(self.forward.ctx).values()):
-            taken_apart(value, self._lift)
+            taken_apart(value, self.trace.lifted)
         self.found = tuple([self._unknown(arg) for arg in self.forward.given])
-
-    def _lift(self, tensor: Tensor) -> None:
-        self.trace.lifted(tensor)
 
     def _unknown(self, arg: Any) -> Tensor | None:
         if not isinstance(arg, Tensor) or not arg.requires_grad:

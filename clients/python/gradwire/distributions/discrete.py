@@ -6,7 +6,8 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from gradwire.distributions.distribution import Distribution, Shape, broadcast, op
+from gradwire.distributions.distribution import Distribution, Shape, broadcast
+from gradwire.functions import op
 from gradwire.ranges import finfo
 from gradwire.tensor import Tensor
 from gradwire.within import within
@@ -30,15 +31,9 @@ class _OfChances(Distribution):
         return (self._given_name,)
 
     @property
-    def _value(self) -> Tensor:
-        """What was given."""
-        found: Tensor = getattr(self, self._given_name)
-        return found
-
-    @property
     def param_shape(self) -> Any:
         """The shape of probs and logits."""
-        return self._value.shape
+        return getattr(self, self._given_name).shape
 
 
 def _clamped(probs: Tensor) -> Tensor:

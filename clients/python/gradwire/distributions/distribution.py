@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gradwire.creation import as_tensor
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.size import Size
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
 from gradwire.within import within
 
 Shape = Sequence[int]
-op: Callable[[str], Callable[..., Tensor]] = catalogued
-"""The function for the name of an op that gives a tensor."""
 
 
 class Distribution:
@@ -169,10 +167,8 @@ class Independent(Distribution):
             )
         kept = most - reinterpreted_batch_ndims
         super().__init__(shape[:kept], shape[kept:], validate_args)
-        self.base_dist, self.reinterpreted_batch_ndims = (
-            base_distribution,
-            reinterpreted_batch_ndims,
-        )
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -219,4 +215,4 @@ class Independent(Distribution):
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
 
 
-__all__ = ["Distribution", "Independent", "broadcast", "op"]
+__all__ = ["Distribution", "Independent", "broadcast"]

@@ -7,8 +7,9 @@ from math import inf
 from typing import Any
 
 from gradwire.distributions.discrete import Bernoulli, Categorical
-from gradwire.distributions.distribution import Distribution, Independent, op
+from gradwire.distributions.distribution import Distribution, Independent
 from gradwire.distributions.real import Exponential, Normal, Uniform
+from gradwire.functions import op
 from gradwire.tensor import Tensor
 
 Formula = Callable[[Any, Any], Tensor]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradwire.distributions.distribution import Distribution, Shape, broadcast, op
+from gradwire.distributions.distribution import Distribution, Shape, broadcast
+from gradwire.functions import op
 from gradwire.tensor import Tensor
 from gradwire.within import within
 

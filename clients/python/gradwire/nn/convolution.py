@@ -11,12 +11,7 @@ from gradwire.nn.module import Module
 from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
-_PADS = {
-    "zeros": "constant",
-    "reflect": "reflect",
-    "replicate": "replicate",
-    "circular": "circular",
-}
+_PADS = ("zeros", "reflect", "replicate", "circular")
 
 
 class Convolution(Module):
@@ -67,8 +62,7 @@ class Convolution(Module):
     def forward(self, input: Tensor) -> Any:
         padding = self.padding
         if self.padding_mode != "zeros":
-            pads = self._sides()
-            input = catalogued("nn.functional.pad")(input, pads, _PADS[self.padding_mode])
+            input = catalogued("nn.functional.pad")(input, self._sides(), self.padding_mode)
             padding = self._each(0)
         apply = catalogued(f"nn.functional.conv{self.axes}d")
         return apply(
