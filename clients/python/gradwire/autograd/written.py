@@ -74,12 +74,10 @@ class Forward:
 
     def _begin(self) -> None:
         self.trace = Trace(self.session, f"{self.used.name}.forward")
-        self.inside = [self._entered(arg) for arg in self.given]
+        enter = self.trace.enter
+        self.inside = [enter(a, a.shape) if isinstance(a, Tensor) else a for a in self.given]
         needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in self.given])
         self.ctx = FunctionCtx(needs)
-
-    def _entered(self, arg: Any) -> Any:
-        return self.trace.enter(arg, arg.shape) if isinstance(arg, Tensor) else arg
 
     def _called(self, where: Any, args: Sequence[Any]) -> Any:
         with where.here(), within(grad=False):

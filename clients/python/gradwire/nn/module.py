@@ -322,10 +322,8 @@ class Module(Tree):
 
     def __repr__(self) -> str:
         own = self.extra_repr().split("\n") if self.extra_repr() else []
-        below = []
-        for name, module in self._modules.items():
-            text = repr(module).replace("\n", "\n  ")
-            below.append(f"({name}): {text}")
+        parts = [(name, repr(part).replace("\n", "\n  ")) for name, part in self._modules.items()]
+        below = [f"({name}): {text}" for name, text in parts]
         if not below and len(own) <= 1:
             return f"{self._get_name()}({''.join(own)})"
         return f"{self._get_name()}(\n  " + "\n  ".join(own + below) + "\n)"
