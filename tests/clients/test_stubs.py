@@ -147,6 +147,14 @@ PROGRAM = """
     x.sinn()
     torch.softmax(x, dimension=1)
     torch.fft.rfft("x")
+
+    class Louder(torch.nn.ReLU):
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = super().forward(*inputs)
+            return 2 * found
+
+    reveal_type(Louder())
+    layer: torch.nn.Module = torch.nn.Conv2d(1, 2, 3, colour=2)
 """
 TENSOR = "gradwire.tensor.Tensor"
 EIGH = "gradwire._typed.results.linalg_eigh"
@@ -164,6 +172,8 @@ CHECKED = f"""
     16: error: "Tensor" has no attribute "sinn"  [attr-defined]
     17: error: Unexpected keyword argument "dimension" for "softmax"  [call-arg]
     18: error: Argument 1 to "rfft" has incompatible type "str"; expected "Tensor"  [arg-type]
+    25: note: Revealed type is "program.Louder"
+    26: error: Unexpected keyword argument "colour" for "Conv2d"  [call-arg]
 """
 
 

@@ -43,6 +43,10 @@ def catalogued(name: str) -> Function:
     return found
 
 
+op: Callable[[str], Callable[..., Tensor]] = catalogued
+"""The same for an op that gives a tensor."""
+
+
 def documentation(op: Op) -> str:
     """An op's sentence, signatures and example, for help()."""
     from gradwire_engine.examples import example  # with what reads their file

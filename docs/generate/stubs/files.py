@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import getdoc
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +18,7 @@ from docs.generate.stubs.results import Named, alternatives
 import gradwire
 from gradwire import fft, linalg, special
 from gradwire.functions import function
-from gradwire.nn import functional
+from gradwire.nn import catalogue, functional
 from gradwire_engine.catalogue import ALIASES, CATALOGUE, find, inplace_twin
 
 SDK = Path(gradwire.__file__).parent
@@ -40,13 +42,13 @@ _WORDS = {
 """The modules of the words that stubs use."""
 
 
-def page(says: str, body: str) -> str:
+def page(says: str, body: str, words: Mapping[str, str] = _WORDS) -> str:
     """A stub file: its docstring, the imports that its body needs, the body."""
     code = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
     used = set(re.findall(r"\w+", code))
     lines = ["import builtins"] if "builtins" in used else []
-    for source, words in groupby(_WORDS, _WORDS.__getitem__):
-        found = sorted(used.intersection(words))
+    for source, own in groupby(words, words.__getitem__):
+        found = sorted(used.intersection(own))
         lines += [f"from {source} import {', '.join(found)}"] if found else []
     imports = "\n".join(lines)
     return f'"""{says}\n\nMade from the catalogue by `make docs`.\n"""\n\n{imports}\n\n{body}\n'
@@ -110,6 +112,15 @@ def _class(kind: Named) -> str:
     return f"class {kind.name}(NamedTuple):\n{fields}"
 
 
+def modules() -> str:
+    """The classes of gradwire.nn that a table declares."""
+    made = [getattr(catalogue, name) for name in sorted(catalogue.__all__)]
+    words = {m.__base__.__name__: m.__base__.__module__ for m in made}
+    body = [f'class {m.__name__}({m.__base__.__name__}):\n    """{getdoc(m)}"""' for m in made]
+    says = "Modules that differ from their kind by an op or by settings alone."
+    return page(says, "\n\n".join(body), dict(sorted(words.items(), key=itemgetter(1))))
+
+
 FILES: dict[Path, Callable[[], str]] = {
     SDK / "_typed/functions.pyi": lambda: module(gradwire),
     SDK / "_typed/methods.pyi": lambda: page("The methods of a tensor that are ops.", methods()),
@@ -117,6 +128,7 @@ FILES: dict[Path, Callable[[], str]] = {
     SDK / "fft.pyi": lambda: module(fft),
     SDK / "linalg.pyi": lambda: module(linalg),
     SDK / "special.pyi": lambda: module(special),
+    SDK / "nn/catalogue.pyi": modules,
     SDK / "nn/functional.pyi": lambda: module(functional),
 }
 """Every generated stub, and what writes it."""

@@ -66,6 +66,7 @@ def _step(forward: Forward, backward: Backward | None, fault: Fault | None) -> d
     """
     session, ctx = forward.trace.outer, forward.ctx
     names = distinct(forward.trace, forward.tensors)
+    fills_in = ctx.materialize_grads if backward is None else backward.fills_in
     given = None if backward is None or fault is not None else backward.of_tensors()
     if fault is not None and backward is not None:
         _spare(forward)
@@ -89,7 +90,8 @@ def _step(forward: Forward, backward: Backward | None, fault: Fault | None) -> d
         "name": forward.used.name,
         "dirty": [t._name for t in ctx.dirty_tensors],
         "non_differentiable": [name for name, t in pairs if id(t) in constant],
-        "materialize_grads": _fills_in(forward, backward, fault),
+        # one that is to fail needs an operand to do so
+        "materialize_grads": fills_in or (backward is not None and fault is not None),
         "once_differentiable": forward.used.once_differentiable,
     }
 
@@ -128,13 +130,6 @@ def _failing(saved: int, count: int, fault: Fault) -> dict[str, Any]:
     """A backward that fails."""
     names = [f"s{i}" for i in range(saved)] + [f"g{i}" for i in range(count)]
     return {"inputs": names, "ops": [ending(fault.text, "g0", "end")], "outputs": ["end"]}
-
-
-def _fills_in(forward: Forward, backward: Backward | None, fault: Fault | None) -> bool:
-    """Whether the host fills in absent gradients: one that is to fail needs an operand to do so."""
-    if backward is None:
-        return forward.ctx.materialize_grads
-    return fault is not None or backward.fills_in
 
 
 __all__ = ["applied", "place_of_call"]

@@ -11,7 +11,6 @@ from gradwire.autograd.written import Used
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import as_user, refuse_others, with_callbacks
-from gradwire.wire import tensors_in
 from gradwire_engine import function as engine
 from gradwire_engine.errors import error
 from gradwire_engine.function_rule import Function
@@ -26,7 +25,8 @@ def called_here(session: Session, used: Used, args: tuple[Any, ...]) -> Any:
     values = [a._meta if isinstance(a, Tensor) else None for a in args]
     with session.recording():  # the forward too: one that raises has changed nothing
         found = with_callbacks(engine.apply, call.forward, values)
-        call.note_versions()
+        if call.rule is not None:
+            call.rule.note_versions()
         session.through()
     own = {id(a._meta): a for a in args if isinstance(a, Tensor)}
     outputs = [
@@ -49,7 +49,7 @@ class _Call:
         self._session, self._used, self._args = session, used, args
         self.outputs: list[Any] = []
         self.single = False
-        self._rule: PythonRule | None = None
+        self.rule: PythonRule | None = None
 
     def forward(self, *values: Any) -> engine.Made:
         """Call the user's forward, and say what its node is to be."""
@@ -59,13 +59,14 @@ class _Call:
             for a, v in zip(self._args, values, strict=True)
         ]
         ctx = FunctionCtx(tuple([isinstance(a, Tensor) and a.requires_grad for a in given]))
-        found = as_user(_forward, used, ctx, given)
+        found = as_user(used.run, ctx, given)
         ctx.check_saved()
         self.single = not isinstance(found, tuple)
         self.outputs = [found] if self.single else list(found)
-        self._check(self.outputs)
+        used.check(self.outputs)
+        refuse_others(session, self.outputs)
         saved = [None if t is None else t._meta for t in ctx.to_save]
-        rule = self._rule = PythonRule(session, used, ctx, saved)
+        rule = self.rule = PythonRule(session, used, ctx, saved)
         made = engine.Made(
             Function(used.name, rule, ctx.materialize_grads, used.once_differentiable),
             [o._meta if isinstance(o, Tensor) else o for o in self.outputs],
@@ -76,28 +77,6 @@ class _Call:
         )
         ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
         return made
-
-    def note_versions(self) -> None:
-        """Note the versions of what is saved, in which the backward has to find it."""
-        if self._rule is not None:
-            self._rule.note_versions()
-
-    def _check(self, outputs: Sequence[Any]) -> None:
-        for output in outputs:
-            if not isinstance(output, Tensor) and [*tensors_in([output])]:
-                raise TypeError(
-                    f"{self._used.name}.forward has to give a tensor or a tuple with tensors, not "
-                    f"tensors in a {type(output).__name__}"
-                )
-        refuse_others(self._session, outputs)
-
-
-def _forward(used: Used, ctx: FunctionCtx, given: Sequence[Any]) -> Any:
-    if used.setup is None:
-        return used.forward(ctx, *given)
-    found = used.forward(*given)
-    used.setup(ctx, tuple(given), found)
-    return found
 
 
 class PythonRule:

@@ -65,7 +65,9 @@ class _Given(Asked):
                     f"The vector v can only be None if {what} to the user-provided function is a "
                     "single Tensor with a single element."
                 )
-            return [call(resolve("ones_like"), (_outside(self, like[0]),), {})]
+            with self.standing.here():  # where the step is recorded
+                alike = call(resolve("zeros"), (tuple(like[0].shape),), {"dtype": like[0].dtype})
+            return [call(resolve("ones_like"), (alike,), {})]
         given = list(v) if isinstance(v, tuple) else [v]
         if len(given) != len(like):
             raise RuntimeError(
@@ -106,12 +108,7 @@ class _Given(Asked):
         outputs = [o._meta for o in self.own]
         for number, part in enumerate([[o] for o in outputs] if each else [outputs]):
             which = f"Output {number}" if each else "The output"
-            found = _mirrored_gradients(part, self.inside)
-            _refuse_absent(found, f"{which} of the user-provided function", "")
-            if self.create_graph:
-                _refuse_absent(
-                    _with_history(found), "The jacobian of the function", " with create_graph=True"
-                )
+            self._check_gradients(part, f"{which} of the user-provided function", "jacobian")
 
     def check_second(self, strict: bool, *, each: bool = False) -> None:
         """In strict mode the gradient depends on every input; each: that by every input."""
@@ -120,12 +117,21 @@ class _Given(Asked):
         gradients = _mirrored_gradients([o._meta for o in self.own], self.inside)
         _refuse_absent(_with_history(gradients), "The jacobian of the user-provided function", "")
         for part in [[g] for g in gradients] if each else [gradients]:
-            found = _mirrored_gradients(part, self.inside)
-            _refuse_absent(found, "The jacobian of the user-provided function", "")
-            if self.create_graph:
-                _refuse_absent(
-                    _with_history(found), "The hessian of the function", " with create_graph=True"
-                )
+            self._check_gradients(part, "The jacobian of the user-provided function", "hessian")
+
+    def _check_gradients(self, outputs: Sequence[Any], what: str, derivative: str) -> None:
+        """Refuse outputs that an input does not lead to; with create_graph constant ones too."""
+        found = _mirrored_gradients(outputs, self.inside)
+        _refuse_absent(found, what, "")
+        if self.create_graph:
+            which = f"The {derivative} of the function"
+            _refuse_absent(_with_history(found), which, " with create_graph=True")
+
+    def blocks(self, transform: str, of: Sequence[Tensor], strategy: str) -> list[Any]:
+        """A derivative of each of these by all inputs: for each a part for each input."""
+        parts = [Wanted((*y.shape, *x.shape), y.dtype, RESULT) for y in of for x in self.wanted]
+        found, size = self.derive(transform, parts, strategy=strategy)[0], len(self.wanted)
+        return [self.inner(found[i : i + size]) for i in range(0, len(found), size)]
 
     def named(self, names: Sequence[str], values: Sequence[Tensor]) -> dict[str, Tensor]:
         pairs = zip(names, values, strict=True)
@@ -161,13 +167,6 @@ def _check_tensors(which: str, values: tuple[Any, ...]) -> None:
                 f"The {which} must be either a Tensor or a tuple of Tensors but the value at index "
                 f"{place} has type {type(x)}."
             )
-
-
-def _outside(given: _Given, like: Tensor) -> Tensor:
-    """A tensor like this one where the step is recorded."""
-    with given.standing.here():
-        made: Tensor = call(resolve("zeros"), (tuple(like.shape),), {"dtype": like.dtype})
-    return made
 
 
 def _ended(parts: Sequence[Any], create_graph: bool) -> list[Any]:
@@ -222,11 +221,7 @@ def jacobian(
     _check_strategy("jacobian", strategy, strict, vectorize, create_graph)
     given = _Given("jacobian", func, inputs, create_graph)
     given.check_dependence(strict, each=True)
-    parts = [Wanted((*o.shape, *x.shape), o.dtype, RESULT) for o in given.own for x in given.wanted]
-    found = given.derive("jacobian", parts, strategy=strategy)[0]
-    size = len(given.wanted)
-    rows = [given.inner(found[i : i + size]) for i in range(0, len(found), size)]
-    return given.outer(rows)
+    return given.outer(given.blocks("jacobian", given.own, strategy))
 
 
 def _check_strategy(
@@ -274,13 +269,7 @@ def hessian(
     given = _Given("hessian", func, inputs, create_graph)
     given.check_scalar()
     given.check_second(strict, each=True)
-    parts = [
-        Wanted((*x.shape, *y.shape), x.dtype, RESULT) for x in given.wanted for y in given.wanted
-    ]
-    found = given.derive("hessian", parts, strategy=outer_jacobian_strategy)[0]
-    size = len(given.wanted)
-    rows = [given.inner(found[i : i + size]) for i in range(0, len(found), size)]
-    return given.inner(rows)
+    return given.inner(given.blocks("hessian", given.wanted, outer_jacobian_strategy))
 
 
 def vhp(

@@ -156,11 +156,6 @@ class Run:
         self.trace.steps.append(ending(self.fails, given, self.trace.new_name()))
 
     @property
-    def _of_leaf(self) -> bool:
-        """Such a hook is sent only if it raised: it ends the walk where the gradient arrives."""
-        return self.hook.kind == "post_accumulate"
-
-    @property
     def is_passed_over(self) -> bool:
         """Whether the host does not ask it: a tensor's hook, though no gradient came."""
         return self.hook.kind == "tensor" and not self._came[0]
@@ -208,7 +203,7 @@ class Run:
         """The hook as a step; None where it leaves no trace. keep: names for its tensors."""
         if self.outputs is None and not (keep or self.writes or self.fails):
             return None
-        captured = self.trace.inputs
+        captured, kind = self.trace.inputs, self.hook.kind
         body = {
             "inputs": [*self.names, *[name for name, _ in captured]],
             "ops": self.trace.steps,
@@ -216,7 +211,8 @@ class Run:
         }
         return {
             "hook": self.hook.at_host,
-            "kind": "tensor" if self._of_leaf else self.hook.kind,
+            # that of a leaf is sent only if it raised: it ends the walk where the gradient arrives
+            "kind": "tensor" if kind == "post_accumulate" else kind,
             "program": self.session.program(body),
             "args": [tensor._name for _, tensor in captured],
             "observes": self.outputs is None,

@@ -97,12 +97,10 @@ class Walk:
         if leaf is None:
             return
         session: Any = self.session
-        if isinstance(session, Trace):
-            self._after.append(lambda: hook.call([leaf]))
-            return
-        if not hook.reads:
+        inside = isinstance(session, Trace)
+        if not inside and not hook.reads:
             self._call_of_leaf(hook, leaf)
-        if hook.reads:
+        if inside or hook.reads:
             self._after.append(lambda: hook.call([leaf]))
 
     def _call_of_leaf(self, hook: Registered, leaf: Any) -> None:
@@ -146,14 +144,15 @@ class Walk:
     def _before(self) -> Pending:
         """The walk as a copy of the session does it, and what is done after it."""
         found = Pending()
-        for run in self._runs:
-            step = run.step(self._kept.get(run.id, {}))
-            if step is not None:
-                found.add(step)
-        found.add(self.step)
+        for step in [*self._steps(), self.step]:
+            found.add(step)
         for later in self._later:
             found.extend(later.pending, 0)
         return found
+
+    def _steps(self) -> list[Step]:
+        """What hooks do in the walk, of those that leave a trace."""
+        return [*filter(None, [run.step(self._kept.get(run.id, {})) for run in self._runs])]
 
     def look(self, run: Run, names: Sequence[str]) -> Values:
         """Values that a hook under way looks at: seen in a walk of a copy of the session."""
@@ -161,7 +160,7 @@ class Walk:
             raise differs(run.trace.called)
         self._adopt()
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
-        before = [other.step(self._kept.get(other.id, {})) for other in self._runs]
+        before = self._steps()
         outputs, run.outputs, run.looked = run.outputs, None, True
         steps = [*filter(None, [*before, run.step(keep)])]
         run.outputs = outputs
@@ -220,8 +219,7 @@ class Walk:
         if before or passed_over or isinstance(session, Trace):
             return problem
         self._adopt()
-        steps = [run.step(self._kept.get(run.id, {})) for run in self._runs]
-        hooks = [*filter(None, steps)]
+        hooks = self._steps()
         found = session.foreseen([*hooks, self.step], {})
         at_a_hook = found is not None and found.step != len(hooks)  # none can hang at a frozen leaf
         if found is None or at_a_hook:

@@ -62,7 +62,8 @@ def _made(part: Part, given: Sequence[Any]) -> Any:
 def parts_of(found: Sequence[Any], inputs: Sequence[Tensor | None]) -> list[Any]:
     """The gradients that a backward gave, from the placeholders of its inputs."""
     given = [(place, t) for place, t in enumerate(inputs) if t is not None]
-    places = {_start(t): place for place, t in given if t._meta.edge is not None}
+    # by the leaf behind each placeholder, which is it or a copy of it
+    places = {next(leaves(t._meta.edge)): place for place, t in given if t._meta.edge is not None}
     itself = {id(t): place for place, t in given}
     return [_part(t, places, itself) if isinstance(t, Tensor) else t for t in found]
 
@@ -72,11 +73,6 @@ def _part(t: Tensor, places: dict[Any, int], itself: dict[int, int]) -> Part:
     wanted = Wanted(t.shape, t.dtype, None if node is None else node.name())
     ends = sorted({places[leaf] for leaf in leaves(t._meta.edge) if leaf in places})
     return Part(wanted, tuple(ends), itself.get(id(t)))
-
-
-def _start(placeholder: Tensor) -> Any:
-    """The leaf behind a placeholder, which is it or a copy of it."""
-    return next(leaves(placeholder._meta.edge))
 
 
 def keep_only(node: Node, parts: Sequence[Any]) -> None:
@@ -117,15 +113,15 @@ class Mirror:
         ctx, trace = self.forward.ctx, self.forward.trace
         known = {name: tensor._meta for name, tensor in trace.inputs}
         self._write(known)
-        for output in self.forward.tensors:
-            if output._name not in known:
-                known[output._name] = Meta.of(output._meta.array, device="meta")
         kept = {} if self.backward is None else self.backward.kept
+        for name, made in ({t._name: t for t in self.forward.tensors} | kept).items():
+            if name not in known:
+                known[name] = Meta.of(made._meta.array, device="meta")
         outputs = iter([known[t._name] for t in self.forward.tensors])
         self._made = Made(
             self._function,
             [next(outputs) if isinstance(o, Tensor) else o for o in self.forward.outputs],
-            [known[name] if name in known else _blank(t) for name, t in kept.items()],
+            [known[name] for name in kept],
             [known[t._name] for t in ctx.non_differentiable],
             [known[t._name] for t in ctx.dirty_tensors],
         )
@@ -174,11 +170,6 @@ def _near(meta: Meta, function: Function) -> Iterator[Node]:
     for found in (node, *below):
         if type(found) is Node and getattr(found.call, "function", None) is function:
             yield found
-
-
-def _blank(found: Tensor) -> Meta:
-    """The mirror of something that the forward made and gave to nobody but its backward."""
-    return Meta.of(found._meta.array, device="meta")
 
 
 __all__ = ["Derived", "Mirror", "Part"]

@@ -12,6 +12,7 @@ from gradwire.autograd.walks import grad
 from gradwire.tensor import Tensor
 from gradwire.trace import Traced, trace
 from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.gradcheck import Entry
 from gradwire_engine.mismatch import Tolerance
 
 
@@ -76,15 +77,11 @@ def gradgradcheck(
     grad_outputs: cotangents instead, one for each output that requires grad; derivatives by them
     are checked too.
     """
+    asked = "gradgradcheck"
     if grad_outputs is not None:
-        return _check(
-            "gradcheck", *_of_gradients(func, inputs, grad_outputs), raise_exception, eps=eps,
-            atol=atol, rtol=rtol, nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
-            check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
-            fast_mode=fast_mode,
-        )  # fmt: skip
+        asked, (func, inputs) = "gradcheck", _of_gradients(func, inputs, grad_outputs)
     return _check(
-        "gradgradcheck", func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
+        asked, func, inputs, raise_exception, eps=eps, atol=atol, rtol=rtol,
         nondet_tol=nondet_tol, check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
@@ -127,35 +124,40 @@ def _check(
     except GradwireError as problem:
         if problem.code != "untraceable" or not _plain(said):
             raise
-        return _as_python(asked, func, given, raise_exception, said)
-    own = set(map(id, wanted))
-    values = {
-        name: {"session": session.id, "tensor": tensor._name} for name, tensor in found.trace.inputs
-    }
-    wrt = [name for name, tensor in found.trace.inputs if id(tensor) in own]
+        wrong = _as_python(asked, func, given, said)
+    else:
+        wrong = _at_host(asked, func, given, found, said)
+    if wrong is not None and raise_exception:
+        raise GradcheckError(f"{asked}: {wrong}")
+    return wrong is None
+
+
+_NOT_DETERMINISTIC = (
+    "the function is not deterministic: called again with the same inputs it did something else"
+)
+
+
+def _at_host(
+    asked: str, func: Callable[..., Any], given: list[Any], found: Traced, said: dict[str, Any]
+) -> str | None:
+    """What is wrong with a function that was written down; None where nothing is."""
+    session: Any = found.trace.outer
+    inputs = found.trace.inputs
+    values = {name: {"session": session.id, "tensor": tensor._name} for name, tensor in inputs}
+    wrt = [name for name, t in inputs if any(t is x and x.requires_grad for x in given)]
     if not found.outputs:
         raise error("invalid_argument", f"{asked}: the function gives no tensor", "return one")
     if not _same(found, trace(func, given, session)):
-        if not raise_exception:
-            return False
-        raise _not_deterministic(asked)
+        return _NOT_DETERMINISTIC
     body = {"program": found.body, "inputs": values, "wrt": wrt, **said}
     reply = session.transform(asked, body)
     for text in reply["warnings"]:
-        warnings.warn(f"{asked}: {text}", UserWarning, stacklevel=3)
-    if not reply["ok"] and raise_exception:
-        places = {name: i for i, x in enumerate(given) for name, t in found.trace.inputs if t is x}
-        first, second = found.body["outputs"], [f"the gradient of {name}" for name in wrt]
-        outputs = first if asked == "gradcheck" else second
-        raise GradcheckError(_told(asked, reply, places, outputs))
-    return bool(reply["ok"])
-
-
-def _not_deterministic(asked: str) -> GradcheckError:
-    return GradcheckError(
-        f"{asked}: the function is not deterministic: called again with the same inputs it did "
-        "something else"
-    )
+        warnings.warn(f"{asked}: {text}", UserWarning, stacklevel=4)
+    if reply["ok"]:
+        return None
+    places = {name: i for i, x in enumerate(given) for name, t in inputs if t is x}
+    first, second = found.body["outputs"], [f"the gradient of {name}" for name in wrt]
+    return _told(reply, places, first if asked == "gradcheck" else second)
 
 
 def _plain(said: dict[str, Any]) -> bool:
@@ -165,9 +167,9 @@ def _plain(said: dict[str, Any]) -> bool:
 
 
 def _as_python(
-    asked: str, func: Callable[..., Any], given: list[Any], raises: bool, said: dict[str, Any]
-) -> bool:
-    """The same check of a function that looks at values, which is called for each evaluation.
+    asked: str, func: Callable[..., Any], given: list[Any], said: dict[str, Any]
+) -> str | None:
+    """The same of a function that looks at values, which is called for each evaluation.
 
     fast_mode is not one direction here: every element is looked at.
     """
@@ -177,20 +179,9 @@ def _as_python(
     if asked == "gradgradcheck":
         tested = Looking(*_of_gradients(func, given, tested.cotangents()))
     if not tested.repeats(said["nondet_tol"]):
-        if raises:
-            raise _not_deterministic(asked)
-        return False
+        return _NOT_DETERMINISTIC
     found = worst(asked, tested, said["eps"], Tolerance(said["atol"], said["rtol"]))
-    if found is None or found.beyond <= 0:
-        return True
-    if raises:
-        raise GradcheckError(
-            _mismatch(
-                asked, found.output, found.input, found.at_output, found.at_input,
-                found.numerical, found.analytical,
-            )
-        )  # fmt: skip
-    return False
+    return None if found is None or found.beyond <= 0 else _mismatch(found)
 
 
 def _check_apart(asked: str, given: list[Any]) -> None:
@@ -215,25 +206,22 @@ def _same(a: Traced, b: Traced) -> bool:
     return all(x is y or np.array_equal(x._read(), y._read(), equal_nan=True) for x, y in pairs)
 
 
-def _told(asked: str, reply: dict[str, Any], inputs: dict[str, int], outputs: list[str]) -> str:
+def _told(reply: dict[str, Any], inputs: dict[str, int], outputs: list[str]) -> str:
     """A failure in words; outputs and inputs by their places, as the function's caller has them."""
     worst = reply["worst"]
     if worst is None:
-        return f"{asked}: {reply['reason'].removeprefix('gradcheck: ')}"
-    at = worst["index"]
+        found: str = reply["reason"].removeprefix("gradcheck: ")
+        return found
+    at, numbers = worst["index"], (worst["numerical"], worst["analytical"])
     output, input = outputs.index(worst["output"]), inputs.get(worst["input"], worst["input"])
-    numbers = worst["numerical"], worst["analytical"]
-    return _mismatch(asked, output, input, at["output"], at["input"], *numbers)
+    return _mismatch(Entry(input, output, at["input"], at["output"], *numbers, 0.0))
 
 
-def _mismatch(
-    asked: str, output: Any, input: Any, at_output: Any, at_input: Any, numerical: Any,
-    analytical: Any,
-) -> str:  # fmt: skip
+def _mismatch(at: Entry) -> str:
     return (
-        f"{asked}: Jacobian mismatch for output {output} with respect to input {input}, at "
-        f"{at_output} of the output and {at_input} of the input\n"
-        f"numerical:  {numerical}\nanalytical: {analytical}"
+        f"Jacobian mismatch for output {at.output} with respect to input {at.input}, at "
+        f"{at.at_output} of the output and {at.at_input} of the input\n"
+        f"numerical:  {at.numerical}\nanalytical: {at.analytical}"
     )
 
 

@@ -38,7 +38,6 @@ class PythonBackward:
         self.id = f"python_{next(_numbers)}"
         self.name, self._function = forward.used.name, forward.used.backward
         self._outer = forward.session
-        self._tensors = [isinstance(arg, Tensor) for arg in forward.given]
         self._wanted = [None if g is None else g._meta.spec for g in backward.found]
         self._gradients = [g is not None for g in backward.gradients]
         self.outputs = [f"g{i}" for i, wanted in enumerate(self._wanted) if wanted is not None]

@@ -51,9 +51,8 @@ def backward(
     inside = innermost()
     plain = inside is None and grad_tensors is None and inputs is None
     if plain and isinstance(tensors, Tensor) and tensors.session.runs_here:  # the commonest
-        _walked_here(
-            tensors.session, engine.backward, [tensors._meta], None, retain_graph, create_graph
-        )
+        args = ([tensors._meta], None, retain_graph, create_graph)
+        _walked_here(tensors.session, "backward", engine.backward, *args)
         return None
     if isinstance(inside, Inside):
         _refuse_own(inside, (tensors, grad_tensors, inputs))
@@ -63,11 +62,14 @@ def backward(
     given = _cotangents(grad_tensors, roots)
     wanted = None if inputs is None else _listed(_values(inputs))
     session = _session((roots, given or (), wanted or ()))
+
+    def walk() -> None:
+        engine.backward(
+            mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
+        )
+
     if session.runs_here:
-        _walked_here(
-            session, engine.backward, mirrored(roots), mirrored(given), retain_graph, create_graph,
-            mirrored(wanted),
-        )  # fmt: skip
+        _walked_here(session, "backward", walk)
         return None
     fields = _fields(
         tensors=_names(roots),
@@ -76,12 +78,6 @@ def backward(
         create_graph=create_graph,
         inputs=None if wanted is None else _names(wanted),
     )
-
-    def walk() -> None:
-        engine.backward(
-            mirrored(roots), mirrored(given), retain_graph, create_graph, mirrored(wanted)
-        )
-
     asked = (roots, given, wanted, (retain_graph, create_graph))
     _walked_there(session, asked, create_graph, {"backward": fields}, walk)
     return None
@@ -110,34 +106,17 @@ def grad(
     engine.refuse_needless(allow_unused, materialize_grads)
     here = _all_here(outputs, inputs, grad_outputs)
     if here is not None:  # the commonest
+        session, *of = here
         metas = _walked_here(
-            *here, retain_graph, create_graph, allow_unused, materialize_grads,
-            is_grads_batched=is_grads_batched,
+            session, "grad", engine.grad, *of, retain_graph, create_graph, allow_unused,
+            materialize_grads, is_grads_batched=is_grads_batched,
         )  # fmt: skip
         direction: Any = grad_outputs
-        return tuple([_held(here[0], meta, (direction,)) for meta in metas])
+        return tuple([_held(session, meta, (direction,)) for meta in metas])
     asked = _values(inputs)
     roots, wanted = _listed(outputs), _listed(asked)
     given = _cotangents(grad_outputs, roots)
     session = _session((roots, given or (), wanted))
-    if session.runs_here:
-        metas = _walked_here(
-            session, engine.grad, mirrored(roots), _places(asked, mirrored(wanted)),
-            mirrored(given), retain_graph, create_graph, allow_unused, materialize_grads,
-            is_grads_batched=is_grads_batched,
-        )  # fmt: skip
-        found = tuple([_held(session, meta, given or ()) for meta in metas])
-        return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
-    fields = _fields(
-        outputs=_names(roots),
-        inputs=_names(wanted),
-        grad_outputs=None if given is None else _names(given),
-        retain_graph=retain_graph,
-        create_graph=create_graph,
-        allow_unused=allow_unused,
-        materialize_grads=materialize_grads,
-        is_grads_batched=is_grads_batched or None,
-    )
 
     def walk() -> list[Any]:
         return engine.grad(
@@ -145,18 +124,30 @@ def grad(
             create_graph, allow_unused, materialize_grads, is_grads_batched=is_grads_batched,
         )  # fmt: skip
 
-    options = (retain_graph, create_graph, allow_unused, materialize_grads, is_grads_batched)
-    all_of_it = (roots, given, wanted, options)
-    found = _walked_there(session, all_of_it, create_graph, {"grad": fields}, walk)
+    if session.runs_here:
+        metas = _walked_here(session, "grad", walk)
+        found = tuple([_held(session, meta, given or ()) for meta in metas])
+    else:
+        fields = _fields(
+            outputs=_names(roots),
+            inputs=_names(wanted),
+            grad_outputs=None if given is None else _names(given),
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+            is_grads_batched=is_grads_batched or None,
+        )
+        options = (retain_graph, create_graph, allow_unused, materialize_grads, is_grads_batched)
+        all_of_it = (roots, given, wanted, options)
+        found = _walked_there(session, all_of_it, create_graph, {"grad": fields}, walk)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 
 def _all_here(
     output: Any, inputs: Any, direction: Any
-) -> tuple[Session, Callable[..., Any], list[Meta], list[Meta], list[Meta] | None] | None:
-    """The engine's grad with the session and tensors of one output, its inputs and its cotangent,
-    where all are here; else None.
-    """
+) -> tuple[Session, list[Meta], list[Meta], list[Meta] | None] | None:
+    """The session and tensors of one output, its inputs and its cotangent, if all are here."""
     if type(output) is not Tensor or innermost() is not None:
         return None
     session = output.session
@@ -170,7 +161,7 @@ def _all_here(
             return None
         wanted.append(x._meta)
     given = None if direction is None else [direction._meta]
-    return session, engine.grad, [output._meta], wanted, given
+    return session, [output._meta], wanted, given
 
 
 Asked = tuple[list[Tensor], list[Tensor | None] | None, list[Tensor] | None, tuple[Any, ...]]
@@ -253,7 +244,9 @@ def _record(
     return found
 
 
-def _walked_here(session: Any, walk: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _walked_here(
+    session: Any, name: str, walk: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
     """What a walk over tensors that are here gives; hooks and functions are called in it."""
     with session.recording():
         state = local.state
@@ -261,7 +254,7 @@ def _walked_here(session: Any, walk: Callable[..., Any], *args: Any, **kwargs: A
         if state.anomaly:
             state.origin = session.origin
         try:
-            found = timed("step", walk.__name__, with_callbacks, walk, *args, **kwargs)
+            found = timed("step", name, with_callbacks, walk, *args, **kwargs)
         except GradwireError as problem:
             session.tell_of_nan(problem)
             raise
@@ -356,7 +349,7 @@ def _listed(value: Any, *, optional: bool = False) -> list[Any]:
     items = [value] if isinstance(value, Tensor | GradientEdge) else value
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise TypeError(_NO_TENSORS + type(value).__name__)
-    found = [_place(item) for item in items]
+    found = [item.place if isinstance(item, GradientEdge) else item for item in items]
     wrong = next((x for x in found if not (isinstance(x, Tensor) or (optional and x is None))), _OK)
     if wrong is not _OK:
         raise TypeError(_NO_TENSORS + f"{type(wrong).__name__} in their place")
@@ -366,10 +359,6 @@ def _listed(value: Any, *, optional: bool = False) -> list[Any]:
 
 _NO_TENSORS = "expected a tensor, a gradient edge, or a sequence of them; got "
 _OK = object()
-
-
-def _place(item: Any) -> Any:
-    return item.place if isinstance(item, GradientEdge) else item
 
 
 def _cotangents(given: Any, roots: list[Tensor]) -> list[Tensor | None] | None:

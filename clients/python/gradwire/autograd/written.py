@@ -26,6 +26,24 @@ class Used(NamedTuple):
     backward: Callable[..., Any]
     once_differentiable: bool
 
+    def run(self, ctx: FunctionCtx, args: Sequence[Any]) -> Any:
+        """What forward gives, with all on ctx that backward needs."""
+        if self.setup is None:
+            found = self.forward(ctx, *args)
+        else:
+            found = self.forward(*args)
+            self.setup(ctx, tuple(args), found)
+        return found
+
+    def check(self, outputs: Sequence[Any]) -> None:
+        """Tensors are given by themselves, and not in anything."""
+        for output in outputs:
+            if not isinstance(output, Tensor) and [*tensors_in([output])]:
+                raise TypeError(
+                    f"{self.name}.forward has to give a tensor or a tuple with tensors, not "
+                    f"tensors in a {type(output).__name__}"
+                )
+
 
 class Forward:
     """The forward, written down. given: the arguments; inside: as the program has them.
@@ -56,20 +74,14 @@ class Forward:
 
     def _begin(self) -> None:
         self.trace = Trace(self.session, f"{self.used.name}.forward")
-        self.inside = [self._entered(arg) for arg in self.given]
+        enter = self.trace.enter
+        self.inside = [enter(a, a.shape) if isinstance(a, Tensor) else a for a in self.given]
         needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in self.given])
         self.ctx = FunctionCtx(needs)
 
-    def _entered(self, arg: Any) -> Any:
-        return self.trace.enter(arg, arg.shape) if isinstance(arg, Tensor) else arg
-
     def _called(self, where: Any, args: Sequence[Any]) -> Any:
         with where.here(), within(grad=False):
-            if self.used.setup is None:
-                found = self.used.forward(self.ctx, *args)
-            else:
-                found = self.used.forward(*args)
-                self.used.setup(self.ctx, tuple(args), found)
+            found = self.used.run(self.ctx, args)
             self.ctx.check_saved()
         return found
 
@@ -84,12 +96,7 @@ class Forward:
                     self.trace.stand_in(output, self.trace.placeholder(output).clone())
 
     def _finish(self, outputs: Sequence[Any]) -> None:
-        for output in outputs:
-            if not isinstance(output, Tensor) and [*tensors_in([output])]:
-                raise TypeError(
-                    f"{self.used.name}.forward has to give a tensor or a tuple with tensors, not "
-                    f"tensors in a {type(output).__name__}"
-                )
+        self.used.check(outputs)
         ctx, lifted = self.ctx, self.trace.lifted
         self.outputs = [lifted(o) if isinstance(o, Tensor) else o for o in outputs]
         ctx.dirty_tensors = tuple(lifted(ctx.dirty_tensors))
@@ -175,11 +182,8 @@ class Backward:
         self.trace.release()
         self._begin()
         for value in list(vars(self.forward.ctx).values()):
-            taken_apart(value, self._lift)
+            taken_apart(value, self.trace.lifted)
         self.found = tuple([self._unknown(arg) for arg in self.forward.given])
-
-    def _lift(self, tensor: Tensor) -> None:
-        self.trace.lifted(tensor)
 
     def _unknown(self, arg: Any) -> Tensor | None:
         if not isinstance(arg, Tensor) or not arg.requires_grad:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 from typing import Any
 
 from gradwire.distributions.distribution import Distribution, Shape, broadcast
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.ranges import finfo
 from gradwire.tensor import Tensor
 from gradwire.within import within
@@ -30,15 +31,9 @@ class _OfChances(Distribution):
         return (self._given_name,)
 
     @property
-    def _value(self) -> Tensor:
-        """What was given."""
-        found: Tensor = getattr(self, self._given_name)
-        return found
-
-    @property
     def param_shape(self) -> Any:
         """The shape of probs and logits."""
-        return self._value.shape
+        return getattr(self, self._given_name).shape
 
 
 def _clamped(probs: Tensor) -> Tensor:
@@ -90,13 +85,12 @@ class Bernoulli(_OfChances):
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with within(grad=False):
-            drawn: Tensor = self.probs.expand(self._extended(sample_shape)).bernoulli()
-        return drawn
+            return self.probs.expand(self._extended(sample_shape)).bernoulli()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_shape(value)
         self._check_value(value, lambda v: (v == 0) | (v == 1))
-        logits, value = catalogued("broadcast_tensors")(self.logits, value)
+        logits, value = op("broadcast_tensors")(self.logits, value)
         return -_cross_entropy(logits, value)
 
     def entropy(self) -> Tensor:
@@ -104,9 +98,7 @@ class Bernoulli(_OfChances):
 
 
 def _cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    entropy = catalogued("nn.functional.binary_cross_entropy_with_logits")
-    found: Tensor = entropy(logits, target, reduction="none")
-    return found
+    return op("nn.functional.binary_cross_entropy_with_logits")(logits, target, reduction="none")
 
 
 class Categorical(_OfChances):
@@ -135,8 +127,7 @@ class Categorical(_OfChances):
     @cached_property
     def probs(self) -> Tensor:
         """The probability of each category."""
-        found: Tensor = self.logits.softmax(-1)
-        return found
+        return self.logits.softmax(-1)
 
     @cached_property
     def logits(self) -> Tensor:
@@ -145,7 +136,7 @@ class Categorical(_OfChances):
 
     @property
     def mean(self) -> Tensor:
-        return catalogued("full")(self._extended(()), float("nan"), dtype=self.probs.dtype)  # type: ignore[no-any-return]
+        return op("full")(self._extended(()), float("nan"), dtype=self.probs.dtype)
 
     @property
     def mode(self) -> Tensor:
@@ -158,19 +149,15 @@ class Categorical(_OfChances):
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        count = 1
-        for size in sample_shape:
-            count *= size
         with within(grad=False):
             rows = self.probs.reshape(-1, self._num_events)
-            drawn: Tensor = rows.multinomial(count, True).T.reshape(shape)
-        return drawn
+            return rows.multinomial(prod(sample_shape), True).T.reshape(shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_shape(value)
         self._check_value(value, lambda v: (v % 1 == 0) & (v >= 0) & (v < self._num_events))
         places = value.long().unsqueeze(-1)
-        places, logits = catalogued("broadcast_tensors")(places, self.logits)
+        places, logits = op("broadcast_tensors")(places, self.logits)
         found: Tensor = logits.gather(-1, places[..., :1]).squeeze(-1)
         return found
 
@@ -181,10 +168,9 @@ class Categorical(_OfChances):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All categories, along a new first axis."""
-        every = catalogued("arange")(self._num_events)
+        every = op("arange")(self._num_events)
         every = every.view(-1, *[1] * len(self.batch_shape))
-        found: Tensor = every.expand(-1, *self.batch_shape) if expand else every
-        return found
+        return every.expand(-1, *self.batch_shape) if expand else every
 
 
 __all__ = ["Bernoulli", "Categorical"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gradwire.creation import as_tensor
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.size import Size
 from gradwire.tensor import Tensor
 from gradwire.trace import innermost
@@ -146,7 +146,7 @@ def broadcast(*values: Any) -> list[Tensor]:
     like = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = None if like is None else like.dtype
     made = [v if isinstance(v, Tensor) else as_tensor(float(v), dtype=dtype) for v in values]
-    return list(catalogued("broadcast_tensors")(*made))
+    return list(op("broadcast_tensors")(*made))
 
 
 class Independent(Distribution):
@@ -167,10 +167,8 @@ class Independent(Distribution):
             )
         kept = most - reinterpreted_batch_ndims
         super().__init__(shape[:kept], shape[kept:], validate_args)
-        self.base_dist, self.reinterpreted_batch_ndims = (
-            base_distribution,
-            reinterpreted_batch_ndims,
-        )
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]

@@ -9,7 +9,7 @@ from typing import Any
 from gradwire.distributions.discrete import Bernoulli, Categorical
 from gradwire.distributions.distribution import Distribution, Independent
 from gradwire.distributions.real import Exponential, Normal, Uniform
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.tensor import Tensor
 
 Formula = Callable[[Any, Any], Tensor]
@@ -47,20 +47,18 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
-    softplus = catalogued("nn.functional.softplus")
+    softplus = op("nn.functional.softplus")
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
     ones = ones.masked_fill(q.probs == 0, inf).masked_fill(p.probs == 0, 0)
-    found: Tensor = ones + zeros.masked_fill(q.probs == 1, inf).masked_fill(p.probs == 1, 0)
-    return found
+    return ones + zeros.masked_fill(q.probs == 1, inf).masked_fill(p.probs == 1, 0)
 
 
 @register_kl(Categorical, Categorical)
 def _categorical(p: Categorical, q: Categorical) -> Tensor:
     each = p.probs * (p.logits - q.logits)
     each = each.masked_fill(q.probs == 0, inf).masked_fill(p.probs == 0, 0)
-    found: Tensor = each.sum(-1)
-    return found
+    return each.sum(-1)
 
 
 @register_kl(Uniform, Uniform)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradwire.distributions.distribution import Distribution, Shape, broadcast
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.tensor import Tensor
 from gradwire.within import within
 
@@ -42,13 +42,11 @@ class Normal(Distribution):
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended(sample_shape)
         with within(grad=False):
-            drawn: Tensor = catalogued("normal")(self.loc.expand(shape), self.scale.expand(shape))
-        return drawn
+            return op("normal")(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        noise = catalogued("randn")(self._extended(sample_shape), dtype=self.loc.dtype)
-        found: Tensor = self.loc + noise * self.scale
-        return found
+        noise = op("randn")(self._extended(sample_shape), dtype=self.loc.dtype)
+        return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_shape(value)
@@ -93,9 +91,8 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = catalogued("rand")(self._extended(sample_shape), dtype=self.low.dtype)
-        found: Tensor = self.low + drawn * (self.high - self.low)
-        return found
+        drawn = op("rand")(self._extended(sample_shape), dtype=self.low.dtype)
+        return self.low + drawn * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_shape(value)
@@ -105,8 +102,7 @@ class Uniform(Distribution):
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of less."""
-        found: Tensor = ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-        return found
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
         """The number below which one draws with this probability."""
@@ -144,9 +140,8 @@ class Exponential(Distribution):
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = catalogued("empty")(self._extended(sample_shape), dtype=self.rate.dtype)
-        found: Tensor = drawn.exponential_() / self.rate
-        return found
+        drawn = op("empty")(self._extended(sample_shape), dtype=self.rate.dtype)
+        return drawn.exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_shape(value)

@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activations that are more than an op with its settings."""
 
 from __future__ import annotations
 
@@ -9,81 +9,11 @@ from gradwire.functions import catalogued
 from gradwire.nn.applied import Applied
 from gradwire.nn.init import constant_
 from gradwire.nn.module import Module
-from gradwire.nn.parameter import Parameter
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
-_F = "nn.functional."
 
-
-class ReLU(Applied, op=f"{_F}relu", inplace=True): ...
-
-
-class ReLU6(Applied, op=f"{_F}relu6", inplace=True): ...
-
-
-class LeakyReLU(Applied, op=f"{_F}leaky_relu", inplace=True): ...
-
-
-class RReLU(Applied, op=f"{_F}rrelu", inplace=True): ...
-
-
-class ELU(Applied, op=f"{_F}elu", inplace=True): ...
-
-
-class CELU(Applied, op=f"{_F}celu", inplace=True): ...
-
-
-class SELU(Applied, op=f"{_F}selu", inplace=True): ...
-
-
-class GELU(Applied, op=f"{_F}gelu"): ...
-
-
-class SiLU(Applied, op=f"{_F}silu", inplace=True): ...
-
-
-class Mish(Applied, op=f"{_F}mish", inplace=True): ...
-
-
-class Hardtanh(Applied, op=f"{_F}hardtanh", inplace=True): ...
-
-
-class Hardsigmoid(Applied, op=f"{_F}hardsigmoid", inplace=True): ...
-
-
-class Hardswish(Applied, op=f"{_F}hardswish", inplace=True): ...
-
-
-class Hardshrink(Applied, op=f"{_F}hardshrink"):
-    named = False
-
-
-class Softshrink(Applied, op=f"{_F}softshrink"):
-    named = False
-
-
-class Tanhshrink(Applied, op=f"{_F}tanhshrink"): ...
-
-
-class Threshold(Applied, op=f"{_F}threshold", inplace=True): ...
-
-
-class Softplus(Applied, op=f"{_F}softplus"): ...
-
-
-class Softsign(Applied, op=f"{_F}softsign"): ...
-
-
-class LogSigmoid(Applied, op=f"{_F}logsigmoid"): ...
-
-
-class Sigmoid(Applied, op="sigmoid"): ...
-
-
-class Tanh(Applied, op="tanh"): ...
-
-
-class _AlongAxis(Applied):
+class AlongAxis(Applied):
     """A module whose op needs an axis, of which torch's module takes one for granted."""
 
     dim: int | None
@@ -105,18 +35,6 @@ class _AlongAxis(Applied):
         return catalogued(self._op)(input, dim)
 
 
-class Softmax(_AlongAxis, op="softmax"): ...
-
-
-class LogSoftmax(_AlongAxis, op="log_softmax"): ...
-
-
-class Softmin(_AlongAxis, op=f"{_F}softmin"): ...
-
-
-class GLU(Applied, op=f"{_F}glu"): ...
-
-
 class Softmax2d(Module):
     """Softmax over the channels of each place of an image."""
 
@@ -134,8 +52,7 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        made = catalogued("empty")
-        self.weight = Parameter(made(num_parameters, device=device, dtype=dtype))
+        declare(self, device, dtype, weight=(num_parameters,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -149,33 +66,4 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-__all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-]  # fmt: skip
+__all__ = ["PReLU", "Softmax2d"]

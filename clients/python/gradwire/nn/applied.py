@@ -108,4 +108,15 @@ class Loss(Applied):
     shown = ()
 
 
-__all__ = ["Applied", "Loss"]
+class Dropping(Applied):
+    """A module that drops with a probability, which is looked at when it is made."""
+
+    p: float
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not 0 <= self.p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+
+
+__all__ = ["Applied", "Dropping", "Loss"]

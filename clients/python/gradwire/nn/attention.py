@@ -6,8 +6,9 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.linear import Linear, optional
+from gradwire.nn.linear import Linear
 from gradwire.nn.module import Module
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
 
@@ -41,19 +42,18 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         self.add_zero_attn, self.batch_first = add_zero_attn, batch_first
         same = self._same = self.kdim == self.vdim == embed_dim
-        shapes = {
-            "in_proj_weight": (same, 3 * embed_dim, embed_dim),
-            "q_proj_weight": (not same, embed_dim, embed_dim),
-            "k_proj_weight": (not same, embed_dim, self.kdim),
-            "v_proj_weight": (not same, embed_dim, self.vdim),
-            "in_proj_bias": (bias, 3 * embed_dim),
-            "bias_k": (add_bias_kv, 1, 1, embed_dim),
-            "bias_v": (add_bias_kv, 1, 1, embed_dim),
-        }
-        for name, (wanted, *shape) in shapes.items():
-            self.register_parameter(
-                name, optional(bool(wanted), *shape, device=device, dtype=dtype)
-            )
+        declare(
+            self,
+            device,
+            dtype,
+            in_proj_weight=(3 * embed_dim, embed_dim) if same else None,
+            q_proj_weight=None if same else (embed_dim, embed_dim),
+            k_proj_weight=None if same else (embed_dim, self.kdim),
+            v_proj_weight=None if same else (embed_dim, self.vdim),
+            in_proj_bias=(3 * embed_dim,) if bias else None,
+            bias_k=(1, 1, embed_dim) if add_bias_kv else None,
+            bias_v=(1, 1, embed_dim) if add_bias_kv else None,
+        )
         self.out_proj = Linear(embed_dim, embed_dim, bias, device=device, dtype=dtype)
         self.reset_parameters()
 

@@ -59,7 +59,7 @@ class Around:
         args, self._inputs = _passed(args)
         self._still = {p: args[p] for p in self._inputs if not args[p].requires_grad}
         if self._inputs:
-            _node(_first(args)).register_hook(self._left)
+            _first_node(args).register_hook(self._left)
         return args
 
     def outputs(self, result: Any) -> Any:
@@ -74,15 +74,12 @@ class Around:
         def entered(gradients: Gradients) -> Gradients | None:
             return self._entered(gradients, places, count)
 
-        _node(_first(found)).register_prehook(entered)
+        _first_node(found).register_prehook(entered)
         return found[0] if single else found
 
     def _entered(self, gradients: Gradients, places: Sequence[int], count: int) -> Gradients | None:
-        arrived, changed = _spread(gradients, places, count), False
-        for hook in self._before:
-            found = hook(self._module, arrived)
-            if found is not None:
-                arrived, changed = _same_number(found, arrived, "grad_output"), True
+        spread = _spread(gradients, places, count)
+        arrived, changed = self._asked(self._before, "grad_output", spread)
         self._arrived = arrived
         if not self._inputs:
             self._only_results(arrived)
@@ -109,12 +106,25 @@ class Around:
         known = dict(enumerate(_spread(gradients, self._inputs, self._count)))
         for place, tensor in self._still.items():
             known[place] = catalogued("zeros_like")(tensor)
-        left, changed = tuple(known.values()), False
-        for hook in self._after:
-            found = hook(self._module, left, arrived)
-            if found is not None:
-                left, changed = _same_number(found, left, "grad_input"), True
+        left, changed = self._asked(self._after, "grad_input", tuple(known.values()), arrived)
         return tuple([left[place] for place in self._inputs]) if changed else None
+
+    def _asked(
+        self, hooks: Sequence[Callable[..., Any]], kind: str, gradients: Gradients, *more: Gradients
+    ) -> tuple[Gradients, bool]:
+        """Gradients as the hooks leave them, and whether one gave others."""
+        changed = False
+        for hook in hooks:
+            found = hook(self._module, gradients, *more)
+            if found is not None:
+                several = found if isinstance(found, tuple) else (found,)
+                if len(several) != len(gradients):
+                    raise RuntimeError(
+                        f"Backward hook returned an invalid number of {kind}, got {len(several)}, "
+                        f"but expected {len(gradients)}"
+                    )
+                gradients, changed = several, True
+        return gradients, changed
 
 
 def _passed(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
@@ -127,29 +137,15 @@ def _passed(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
     return tuple([through.get(i, v) for i, v in enumerate(values)]), places
 
 
-def _first(values: Sequence[Any]) -> Tensor:
-    """The first tensor that records."""
-    return next(v for v in values if isinstance(v, Tensor) and v.requires_grad)
-
-
-def _node(tensor: Tensor) -> Any:
-    return tensor.grad_fn
+def _first_node(values: Sequence[Any]) -> Any:
+    """The node of the first tensor that records."""
+    return next(v.grad_fn for v in values if isinstance(v, Tensor) and v.requires_grad)
 
 
 def _spread(gradients: Gradients, places: Sequence[int], count: int) -> Gradients:
     """Gradients at their places, None at all others."""
     known = dict(zip(places, gradients, strict=True))
     return tuple([known.get(place) for place in range(count)])
-
-
-def _same_number(found: Any, old: Gradients, kind: str) -> Gradients:
-    several = found if isinstance(found, tuple) else (found,)
-    if len(several) != len(old):
-        raise RuntimeError(
-            f"Backward hook returned an invalid number of {kind}, got {len(several)}, but "
-            f"expected {len(old)}"
-        )
-    return several
 
 
 _NO_INPUT = (

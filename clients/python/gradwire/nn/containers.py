@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from operator import index as as_index
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from gradwire.nn.module import Module
 from gradwire.nn.parameter import Parameter
 from gradwire.tensor import Tensor
+
+T = TypeVar("T")
 
 
 class _Row(Module):
@@ -112,59 +114,66 @@ class ModuleList(_Row):
 
     def __repr__(self) -> str:
         """Equal modules in a row as one line: "(0-3): 4 x Linear(…)"."""
-        texts = [repr(module) for module in self]
-        if not texts:
+        if not len(self):
             return f"{self._get_name()}()"
-        runs: list[tuple[int, int, str]] = []
-        for number, text in enumerate(texts):
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], number, text)
-            else:
-                runs.append((number, number, text))
-        lines = []
-        for first, last, text in runs:
-            indented = text.replace("\n", "\n  ")
-            many = f"({first}-{last}): {last - first + 1} x " if last > first else f"({first}): "
-            lines.append(f"  {many}{indented}")
+        lines, first = [], 0
+        for text, run in groupby(map(repr, self)):
+            size = len(list(run))
+            many = f"({first}-{first + size - 1}): {size} x " if size > 1 else f"({first}): "
+            lines.append("  " + many + text.replace("\n", "\n  "))
+            first += size
         return f"{self._get_name()}(\n" + "\n".join(lines) + "\n)"
 
 
-class ModuleDict(Module):
+class _ByName(Module, Generic[T]):
+    """Parts by name. _kind: which of the module's dicts has them."""
+
+    _kind: str
+
+    @property
+    def _own(self) -> dict[str, T]:
+        found: dict[str, T] = vars(self)[self._kind]
+        return found
+
+    def __getitem__(self, key: str) -> T:
+        return self._own[key]
+
+    def __delitem__(self, key: str) -> None:
+        del self._own[key]
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._own
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._own.keys()
+
+    def items(self) -> Iterable[tuple[str, T]]:
+        """Names and parts."""
+        return self._own.items()
+
+    def values(self) -> Iterable[T]:
+        """The parts."""
+        return self._own.values()
+
+
+class ModuleDict(_ByName[Module | None]):
     """Modules by name."""
+
+    _kind = "_modules"
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
         self.update(modules or {})
 
-    def __getitem__(self, key: str) -> Module | None:
-        return self._modules[key]
-
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
-
-    def keys(self) -> Iterable[str]:
-        """The names."""
-        return self._modules.keys()
-
-    def items(self) -> Iterable[tuple[str, Module | None]]:
-        """Names and modules."""
-        return self._modules.items()
-
-    def values(self) -> Iterable[Module | None]:
-        """The modules."""
-        return self._modules.values()
 
     def update(self, modules: Any) -> None:
         """Take the modules of a mapping, or of pairs."""
@@ -228,8 +237,10 @@ class ParameterList(Module):
         return self
 
 
-class ParameterDict(Module):
+class ParameterDict(_ByName[Any]):
     """Parameters by name; plain tensors become parameters."""
+
+    _kind = "_parameters"
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -238,35 +249,8 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return _shown(self, lambda t: t.type())
 
-    def __getitem__(self, key: str) -> Any:
-        return self._parameters[key]
-
     def __setitem__(self, key: str, value: Any) -> None:
         self.register_parameter(key, _parameter(value))
-
-    def __delitem__(self, key: str) -> None:
-        del self._parameters[key]
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._parameters
-
-    def keys(self) -> Iterable[str]:
-        """The names."""
-        return self._parameters.keys()
-
-    def items(self) -> Iterable[tuple[str, Any]]:
-        """Names and parameters."""
-        return self._parameters.items()
-
-    def values(self) -> Iterable[Any]:
-        """The parameters."""
-        return self._parameters.values()
 
     def update(self, parameters: Any) -> None:
         """Take the parameters of a mapping, or of pairs."""

@@ -7,19 +7,14 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.linear import optional, parameter
 from gradwire.nn.module import Module
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
-_PADS = {
-    "zeros": "constant",
-    "reflect": "reflect",
-    "replicate": "replicate",
-    "circular": "circular",
-}
+_PADS = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Module):
+class Convolution(Module):
     axes = 0
     transposed = False
 
@@ -49,8 +44,8 @@ class _Convolution(Module):
         outer, inner = out_channels, in_channels // groups
         if self.transposed:
             outer, inner = in_channels, out_channels // groups
-        self.weight = parameter(outer, inner, *self.kernel_size, device=device, dtype=dtype)
-        self.register_parameter("bias", optional(bias, out_channels, device=device, dtype=dtype))
+        shape = (outer, inner, *self.kernel_size)
+        declare(self, device, dtype, weight=shape, bias=(out_channels,) if bias else None)
         self.reset_parameters()
 
     def _each(self, value: Any) -> tuple[int, ...]:
@@ -67,8 +62,7 @@ class _Convolution(Module):
     def forward(self, input: Tensor) -> Any:
         padding = self.padding
         if self.padding_mode != "zeros":
-            pads = self._sides()
-            input = catalogued("nn.functional.pad")(input, pads, _PADS[self.padding_mode])
+            input = catalogued("nn.functional.pad")(input, self._sides(), self.padding_mode)
             padding = self._each(0)
         apply = catalogued(f"nn.functional.conv{self.axes}d")
         return apply(
@@ -99,25 +93,7 @@ class _Convolution(Module):
         return ", ".join(shown)
 
 
-class Conv1d(_Convolution):
-    """Convolution of one axis. Shape: (N, channels, length), or without N."""
-
-    axes = 1
-
-
-class Conv2d(_Convolution):
-    """Convolution of two axes. Shape: (N, channels, height, width), or without N."""
-
-    axes = 2
-
-
-class Conv3d(_Convolution):
-    """Convolution of three axes. Shape: (N, channels, depth, height, width), or without N."""
-
-    axes = 3
-
-
-class _Transposed(_Convolution):
+class Transposed(Convolution):
     transposed = True
 
     def __init__(
@@ -170,24 +146,6 @@ class _Transposed(_Convolution):
         return [size - low for size, low in zip(wanted, least, strict=True)]
 
 
-class ConvTranspose1d(_Transposed):
-    """The transpose of Conv1d."""
-
-    axes = 1
-
-
-class ConvTranspose2d(_Transposed):
-    """The transpose of Conv2d."""
-
-    axes = 2
-
-
-class ConvTranspose3d(_Transposed):
-    """The transpose of Conv3d."""
-
-    axes = 3
-
-
 def _check(in_channels: int, out_channels: int, groups: int, padding_mode: str) -> None:
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -199,6 +157,4 @@ def _check(in_channels: int, out_channels: int, groups: int, padding_mode: str) 
         raise ValueError(f"padding_mode must be one of {set(_PADS)}, but got {padding_mode!r}")
 
 
-__all__ = [
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
-]  # fmt: skip
+__all__ = ["Convolution", "Transposed"]

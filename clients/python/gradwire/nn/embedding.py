@@ -6,15 +6,16 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.linear import parameter
 from gradwire.nn.module import Module
-from gradwire.nn.parameter import Parameter
+from gradwire.nn.parameter import Parameter, declare
 from gradwire.tensor import Tensor
 from gradwire.within import within
 
 
 class Embedding(Module):
     """A vector for each number below num_embeddings. Shape: (…) of ints to (…, embedding_dim)."""
+
+    weight: Parameter
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class Embedding(Module):
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
-            self.weight = parameter(num_embeddings, embedding_dim, device=device, dtype=dtype)
+            declare(self, device, dtype, weight=(num_embeddings, embedding_dim))
             self.weight.requires_grad_(not _freeze)
             self.reset_parameters()
         else:
@@ -90,7 +91,7 @@ class EmbeddingBag(Module):
         self.include_last_offset = include_last_offset
         self.padding_idx = _place(padding_idx, num_embeddings)
         if _weight is None:
-            self.weight = parameter(num_embeddings, embedding_dim, device=device, dtype=dtype)
+            declare(self, device, dtype, weight=(num_embeddings, embedding_dim))
             self.reset_parameters()
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):

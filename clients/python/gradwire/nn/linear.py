@@ -8,19 +8,8 @@ from typing import Any
 from gradwire.functions import catalogued
 from gradwire.nn import init
 from gradwire.nn.module import Module
-from gradwire.nn.parameter import Parameter
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
-
-
-def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
-    """A parameter of this shape, whose elements are still to be set."""
-    made = catalogued("empty")
-    return Parameter(made(shape, device=device, dtype=dtype))
-
-
-def optional(wanted: bool, *shape: int, device: Any = None, dtype: Any = None) -> Parameter | None:
-    """The same, or None."""
-    return parameter(*shape, device=device, dtype=dtype) if wanted else None
 
 
 class Identity(Module):
@@ -46,8 +35,8 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = parameter(out_features, in_features, device=device, dtype=dtype)
-        self.register_parameter("bias", optional(bias, out_features, device=device, dtype=dtype))
+        shapes = {"weight": (out_features, in_features), "bias": (out_features,) if bias else None}
+        declare(self, device, dtype, **shapes)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -82,10 +71,8 @@ class Bilinear(Module):
         super().__init__()
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        self.weight = parameter(
-            out_features, in1_features, in2_features, device=device, dtype=dtype
-        )
-        self.register_parameter("bias", optional(bias, out_features, device=device, dtype=dtype))
+        shape = (out_features, in1_features, in2_features)
+        declare(self, device, dtype, weight=shape, bias=(out_features,) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -133,4 +120,4 @@ class Unflatten(Module):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
-__all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten", "optional", "parameter"]
+__all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]

@@ -80,29 +80,21 @@ class Module(Tree):
 
     def _set_plain(self, name: str, value: Any) -> None:
         """Something else under a name: into the slot of a part that was there, or an attribute."""
-        if name in self._parameters:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
-                )
-            self._parameters[name] = None
-        elif name in self._modules:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as child module '{name}' "
-                    "(torch.nn.Module or None expected)"
-                )
-            self._modules[name] = None
-        elif name in self._buffers:
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as buffer '{name}' "
-                    "(torch.Tensor or None expected)"
-                )
-            self._buffers[name] = value
-        else:
-            object.__setattr__(self, name, value)
+        slots: tuple[tuple[dict[str, Any], str, str], ...] = (
+            (self._parameters, "parameter", "torch.nn.Parameter"),
+            (self._modules, "child module", "torch.nn.Module"),
+            (self._buffers, "buffer", "torch.Tensor"),
+        )
+        for own, kind, expected in slots:
+            if name in own:
+                if not (value is None or (kind == "buffer" and isinstance(value, Tensor))):
+                    raise TypeError(
+                        f"cannot assign '{type(value).__name__}' as {kind} '{name}' "
+                        f"({expected} or None expected)"
+                    )
+                own[name] = value
+                return
+        object.__setattr__(self, name, value)
 
     def _take(self, name: str, own: dict[str, Any] | None = None) -> None:
         """Free a name for a part of another kind. own: that kind's, where it keeps its place."""
@@ -330,10 +322,8 @@ class Module(Tree):
 
     def __repr__(self) -> str:
         own = self.extra_repr().split("\n") if self.extra_repr() else []
-        below = []
-        for name, module in self._modules.items():
-            text = repr(module).replace("\n", "\n  ")
-            below.append(f"({name}): {text}")
+        parts = [(name, repr(part).replace("\n", "\n  ")) for name, part in self._modules.items()]
+        below = [f"({name}): {text}" for name, text in parts]
         if not below and len(own) <= 1:
             return f"{self._get_name()}({''.join(own)})"
         return f"{self._get_name()}(\n  " + "\n  ".join(own + below) + "\n)"

@@ -6,9 +6,8 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.applied import Applied
-from gradwire.nn.linear import optional
 from gradwire.nn.module import Module
+from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 from gradwire_engine.spec import int64
 
@@ -17,20 +16,18 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _zeros(shape: tuple[int, ...], device: Any, dtype: Any) -> Tensor:
-    make = catalogued("zeros")
-    found: Tensor = make(shape, device=device, dtype=dtype)
-    return found
+class _Affine(Module):
+    """Normalisation whose results are scaled by a weight, and shifted by a bias if it has one."""
+
+    def reset_parameters(self) -> None:
+        """Begin without scale and shift."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if getattr(self, "bias", None) is not None:
+            init.zeros_(self.bias)
 
 
-def _ones_and_zeros(module: Module) -> None:
-    if module.weight is not None:
-        init.ones_(module.weight)
-    if getattr(module, "bias", None) is not None:
-        init.zeros_(module.bias)
-
-
-class LayerNorm(Module):
+class LayerNorm(_Affine):
     """Mean 0 and variance 1 over the last axes, then scaled and shifted."""
 
     def __init__(
@@ -45,17 +42,9 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape
-        self.register_parameter(
-            "weight", optional(elementwise_affine, *shape, device=device, dtype=dtype)
-        )
-        wanted = elementwise_affine and bias
-        self.register_parameter("bias", optional(wanted, *shape, device=device, dtype=dtype))
+        shape = self.normalized_shape if elementwise_affine else None
+        declare(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Begin without scale and shift."""
-        _ones_and_zeros(self)
 
     def forward(self, input: Tensor) -> Any:
         return input.layer_norm(self.normalized_shape, self.weight, self.bias, self.eps)
@@ -67,7 +56,7 @@ class LayerNorm(Module):
         )
 
 
-class RMSNorm(Module):
+class RMSNorm(_Affine):
     """Root mean square 1 over the last axes, then scaled."""
 
     def __init__(
@@ -81,13 +70,9 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        made = optional(elementwise_affine, *self.normalized_shape, device=device, dtype=dtype)
-        self.register_parameter("weight", made)
+        shape = self.normalized_shape if elementwise_affine else None
+        declare(self, device, dtype, weight=shape)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Begin without scale."""
-        _ones_and_zeros(self)
 
     def forward(self, input: Tensor) -> Any:
         return input.rms_norm(self.normalized_shape, self.weight, self.eps)
@@ -97,7 +82,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Mean 0 and variance 1 over each group of channels, then scaled and shifted by channel."""
 
     def __init__(
@@ -118,17 +103,9 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        self.register_parameter(
-            "weight", optional(affine, num_channels, device=device, dtype=dtype)
-        )
-        self.register_parameter(
-            "bias", optional(affine and bias, num_channels, device=device, dtype=dtype)
-        )
+        shape = (num_channels,) if affine else None
+        declare(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Begin without scale and shift."""
-        _ones_and_zeros(self)
 
     def forward(self, input: Tensor) -> Any:
         return input.group_norm(self.num_groups, self.weight, self.bias, self.eps)
@@ -140,7 +117,7 @@ class GroupNorm(Module):
         )
 
 
-class _Running(Module):
+class _Running(_Affine):
     """Normalisation that keeps running means and variances of its input by channel."""
 
     ndims: tuple[int, ...] = ()
@@ -160,20 +137,16 @@ class _Running(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self.register_parameter(
-            "weight", optional(affine, num_features, device=device, dtype=dtype)
-        )
-        self.register_parameter(
-            "bias", optional(affine and bias, num_features, device=device, dtype=dtype)
-        )
-        tracked = track_running_stats
-        self.register_buffer(
-            "running_mean", _zeros((num_features,), device, dtype) if tracked else None
-        )
-        self.register_buffer(
-            "running_var", _zeros((num_features,), device, dtype) if tracked else None
-        )
-        self.register_buffer("num_batches_tracked", _zeros((), device, int64) if tracked else None)
+        shape = (num_features,) if affine else None
+        declare(self, device, dtype, weight=shape, bias=shape if bias else None)
+        zeros = catalogued("zeros")
+        for name, sizes, kind in (
+            ("running_mean", (num_features,), dtype),
+            ("running_var", (num_features,), dtype),
+            ("num_batches_tracked", (), int64),
+        ):
+            made = zeros(sizes, device=device, dtype=kind) if track_running_stats else None
+            self.register_buffer(name, made)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -186,7 +159,7 @@ class _Running(Module):
     def reset_parameters(self) -> None:
         """Begin without scale, shift and statistics."""
         self.reset_running_stats()
-        _ones_and_zeros(self)
+        super().reset_parameters()
 
     def _check(self, input: Tensor) -> None:
         if input.ndim not in self.ndims:
@@ -200,7 +173,7 @@ class _Running(Module):
         )
 
 
-class _BatchNorm(_Running):
+class BatchNorm(_Running):
     """Mean 0 and variance 1 over the batch by channel; in use, by the running statistics."""
 
     def forward(self, input: Tensor) -> Any:
@@ -222,19 +195,7 @@ class _BatchNorm(_Running):
         )
 
 
-class BatchNorm1d(_BatchNorm):
-    ndims = (2, 3)
-
-
-class BatchNorm2d(_BatchNorm):
-    ndims = (4,)
-
-
-class BatchNorm3d(_BatchNorm):
-    ndims = (5,)
-
-
-class _InstanceNorm(_Running):
+class InstanceNorm(_Running):
     """Mean 0 and variance 1 for each example by channel."""
 
     def __init__(
@@ -267,22 +228,4 @@ class _InstanceNorm(_Running):
         return found.squeeze(0) if alone else found
 
 
-class InstanceNorm1d(_InstanceNorm):
-    ndims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    ndims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    ndims = (4, 5)
-
-
-class LocalResponseNorm(Applied, op="nn.functional.local_response_norm"): ...
-
-
-__all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
-    "InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm",
-]  # fmt: skip
+__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.grad_fn import note_leaf
 from gradwire.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradwire.nn.module import Module
 
 
 class Parameter(Tensor):
@@ -15,7 +19,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        source = _empty() if data is None else data
+        source = op("empty")(0) if data is None else data
         session = source.session
         with session.recording() as mark:
             super().__init__(session, source._meta.detach())
@@ -43,10 +47,11 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
 
-def _empty() -> Tensor:
-    made = catalogued("empty")
-    found: Tensor = made(0)
-    return found
+def declare(module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None) -> None:
+    """Register parameters of these shapes, with elements still to be set; None keeps a place."""
+    for name, shape in shapes.items():
+        made = None if shape is None else Parameter(op("empty")(shape, device=device, dtype=dtype))
+        module.register_parameter(name, made)
 
 
 class Buffer(Tensor):
@@ -63,4 +68,4 @@ class Buffer(Tensor):
         self.persistent = persistent
 
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "declare"]

@@ -13,33 +13,12 @@ from typing import Any
 from gradwire.control import loop
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.linear import optional, parameter
 from gradwire.nn.module import Module
+from gradwire.nn.parameter import declare
 from gradwire.nn.utils.rnn import PackedSequence, folded, unfolded
 from gradwire.tensor import Tensor
 
 State = tuple[Tensor, ...]
-
-
-def _rnn_step(gates: Tensor, state: State, recur: Any, nonlinearity: str) -> State:
-    return (getattr(gates + recur(state[0]), nonlinearity)(),)
-
-
-def _lstm_step(gates: Tensor, state: State, recur: Any, project: Any) -> State:
-    h, c = state
-    i, f, g, o = (gates + recur(h)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
-    return (h if project is None else h.linear(project), c)
-
-
-def _gru_step(gates: Tensor, state: State, recur: Any) -> State:
-    h = state[0]
-    reset_i, update_i, new_i = gates.chunk(3, -1)
-    reset_h, update_h, new_h = recur(h).chunk(3, -1)
-    reset, update = (reset_i + reset_h).sigmoid(), (update_i + update_h).sigmoid()
-    new = (new_i + reset * new_h).tanh()
-    return ((1 - update) * new + update * h,)
 
 
 _MANY = 2
@@ -61,15 +40,61 @@ def _one_by_one(
     return _stack(found[::-1] if backwards else found), state
 
 
-class RNNBase(Module):
+class _Stepping(Module):
+    """What takes steps. gates, states: how many each has; proj_size: of h, 0 if not projected."""
+
+    gates = states = 1
+    hidden_size: int
+    proj_size = 0
+
+    def reset_parameters(self) -> None:
+        """Begin evenly between ±1 / √hidden_size."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str = "") -> State:
+        """The next state. gates: of the input; recur: what makes those of h; end: of names."""
+        raise NotImplementedError
+
+
+class _Plain(_Stepping):
+    nonlinearity: str
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str = "") -> State:
+        return (getattr(gates + recur(state[0]), self.nonlinearity)(),)
+
+
+class _Long(_Stepping):
+    gates, states = 4, 2
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str = "") -> State:
+        h, c = state
+        i, f, g, o = (gates + recur(h)).chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        return (h.linear(getattr(self, f"weight_hr{end}")) if self.proj_size else h, c)
+
+
+class _Gated(_Stepping):
+    gates = 3
+
+    def _step(self, gates: Tensor, state: State, recur: Any, end: str = "") -> State:
+        h = state[0]
+        reset_i, update_i, new_i = gates.chunk(3, -1)
+        reset_h, update_h, new_h = recur(h).chunk(3, -1)
+        reset, update = (reset_i + reset_h).sigmoid(), (update_i + update_h).sigmoid()
+        new = (new_i + reset * new_h).tanh()
+        return ((1 - update) * new + update * h,)
+
+
+class RNNBase(_Stepping):
     """Layers over a sequence. Input: (time, batch, features), batch first if asked, or no batch.
 
     mode: torch's word for the kind of step.
     """
 
     mode: str
-    gates = 1
-    states = 1
 
     def __init__(
         self,
@@ -104,23 +129,15 @@ class RNNBase(Module):
 
     def _make(self, end: str, inner: int, output: int, device: Any, dtype: Any) -> None:
         rows = self.gates * self.hidden_size
-        setattr(self, f"weight_ih{end}", parameter(rows, inner, device=device, dtype=dtype))
-        setattr(self, f"weight_hh{end}", parameter(rows, output, device=device, dtype=dtype))
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight_ih": (rows, inner),
+            "weight_hh": (rows, output),
+        }
         if self.bias:
-            setattr(self, f"bias_ih{end}", parameter(rows, device=device, dtype=dtype))
-            setattr(self, f"bias_hh{end}", parameter(rows, device=device, dtype=dtype))
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
         if self.proj_size:
-            setattr(
-                self,
-                f"weight_hr{end}",
-                parameter(output, self.hidden_size, device=device, dtype=dtype),
-            )
-
-    def reset_parameters(self) -> None:
-        """Begin evenly between ±1 / √hidden_size."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
+            shapes["weight_hr"] = (output, self.hidden_size)
+        declare(self, device, dtype, **{f"{name}{end}": shape for name, shape in shapes.items()})
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -133,9 +150,6 @@ class RNNBase(Module):
 
     def flatten_parameters(self) -> None:
         """Nothing: here parameters need no common memory."""
-
-    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
-        raise NotImplementedError
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         if isinstance(input, PackedSequence):
@@ -260,7 +274,7 @@ class RNNBase(Module):
         return ", ".join(shown)
 
 
-class RNN(RNNBase):
+class RNN(_Plain, RNNBase):
     """h = tanh(W x + b + U h + c), or relu."""
 
     def __init__(
@@ -280,36 +294,21 @@ class RNN(RNNBase):
         self.nonlinearity = nonlinearity
         self.mode = f"RNN_{nonlinearity.upper()}"
 
-    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
-        return _rnn_step(gates, state, recur, self.nonlinearity)
 
-
-class LSTM(RNNBase):
+class LSTM(_Long, RNNBase):
     """Long short-term memory; with proj_size the output is a projection of the hidden state."""
 
     mode = "LSTM"
-    gates, states = 4, 2
-
-    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
-        project = getattr(self, f"weight_hr{end}") if self.proj_size else None
-        return _lstm_step(gates, state, recur, project)
 
 
-class GRU(RNNBase):
+class GRU(_Gated, RNNBase):
     """Gated recurrent unit."""
 
     mode = "GRU"
-    gates = 3
-
-    def _step(self, gates: Tensor, state: State, recur: Any, end: str) -> State:
-        return _gru_step(gates, state, recur)
 
 
-class RNNCellBase(Module):
+class RNNCellBase(_Stepping):
     """One step. Input: (batch, features), or without batch."""
-
-    gates = 1
-    states = 1
 
     def __init__(
         self,
@@ -322,20 +321,10 @@ class RNNCellBase(Module):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = self.gates * hidden_size
-        self.weight_ih = parameter(rows, input_size, device=device, dtype=dtype)
-        self.weight_hh = parameter(rows, hidden_size, device=device, dtype=dtype)
-        self.register_parameter("bias_ih", optional(bias, rows, device=device, dtype=dtype))
-        self.register_parameter("bias_hh", optional(bias, rows, device=device, dtype=dtype))
+        weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        row = (rows,) if bias else None
+        declare(self, device, dtype, **weights, bias_ih=row, bias_hh=row)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Begin evenly between ±1 / √hidden_size."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
-
-    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
-        raise NotImplementedError
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         if input.ndim not in (1, 2):
@@ -360,7 +349,7 @@ class RNNCellBase(Module):
         return f"{self.input_size}, {self.hidden_size}{bias}"
 
 
-class RNNCell(RNNCellBase):
+class RNNCell(_Plain, RNNCellBase):
     """One step of RNN."""
 
     def __init__(
@@ -375,26 +364,13 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
-        return _rnn_step(gates, state, recur, self.nonlinearity)
 
-
-class LSTMCell(RNNCellBase):
+class LSTMCell(_Long, RNNCellBase):
     """One step of LSTM: gives the hidden and the cell state."""
 
-    gates, states = 4, 2
 
-    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
-        return _lstm_step(gates, state, recur, None)
-
-
-class GRUCell(RNNCellBase):
+class GRUCell(_Gated, RNNCellBase):
     """One step of GRU."""
-
-    gates = 3
-
-    def _step(self, gates: Tensor, state: State, recur: Any) -> State:
-        return _gru_step(gates, state, recur)
 
 
 def _stack(tensors: Any) -> Any:

@@ -58,13 +58,11 @@ def load(module: Module, given: dict[str, Any], strict: bool, assign: bool) -> I
         [path for path in given if path not in places],
     )
     wrong = _unfit(module, places, given)
-    if strict:
-        if result.unexpected_keys:
-            names = ", ".join(f'"{n}"' for n in result.unexpected_keys)
-            wrong.insert(0, f"Unexpected key(s) in state_dict: {names}. ")
-        if result.missing_keys:
-            names = ", ".join(f'"{n}"' for n in result.missing_keys)
-            wrong.insert(0, f"Missing key(s) in state_dict: {names}. ")
+    sorts = {"Unexpected": result.unexpected_keys, "Missing": result.missing_keys}
+    for sort, keys in sorts.items():
+        if strict and keys:
+            names = ", ".join(f'"{n}"' for n in keys)
+            wrong.insert(0, f"{sort} key(s) in state_dict: {names}. ")
     if wrong:
         told = "\n\t".join(wrong)
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{told}")

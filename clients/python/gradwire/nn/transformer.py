@@ -9,8 +9,8 @@ from typing import Any
 from gradwire.functions import catalogued
 from gradwire.nn import init
 from gradwire.nn.attention import MultiheadAttention
+from gradwire.nn.catalogue import Dropout
 from gradwire.nn.containers import ModuleList
-from gradwire.nn.dropout import Dropout
 from gradwire.nn.linear import Linear
 from gradwire.nn.module import Module
 from gradwire.nn.normalization import LayerNorm

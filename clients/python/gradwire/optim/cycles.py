@@ -45,15 +45,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         else:
-            self._go_to(epoch)
+            self.T_i, self.T_cur = self.T_0, epoch
+            while self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
         self.last_epoch = self.last_epoch + 1 if epoch is None else math.floor(epoch)
         self.put(self.get_lr())
-
-    def _go_to(self, epoch: float) -> None:
-        self.T_i, self.T_cur = self.T_0, epoch
-        while self.T_cur >= self.T_i:
-            self.T_cur -= self.T_i
-            self.T_i *= self.T_mult
 
 
 class OneCycleLR(LRScheduler):

@@ -1,37 +1,11 @@
 """torch.optim.lr_scheduler: learning rates that change from epoch to epoch."""
 
-from __future__ import annotations
-
-from gradwire.optim.cycles import CosineAnnealingWarmRestarts, OneCycleLR
-from gradwire.optim.decays import (
-    ConstantLR,
-    CosineAnnealingLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
+from gradwire.optim import cycles, decays, series
+from gradwire.optim.cycles import *  # noqa: F403
+from gradwire.optim.decays import *  # noqa: F403
 from gradwire.optim.plateau import ReduceLROnPlateau
 from gradwire.optim.rates import LRScheduler
-from gradwire.optim.series import ChainedScheduler, SequentialLR
+from gradwire.optim.series import *  # noqa: F403
 
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+__all__ = ["LRScheduler", "ReduceLROnPlateau"]
+__all__ += cycles.__all__ + decays.__all__ + series.__all__

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 from gradwire.creation import tensor
 from gradwire.leaf import leaf
@@ -160,7 +160,11 @@ class Hosted(Optimizer):
         items = self._session.transport.optimizers(self._session.id)
         kept = next(item["state"] for item in items if item["name"] == self._name)
         return [
-            {name: _tensor(self._session, v) for name, v in state.items() if name != "param"}
+            {
+                name: _tensor(self._session, getattr(value, "array", value))
+                for name, value in state.items()
+                if name != "param"
+            }
             for state in kept
         ]
 
@@ -172,9 +176,9 @@ class Hosted(Optimizer):
         groups = self._take_settings(state_dict)
         self._sync()
         numbers = [i for group in groups for i in group["params"]]
-        of = _value if self._session.runs_here else _literal
+        of: Callable[[Tensor], Any] = _meta_of if self._session.runs_here else _name_of
         state = [
-            {name: of(value) for name, value in state_dict["state"].get(i, {}).items()}
+            {name: _given(value, of) for name, value in state_dict["state"].get(i, {}).items()}
             for i in numbers
         ]
         with self._session.recording(self) as mark:
@@ -230,10 +234,11 @@ def _itself(param: Tensor) -> int:
 
 
 _name_of: Callable[[Tensor], Any] = attrgetter("_name")
+_meta_of: Callable[[Tensor], Any] = attrgetter("_meta")
 
 
 def _metas(group: Group) -> list[Any]:
-    return [p._meta for p in group["params"]]
+    return [*map(_meta_of, group["params"])]
 
 
 _KNOWN = frozenset(name for kind in KINDS.values() for name in kind.settings)
@@ -251,36 +256,25 @@ def _number(value: Any) -> Any:
 
 
 def _tensor(session: Session, value: Any) -> Any:
-    if hasattr(value, "array"):
-        made = leaf(session, value.array)
-        made._elements = (made._meta.version, value.array)  # it came from there
+    """What an optimizer keeps of a parameter, an array or a number."""
+    if hasattr(value, "dtype"):
+        made = leaf(session, value)
+        made._elements = (made._meta.version, value)  # it came from there
         return made
     with session.here():
         return tensor(float(value))
 
 
 def _copied(value: Any, device: str) -> Any:
-    """What an optimizer keeps of a parameter, as `_tensor` takes it."""
-    return Kept(backend(device).to_numpy(value).copy()) if hasattr(value, "dtype") else value
+    """What an optimizer that is here keeps, apart from it."""
+    return backend(device).to_numpy(value).copy() if hasattr(value, "dtype") else value
 
 
-class Kept(NamedTuple):
-    """An array that an optimizer keeps."""
-
-    array: Any
-
-
-def _value(value: Any) -> Any:
-    """The same for an optimizer that is here: an array as the engine's tensor."""
+def _given(value: Any, of: Callable[[Tensor], Any]) -> Any:
+    """The same for the optimizer, which an array's tensor is told to by `of`."""
     if not isinstance(value, Tensor):
         return value
-    return value._meta if value.ndim else value.item()
-
-
-def _literal(value: Any) -> Any:
-    if not isinstance(value, Tensor):
-        return value
-    return value._name if value.ndim else value.item()
+    return of(value) if value.ndim else value.item()
 
 
 __all__ = ["Hosted"]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire.optim.groups import Optimizer
+from gradwire.optim.rates import Scheduled
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(Scheduled):
     """Times factor when a figure has not become better for more than `patience` epochs.
 
     min_lr: the lowest rate, of all groups or of each.
@@ -42,7 +43,7 @@ class ReduceLROnPlateau:
         self.cooldown, self.eps = cooldown, eps
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
-        self._last_lr: list[float] = [group["lr"] for group in optimizer.param_groups]
+        self._note_rates()
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Note the figure of an epoch."""
@@ -58,7 +59,7 @@ class ReduceLROnPlateau:
         if self.num_bad_epochs > self.patience:
             self._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._note_rates()
 
     def _better(self, current: float) -> bool:
         sign = 1 if self.mode == "max" else -1
@@ -73,18 +74,6 @@ class ReduceLROnPlateau:
             lower = max(group["lr"] * self.factor, least)
             if group["lr"] - lower > self.eps:
                 group["lr"] = lower
-
-    def get_last_lr(self) -> list[float]:
-        """The learning rates in force since the last step."""
-        return self._last_lr
-
-    def state_dict(self) -> dict[str, Any]:
-        """What load_state_dict takes."""
-        return {k: v for k, v in vars(self).items() if k != "optimizer"}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        vars(self).update(state_dict)
 
 
 __all__ = ["ReduceLROnPlateau"]

@@ -13,7 +13,30 @@ from typing import Any
 from gradwire.optim.groups import Group, Optimizer
 
 
-class LRScheduler:
+class Scheduled:
+    """What all that schedules has. _left_out: attributes that are no part of its state."""
+
+    optimizer: Optimizer
+    _last_lr: list[float]
+    _left_out: tuple[str, ...] = ("optimizer",)
+
+    def _note_rates(self) -> None:
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rates in force since the last step."""
+        return self._last_lr
+
+    def state_dict(self) -> dict[str, Any]:
+        """What load_state_dict takes: numbers, no functions."""
+        return {k: v for k, v in vars(self).items() if k not in self._left_out}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where another one was."""
+        vars(self).update(state_dict)
+
+
+class LRScheduler(Scheduled):
     """Sets the lr of each group. base_lrs: the first ones; last_epoch: how many steps were taken.
 
     A subclass says `rate`; one that knows the rate of any epoch says `closed` too.
@@ -21,6 +44,7 @@ class LRScheduler:
     """
 
     beginning = False
+    _left_out = ("optimizer", "beginning", "_functions")
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -35,7 +59,7 @@ class LRScheduler:
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
-        self._last_lr: list[float] = []
+        self._last_lr = []
         self.begin()
 
     def begin(self) -> None:
@@ -74,20 +98,7 @@ class LRScheduler:
         """Set these rates."""
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
-
-    def get_last_lr(self) -> list[float]:
-        """The rates in force since the last step."""
-        return self._last_lr
-
-    def state_dict(self) -> dict[str, Any]:
-        """What load_state_dict takes: numbers, no functions."""
-        own = {k: v for k, v in vars(self).items() if k not in ("optimizer", "beginning")}
-        return {k: v for k, v in own.items() if not k.startswith("_functions")}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        vars(self).update(state_dict)
+        self._note_rates()
 
 
 _TOO_EARLY = (
@@ -96,4 +107,4 @@ _TOO_EARLY = (
     "rate schedule is skipped."
 )
 
-__all__ = ["LRScheduler"]
+__all__ = ["LRScheduler", "Scheduled"]

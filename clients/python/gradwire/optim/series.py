@@ -7,21 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwire.optim.groups import Optimizer
+from gradwire.optim.rates import Scheduled
 
 
-class _Several:
+class _Several(Scheduled):
     """What holds schedulers. _schedulers: in order."""
+
+    _left_out = ("optimizer", "_schedulers")
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None) -> None:
         if not schedulers:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler")
-        self.optimizer: Optimizer = optimizer or schedulers[0].optimizer
+        self.optimizer = optimizer or schedulers[0].optimizer
         if any(scheduler.optimizer is not self.optimizer for scheduler in schedulers):
             raise ValueError(
                 f"{type(self).__name__} expects all schedulers to belong to the same optimizer"
             )
         self._schedulers = list(schedulers)
-        self._last_lr: list[float] = []
+        self._last_lr = []
 
     def undo(self) -> None:
         """Take the first steps back that all have taken, in each other's way."""
@@ -39,18 +42,13 @@ class _Several:
         """Go on to the next epoch."""
         raise NotImplementedError
 
-    def get_last_lr(self) -> list[float]:
-        """The rates in force since the last step."""
-        return self._last_lr
-
     def state_dict(self) -> dict[str, Any]:
         """What load_state_dict takes."""
-        own = {k: v for k, v in vars(self).items() if k not in ("optimizer", "_schedulers")}
-        return own | {"_schedulers": [s.state_dict() for s in self._schedulers]}
+        return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where another one was."""
-        vars(self).update({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
 
@@ -96,13 +94,13 @@ class ChainedScheduler(_Several):
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         super().__init__(schedulers, optimizer)
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._note_rates()
 
     def step(self) -> None:
         """Go on to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._note_rates()
 
 
 __all__ = ["ChainedScheduler", "SequentialLR"]

@@ -68,7 +68,11 @@ def load(
     body = f.read() if hasattr(f, "read") else Path(fspath(f)).read_bytes()
     metadata, arrays = _opened(body)
     if "gradwire_file" not in metadata:
-        rows = [_row_of(name, array) for name, array in arrays.items()]
+        plain = {"kind": "", "requires_grad": False, "seen": None}
+        rows = [
+            {"array": name, "dtype": dtype_of(array.dtype).name, **plain}
+            for name, array in arrays.items()
+        ]
         give = Loaded(session, rows, arrays)
         return {name: give("tensor", place) for place, name in enumerate(arrays)}
     if metadata["gradwire_file"] != VERSION:
@@ -89,12 +93,6 @@ def _opened(body: Any) -> tuple[dict[str, str], dict[str, Any]]:
         return safetensors.read(body)
     except GradwireError as problem:
         raise damaged(problem.detail) from problem
-
-
-def _row_of(name: str, array: Any) -> dict[str, Any]:
-    """What is said of an array that another program wrote."""
-    dtype = dtype_of(array.dtype).name
-    return {"array": name, "dtype": dtype, "kind": "", "requires_grad": False, "seen": None}
 
 
 def _text(value: Any) -> str:

@@ -40,7 +40,10 @@ def checkpoint(
     one that looks at values is refused there. The random state is the same when it runs again,
     unless preserve_rng_state is False. determinism_check, debug, early_stop: accepted.
     """
-    _check(use_reentrant)
+    if use_reentrant:
+        raise NotImplementedError(
+            "checkpoint: only use_reentrant=False is supported; it does all that the other does"
+        )
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of 'default' or 'none', but got {determinism_check!r}"
@@ -48,7 +51,7 @@ def checkpoint(
     session: Any = innermost() or _session(args, kwargs)
     if session.runs_here:
         return _done_here(session, function, args, kwargs, preserve_rng_state, context_fn)
-    applied = partial(_called, function, kwargs)
+    applied = partial(function, **kwargs)
     applied.__name__ = name_of(function)  # type: ignore[attr-defined]  # for what is said of it
     first, _ = context_fn()
     try:
@@ -106,17 +109,6 @@ def _done_here(
     if local.state.anomaly:
         session.note_line(parts)
     return restored(shape.pop(), iter(parts))
-
-
-def _called(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
-    return function(*args, **kwargs)
-
-
-def _check(use_reentrant: bool) -> None:
-    if use_reentrant:
-        raise NotImplementedError(
-            "checkpoint: only use_reentrant=False is supported; it does all that the other does"
-        )
 
 
 def _session(args: Any, kwargs: dict[str, Any]) -> Any:

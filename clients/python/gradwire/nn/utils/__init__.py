@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.nn.utils import rnn as rnn
 from gradwire.tensor import Tensor
 from gradwire.within import within
@@ -16,10 +16,9 @@ def get_total_norm(
     """The norm of all tensors as one vector."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
-        zero: Tensor = catalogued("zeros")(())
-        return zero
-    norm = catalogued("linalg.vector_norm")
-    total: Tensor = norm(catalogued("stack")([norm(t, norm_type) for t in listed]), norm_type)
+        return op("zeros")(())
+    norm = op("linalg.vector_norm")
+    total = norm(op("stack")([norm(t, norm_type) for t in listed]), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
@@ -64,8 +63,7 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, one after the other, in one vector."""
-    made: Tensor = catalogued("cat")([parameter.reshape(-1) for parameter in parameters])
-    return made
+    return op("cat")([parameter.reshape(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

@@ -23,10 +23,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return catalogued("stack")(list(batch))
     if isinstance(first, np.ndarray):
         if first.dtype.kind in "SUOMm":
-            raise TypeError(
-                "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
-                f"lists; found {first.dtype}"
-            )
+            raise _unknown(first.dtype)
         return as_tensor(np.stack(batch))
     if isinstance(first, np.generic):
         return as_tensor(np.array(batch))
@@ -40,9 +37,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return _like(first, {key: default_collate([each[key] for each in batch]) for key in first})
     if isinstance(first, Sequence):
         return _sequences(batch, first)
-    raise TypeError(
+    raise _unknown(type(first))
+
+
+def _unknown(found: Any) -> TypeError:
+    return TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(first)}"
+        f"found {found}"
     )
 
 

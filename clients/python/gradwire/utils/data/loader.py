@@ -73,17 +73,13 @@ class DataLoader(Generic[T]):
                 "multiprocessing."
             )
         if self._one_by_one:
-            for name, value in (("shuffle", shuffle), ("sampler", sampler)):
-                if value:
+            given = {"shuffle": shuffle or None, "sampler": sampler or None}
+            for name, value in (given | {"batch_sampler": batch_sampler}).items():
+                if value is not None:
                     raise ValueError(
                         "DataLoader with IterableDataset: expected unspecified "
                         f"{name} option, but got {name}={value}"
                     )
-            if batch_sampler is not None:
-                raise ValueError(
-                    "DataLoader with IterableDataset: expected unspecified batch_sampler option, "
-                    f"but got batch_sampler={batch_sampler}"
-                )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
