@@ -67,19 +67,17 @@ def each_block(work: Callable[..., None], *matrices: Array, passes: int = 5) -> 
     passes: about how often work goes over a block.
     """
     height, width = matrices[0].shape
-    step = max(1, BLOCK // max(1, width))
     if not width:  # how many rows without elements there are shows in other matrices only
         work(*[m[:0] for m in matrices])
         return
-    if type(matrices[0]) is not np.ndarray:
+    if height * width < SMALL or type(matrices[0]) is not np.ndarray:
         work(*matrices)
-    elif height * width < SHARED or alone():
-        if height <= step and height * width < SMALL:
-            work(*matrices)
-        else:
-            _run(work, matrices, 0, height, step)
+        return
+    step = max(1, BLOCK // width)
+    if height * width < SHARED or alone():
+        _run(work, matrices, 0, height, step)
     else:
-        _shared_out(work, matrices, step if passes > MANY else max(1, LONG // max(1, width)))
+        _shared_out(work, matrices, step if passes > MANY else max(1, LONG // width))
 
 
 _inside = ContextVar("_inside", default=False)

@@ -106,8 +106,15 @@ def in_range(
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
+_SHORT = 16
+"""Numbers that Python compares before NumPy has begun."""
+
+
 def below(index: Array, size: int) -> bool:
     """Whether all places are in an axis, in one pass: unsigned, what is negative is large."""
+    if type(index) is np.ndarray and index.size <= _SHORT:
+        places = index.ravel().tolist()
+        return not places or (min(places) >= 0 and max(places) < size)
     whole = index.view(_UNSIGNED[index.itemsize]) if index.dtype.kind == "i" else index
     if type(whole) is np.ndarray:
         return int(np.maximum.reduce(whole, axis=None)) < size

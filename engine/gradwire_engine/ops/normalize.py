@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 from gradwire_engine.accepted import beside_input
@@ -179,6 +179,7 @@ def native_layer_norm(
     rows, results = as_rows(input, width), as_rows(out, width)
     shape = (*input.shape[: input.ndim - len(normalized_shape)], *[1] * len(normalized_shape))
     center, scale = (xp.empty(prod(shape), input.dtype) for _ in range(2))
+    root = sqrt(width)
     factor = None if weight is None else weight.reshape(1, width)
     offset = None if bias is None else bias.reshape(1, width)
 
@@ -186,9 +187,8 @@ def native_layer_norm(
         xp.divide(row_sums(xp, x), width, out=center)
         xp.subtract(x, center[:, None], out=out)
         squares = row_products(xp, out, out)
-        squares /= width
-        squares += eps
-        xp.divide(1, xp.sqrt(squares, out=squares), out=scale)
+        squares += eps * width
+        xp.divide(root, xp.sqrt(squares, out=squares), out=scale)
         out *= scale[:, None]
         if factor is not None:
             out *= factor
