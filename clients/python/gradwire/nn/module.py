@@ -80,21 +80,22 @@ class Module(Tree):
 
     def _set_plain(self, name: str, value: Any) -> None:
         """Something else under a name: into the slot of a part that was there, or an attribute."""
-        slots: tuple[tuple[dict[str, Any], str, str], ...] = (
-            (self._parameters, "parameter", "torch.nn.Parameter"),
-            (self._modules, "child module", "torch.nn.Module"),
-            (self._buffers, "buffer", "torch.Tensor"),
-        )
-        for own, kind, expected in slots:
-            if name in own:
-                if not (value is None or (kind == "buffer" and isinstance(value, Tensor))):
-                    raise TypeError(
-                        f"cannot assign '{type(value).__name__}' as {kind} '{name}' "
-                        f"({expected} or None expected)"
-                    )
-                own[name] = value
-                return
-        object.__setattr__(self, name, value)
+        own: Any
+        if name in self._parameters:
+            own, kind, expected = self._parameters, "parameter", "torch.nn.Parameter"
+        elif name in self._modules:
+            own, kind, expected = self._modules, "child module", "torch.nn.Module"
+        elif name in self._buffers:
+            own, kind, expected = self._buffers, "buffer", "torch.Tensor"
+        else:
+            object.__setattr__(self, name, value)
+            return
+        if not (value is None or (kind == "buffer" and isinstance(value, Tensor))):
+            raise TypeError(
+                f"cannot assign '{type(value).__name__}' as {kind} '{name}' "
+                f"({expected} or None expected)"
+            )
+        own[name] = value
 
     def _take(self, name: str, own: dict[str, Any] | None = None) -> None:
         """Free a name for a part of another kind. own: that kind's, where it keeps its place."""
