@@ -31,10 +31,10 @@ _FEW = 16
 """Tensors that Python may have forgotten before anybody looks at which they are."""
 _INSIDE = 3
 """Frames of this package above the user's, that there always are: of `users_place`, `recorded` and
-the function in `dispatch` that calls it."""
+the function that calls it."""
 _PLAIN = frozenset({int, bool, str, type(None)})
 _NO_ARRAYS: Mapping[str, np.ndarray] = {}
-_new = object.__new__
+_new, _tuple = object.__new__, tuple.__new__
 _fallible: set[str] = set()
 """Ops that were seen to fail on elements: whether they do is asked at once."""
 
@@ -94,7 +94,8 @@ def recorded(  # noqa: C901 (one hot frame)
         mark = len(session.journal.entries)
         other = type(result) is not Value
         for meta in given:
-            other = other or meta is result
+            if meta is result:
+                other = True
         if other:
             return adopt(session, step, result, args, mark)
         names, pending = session.names, session._pending
@@ -111,8 +112,8 @@ def recorded(  # noqa: C901 (one hot frame)
         step["out"] = text
         if not state.grad:
             step["grad_mode"] = "no_grad"
-        place = users_place(_INSIDE)
-        pending.recorded.append(Recorded(step, place, mark, ((text, name),), _NO_ARRAYS))
+        entry = (step, users_place(_INSIDE), mark, ((text, name),), _NO_ARRAYS)
+        pending.recorded.append(_tuple(Recorded, entry))
         if result._array is not None:  # a view has its base's memory
             pending.nbytes += result._array.nbytes
         if len(pending.recorded) >= recorder.MAX_STEPS or pending.nbytes >= recorder.MAX_BYTES:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradwire.at_once import NOT_DONE, recorded
 from gradwire.defaults import DEFAULT
-from gradwire.dispatch import TRUTHS, call, there, wrapped
+from gradwire.dispatch import TRUTHS, adopt, call, with_care, wrapped
 from gradwire.tensor import Tensor
-from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, threads
+from gradwire.thread import NO_DRAWS, WouldDraw, threads
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
@@ -20,6 +21,8 @@ from gradwire_engine.tensor import Tensor as Value
 _new = object.__new__
 _NUMBERS = frozenset({bool, float, int})
 _FAILED: Any = object()
+_HARMLESS = (GradwireError, AttributeError, WouldDraw, RuntimeError)
+"""What says that the call goes the way of any other; the last, that the context is entered."""
 
 
 def _without_draws(way: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,24 +42,24 @@ def _without_draws(way: Callable[..., Any]) -> Callable[..., Any]:
 
 def of_one(op: Op) -> Callable[[Tensor], Any]:
     """An op of a tensor alone."""
-    way, truth = op.of_one or _without_draws(op.way), op.name in TRUTHS
+    if op.name in TRUTHS:
+        return lambda x: call(op, (x,), {})
+    way = op.of_one or _without_draws(op.way)
 
     def one(x: Tensor) -> Any:
         thread, session, meta = threads.here, x.session, x._meta
-        if thread.entries or thread.blocks or thread.recordings or truth:
+        if thread.entries or thread.blocks or thread.recordings:
             return call(op, (x,), {})
         if not session.takes_calls:
-            return there(session, op, (x,), {})
+            found = recorded(session, op, (x,), {}, adopt)
+            return with_care(op, (x,), {}) if found is NOT_DONE else found
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
-        context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
-            result = context.run(way, meta)
-        except (GradwireError, AttributeError, WouldDraw):
+            result = thread.context.run(way, meta)
+        except _HARMLESS:
             result = _FAILED
-        finally:
-            thread.quiet.append(context)
         if type(result) is not Value or result.view is not None or result is meta:
             return call(op, (x,), {}) if result is _FAILED else wrapped(session, result, (x,))
         made = _new(Tensor)
@@ -73,14 +76,17 @@ def of_two(  # noqa: C901 (one hot frame)
 
     otherwise: what is done where the call isn't that simple, or fails; else it is as any call.
     """
-    way, truth = _without_draws(op.way), op.name in TRUTHS
+    way = _without_draws(op.way)
     near = op.quick if op.operands == 2 else way
+    fresh = None if near is way or op.overloads[0].view else near
     by_number = op.of_two or way
     apart = otherwise or (lambda x, other: call(op, (x, other), {}))
+    if op.name in TRUTHS:
+        return apart
 
     def two(x: Tensor, other: Any) -> Any:  # noqa: C901
         thread, session, meta = threads.here, x.session, x._meta
-        if isinstance(other, Tensor):
+        if type(other) is Tensor or isinstance(other, Tensor):
             if other.session is not session:
                 return apart(x, other)
             second = other._meta
@@ -89,11 +95,14 @@ def of_two(  # noqa: C901 (one hot frame)
             second, run = other, by_number if type(other) is float else way
         else:
             return apart(x, other)
-        if thread.entries or thread.blocks or thread.recordings or truth:
+        if thread.entries or thread.blocks or thread.recordings:
             return apart(x, other)
         if not session.takes_calls:
+            found = recorded(session, op, (x, other), {}, adopt)
+            if found is not NOT_DONE:
+                return found
             try:
-                return there(session, op, (x, other), {})
+                return with_care(op, (x, other), {})
             except GradwireError as problem:
                 if otherwise is None or not isinstance(problem, TypeError):
                     raise
@@ -101,18 +110,13 @@ def of_two(  # noqa: C901 (one hot frame)
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return apart(x, other)
-        context = thread.quiet.pop() if thread.quiet else quiet_context()
         try:
-            result = context.run(run, meta, second)
-        except (GradwireError, AttributeError, WouldDraw):
+            result = thread.context.run(run, meta, second)
+        except _HARMLESS:
             result = _FAILED
-        finally:
-            thread.quiet.append(context)
-        if (
-            type(result) is not Value
-            or result.view is not None
-            or result is meta
-            or result is second
+        if type(result) is not Value or (
+            run is not fresh  # which gives a tensor of its own
+            and (result.view is not None or result is meta or result is second)
         ):
             return apart(x, other) if result is _FAILED else wrapped(session, result, (x, other))
         made = _new(Tensor)

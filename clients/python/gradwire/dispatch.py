@@ -23,7 +23,7 @@ from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
 from gradwire.size import Size
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, quietly, threads, timed
+from gradwire.thread import NO_DRAWS, WouldDraw, quietly, threads, timed
 from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure, went_well
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
@@ -92,7 +92,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
     ):
         return with_care(op, args, kwargs)
     before = state.generator
-    context = thread.quiet.pop() if thread.quiet else quiet_context()
+    context = thread.context
     try:
         state.generator = NO_DRAWS
         if kwargs:
@@ -104,11 +104,10 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
     except WouldDraw:  # perhaps at its end: it isn't begun in vain again
         _drawing.setdefault(op, set()).add(_settings(values))
         return with_care(op, args, kwargs)
-    except (GradwireError, AttributeError):
+    except (GradwireError, AttributeError, RuntimeError):
         return with_care(op, args, kwargs)
     finally:
         state.generator = before
-        thread.quiet.append(context)
     if type(result) is not Value or result.view is not None:
         return wrapped(session, result, values)
     for meta in given:
@@ -122,7 +121,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
 def there(session: Session, op: Op, args: Args, kwargs: Kwargs) -> Any:
     """Record an op for the host of its tensors, by the short way if there is nothing to look at."""
     if op.name not in TRUTHS and (not kwargs or kwargs.keys() <= _parameters(op)):
-        found = recorded(session, op, args, kwargs, _adopt)
+        found = recorded(session, op, args, kwargs, adopt)
         if found is not NOT_DONE:
             return found
     return with_care(op, args, kwargs)
@@ -159,7 +158,7 @@ def _recorded(session: Session, op: Op, args: Args, kwargs: Kwargs, options: Opt
                 raise
             return call(op, numbers[0], numbers[1] | options.drawing)
         step = options.on(step_of(op.name, args, kwargs))
-        found = _adopt(session, step, result, args, mark)
+        found = adopt(session, step, result, args, mark)
         if may_fail() and not harmless(op, args, kwargs):
             session.flush()
             if session.is_up_to_date:
@@ -337,7 +336,7 @@ def _prepared(op: Op, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs, Options
     return args, kwargs, options
 
 
-def _adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark: int) -> Any:
+def adopt(session: Session, step: dict[str, Any], result: Any, args: Args, mark: int) -> Any:
     """Record the step with names for its results, and wrap their mirrors."""
     if type(result) in VALUE_TYPES:  # in a batched walk that records it isn't a Meta
         for operand in tensors_in(args):
@@ -423,6 +422,7 @@ def _ask(session: Session, op: Op, args: Args, kwargs: Kwargs, mark: int) -> Any
 
 
 __all__ = [
+    "adopt",
     "call",
     "call_inplace",
     "is_written_down",

@@ -326,6 +326,8 @@ def may_fail() -> bool:
     return local.state.fallible
 
 
+_tuple = tuple.__new__
+"""Makes a named tuple in a third of the time that its class takes."""
 _inside: dict[str, bool] = {}
 """Whether modules are of this package, by their names."""
 
@@ -340,7 +342,7 @@ def users_place(above: int = 1) -> Place | None:
             inside = name.partition(".")[0] in ("gradwire", "gradwire_engine")
             _inside[name] = inside
         if not inside:
-            return Place(frame.f_code, frame.f_lasti)
+            return _tuple(Place, (frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return None
 

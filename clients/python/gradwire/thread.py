@@ -22,23 +22,31 @@ if TYPE_CHECKING:
     from gradwire.within import within
 
 
+def quiet_context() -> Context:
+    """A context of the engine's own in which NumPy says nothing of numbers that overflow."""
+    made = Context()
+    made.run(np.seterr, all="ignore")
+    return made
+
+
 class Thread:
     """What is under way on one thread.
 
     entries: sessions that `with` put in force, innermost last, with the frame that they end by.
-    blocks: modes that were set around a user's Python. recordings: changes to tensors. quiet:
-    contexts in which NumPy warns of no numbers, and nothing runs now. generator: what sessions here
+    blocks: modes that were set around a user's Python. recordings: changes to tensors. context:
+    one in which NumPy warns of no numbers, for ops; it can't be entered again from within, as by a
+    signal's handler. quiet: such contexts for longer work. generator: what sessions here
     draw from in the place of their own. warns: NumPy's settings of the program, while a walk that
     may call its functions has others.
     """
 
-    __slots__ = ("blocks", "entries", "generator", "quiet", "recordings", "warns")
+    __slots__ = ("blocks", "context", "entries", "generator", "quiet", "recordings", "warns")
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, FrameType | None]] = []
         self.blocks: list[ref[within]] = []
         self.recordings: list[ref[Recording]] = []
-        self.quiet: list[Context] = []
+        self.context, self.quiet = quiet_context(), list[Context]()
         self.generator: Any = None
         self.warns: list[Any] = []
 
@@ -64,13 +72,6 @@ NO_DRAWS: Any = Draws()
 
 class WouldDraw(Exception):
     """An op draws random numbers, which has to be possible to undo."""
-
-
-def quiet_context() -> Context:
-    """A context of the engine's own in which NumPy says nothing of numbers that overflow."""
-    made = Context()
-    made.run(np.seterr, all="ignore")
-    return made
 
 
 def quietly(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -165,6 +166,6 @@ def _of_two(one: Any, other: Any) -> GradwireError:
 
 
 __all__ = [
-    "NO_DRAWS", "WouldDraw", "as_user", "drawing_from", "quiet_context", "quietly", "refuse_others",
-    "threads", "timed", "with_callbacks",
+    "NO_DRAWS", "WouldDraw", "as_user", "drawing_from", "quietly", "refuse_others", "threads",
+    "timed", "with_callbacks",
 ]  # fmt: skip
