@@ -178,10 +178,6 @@ def _no_data(array: Array) -> np.ndarray:
     raise error("unsupported_device", "a tensor on device 'meta' has a shape but no data")
 
 
-def _meta_backend() -> Backend:
-    return Backend("meta", backend("cpu").xp, (), lambda a: phantom(a.shape, a.dtype), _no_data)
-
-
 @lru_cache(maxsize=65536)
 def phantom(shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """An array of this shape and dtype, row-major, without memory: only views may be taken."""
@@ -274,5 +270,8 @@ def memory_installed() -> int | None:
 
 register("cpu", _numpy_backend)
 register("cuda", _cupy_backend)
-register("meta", _meta_backend)
+register(
+    "meta",
+    lambda: Backend("meta", backend("cpu").xp, (), lambda a: phantom(a.shape, a.dtype), _no_data),
+)
 backend("cpu")

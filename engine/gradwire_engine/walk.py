@@ -150,7 +150,11 @@ def _walk(  # noqa: C901 (one hot frame)
         if node.extra is not None and node.extra.attached:
             g, take = arrived(node, g, reading, retained), careful
             if type(node) is AccumulateGrad:
-                _at_leaf(node, g, pending, reading, into_grad)
+                if into_grad and any(a.kind != TENSOR for a in node.extra.attached):
+                    _refuse_moved(node)
+                    _accumulate_leaf(node, g, reading)
+                else:  # it waits for the end
+                    pending[node] = g
                 continue
         if node not in captured or _runs(node, useful, walked):
             if charge is not None:
@@ -260,17 +264,6 @@ def _capture(node: Node, g: Any, found: dict[Any, Any]) -> None:
         found |= {(node, index): part for index, part in g.items()}
     else:
         found[node] = g
-
-
-def _at_leaf(
-    node: AccumulateGrad, g: Any, pending: Pending, reading: Reading, into_grad: bool
-) -> None:
-    """A gradient is complete at a leaf with hooks: it waits for the end, or is added now."""
-    if into_grad and any(a.kind != TENSOR for a in node.annotate().attached):
-        _refuse_moved(node)
-        _accumulate_leaf(node, g, reading)
-    else:
-        pending[node] = g
 
 
 def _free(nodes: list[Node]) -> None:

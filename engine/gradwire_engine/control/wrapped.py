@@ -32,7 +32,10 @@ def scanned(
     level = level_of(values)
     if any(is_rows(v, level) for v in values):
         return _batched(run, loop, values, times, reverse, level)
-    return _moved(run, loop, values, times, reverse, level)
+    inner, inside = with_tangents(loop, values, level)
+    last, found = run(inner, inside, times, reverse)
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return joined(last, loop.carries, level), [_dual(y, t, level) for y, t in pairs]
 
 
 # under vmap
@@ -108,15 +111,6 @@ class Pairs(OfBody):
             *tangents,
             *[v for p in whole[carries:] for v in p],
         )
-
-
-def _moved(
-    run: Run, loop: Loop, values: Sequence[Any], times: int, reverse: bool, level: int
-) -> tuple[list[Any], list[Any]]:
-    inner, inside = with_tangents(loop, values, level)
-    last, found = run(inner, inside, times, reverse)
-    pairs = zip(found[::2], found[1::2], strict=True)
-    return joined(last, loop.carries, level), [_dual(y, t, level) for y, t in pairs]
 
 
 def with_tangents(loop: Loop, values: Sequence[Any], level: int) -> tuple[Loop, list[Any]]:

@@ -96,12 +96,8 @@ class Writer:
         row: Row = []
         self.weak(row, handle.extra)
         extra = handle.extra()
-        places = [
-            place
-            for place, attached in enumerate(() if extra is None else extra.attached)
-            if attached is handle.attachment
-        ]
-        row.append(places[0] if places else None)
+        attached = enumerate(() if extra is None else extra.attached)
+        row.append(next((place for place, one in attached if one is handle.attachment), None))
         return row
 
     def finish(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

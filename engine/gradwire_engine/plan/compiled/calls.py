@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +84,10 @@ class _Making:
             if len(self._known) == FUNCTIONS:
                 return None
             charge(0)
-            self._known[key] = _native(run)
+            self._known[key] = None
+            # of a number that no float holds, the call says so
+            with suppress(Unsupported, OverflowError):
+                self._known[key] = Native(run.given())
         return self._known[key]
 
     def joined(self, calls: Sequence[Call], memory: Memory) -> Joined:
@@ -104,10 +108,3 @@ class _Making:
                 arrays = [place.seen() for place in run.arrays()]
                 made.append((native.ready([*arrays, scratch], 0, run.size), ()))
         return Joined(made, len(natives) * _CODE)
-
-
-def _native(run: Run) -> Native | None:
-    try:
-        return Native(run.given())
-    except (Unsupported, OverflowError):  # of a number that no float holds, the call says so
-        return None
