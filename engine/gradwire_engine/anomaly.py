@@ -19,7 +19,13 @@ def detect_anomaly(mode: bool = True, check_nan: bool = True) -> using:
 
 def check_nan(node: Node, index: int, part: Any, device: str) -> None:
     """Refuse a NaN in the gradient of an operand: nan_gradient."""
-    if device == "meta" or not _has_nan(part, device):
+    if device == "meta":
+        return
+    while hasattr(part, "value"):  # what a transform wraps
+        part = part.value
+    with no_grad():
+        found = any_(isnan(part))
+    if not backend(device).to_numpy(getattr(found, "array", found)):
         return
     origin = local.state.origin
     where = origin(node.seq) if origin is not None else ""
@@ -29,11 +35,3 @@ def check_nan(node: Node, index: int, part: Any, device: str) -> None:
         f"Function '{node.name()}' returned nan values in its {index}th output{made}",
         "look at what went into it: 0/0, inf - inf, or the root or logarithm of a negative number",
     )
-
-
-def _has_nan(part: Any, device: str) -> bool:
-    while hasattr(part, "value"):  # what a transform wraps
-        part = part.value
-    with no_grad():
-        found = any_(isnan(part))
-    return bool(backend(device).to_numpy(getattr(found, "array", found)))

@@ -86,7 +86,16 @@ def _recorded(made: Made, args: Sequence[Any], edges: tuple[Edge | None, ...]) -
     given = [out for out in made.outputs if type(out) is Tensor]
     if not given:
         return list(made.outputs)
-    recipe = _recipe(made, args, tensors, given, edges)
+    call = Application(made.function, [t.spec for t in tensors], [t.spec for t in given])
+    rule = Rule(
+        made.function,
+        call,
+        tuple(edge is not None for edge in edges),
+        tuple(type(a) is Tensor for a in args),
+        tuple(type(out) is Tensor for out in made.outputs),
+    )
+    saved = tuple(_place(item, tensors, given) for item in made.saved)
+    recipe = FunctionRecipe(call, rule, saved)
     node = Node(recipe, edges, (), (), next_seq())
     results = []
     for out in made.outputs:
@@ -156,24 +165,6 @@ class _AnyVersion:
 
 
 _ANY: Any = _AnyVersion()
-
-
-def _recipe(
-    made: Made,
-    args: Sequence[Any],
-    tensors: Sequence[Tensor],
-    given: Sequence[Tensor],
-    edges: tuple[Edge | None, ...],
-) -> FunctionRecipe:
-    call = Application(made.function, [t.spec for t in tensors], [t.spec for t in given])
-    rule = Rule(
-        made.function,
-        call,
-        tuple(edge is not None for edge in edges),
-        tuple(type(a) is Tensor for a in args),
-        tuple(type(out) is Tensor for out in made.outputs),
-    )
-    return FunctionRecipe(call, rule, tuple(_place(item, tensors, given) for item in made.saved))
 
 
 def _place(item: Any, tensors: Sequence[Tensor], given: Sequence[Tensor]) -> int:

@@ -180,7 +180,11 @@ def read_signature(name: str, function: Callable[..., Any], *, skip: int) -> Sig
         parameter = names[place]
         kind, optional = _KIND_OF.get(annotations.get(parameter), _NO_KIND)
         if not kind:
-            raise _no_kind(name, parameter, annotations)
+            raise TypeError(
+                f"op {name}: parameter {parameter} has the annotation "
+                f"{str(annotations.get(parameter))!r}; "
+                f"use one of {', '.join(KINDS)}, with '| None' where None is accepted"
+            )
         if place >= last:
             default = named.get(parameter, REQUIRED)
         else:
@@ -194,13 +198,6 @@ _KIND_OF: dict[Any, tuple[str, bool]] = {
     text + end: (kind, bool(end)) for text, kind in KINDS.items() for end in ("", " | None")
 }
 """From an annotation's text to the kind, and whether None is accepted."""
-
-
-def _no_kind(name: str, parameter: str, annotations: Mapping[str, Any]) -> TypeError:
-    return TypeError(
-        f"op {name}: parameter {parameter} has the annotation {str(annotations.get(parameter))!r}; "
-        f"use one of {', '.join(KINDS)}, with '| None' where None is accepted"
-    )
 
 
 def _plain(function: Callable[..., Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -102,18 +103,12 @@ def _single(code: Code, unit: Any, fitting: dict[Any, bool]) -> bool:
     kinds = [type(c) if a is None else a.dtype for a, c in zip(arrays, known, strict=False)]
     key = unit.run, tuple(kinds), unit.options
     if key not in fitting:
-        fitting[key] = _fits(code, unit)
+        fitting[key] = False
+        with suppress(Unsupported):  # whether it can be shows where it is written down
+            checked([unit])
+            Emitter(_given(code, [unit], unit.results))
+            fitting[key] = True
     return fitting[key]
-
-
-def _fits(code: Code, step: Step) -> bool:
-    """Whether a step can be compiled, which shows where it is written down."""
-    try:
-        checked([step])
-        Emitter(_given(code, [step], step.results))
-    except Unsupported:
-        return False
-    return True
 
 
 def _wanted(

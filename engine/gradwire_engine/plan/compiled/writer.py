@@ -172,16 +172,14 @@ class Writer:
         )
 
     def _numpy_loop(self, step: Step) -> InnerLoop:
-        dtypes = [self._letter(step, n) for n in step.operands]
+        given = step.operands
+        kinds = [self.kind(n) if n in self._phantoms else self._constant(step, n)[0] for n in given]
+        dtypes = [_LETTERS[kind] for kind in kinds]
         letters = "".join(dtypes) + "->" + _LETTERS[self.kind(step.results[0])]
         found = inner_loop(step.run, letters) if isinstance(step.run, np.ufunc) else None
         if found is None or step.options:
             raise Unsupported(f"{step.name} of {letters}")
         return found
-
-    def _letter(self, step: Step, value: int) -> str:
-        kind = self.kind(value) if value in self._phantoms else self._constant(step, value)[0]
-        return _LETTERS[kind]
 
     def _beside(self, step: Step, value: int, number: int) -> str:
         """A place in memory for what is one number, the operand of that number of a call."""
