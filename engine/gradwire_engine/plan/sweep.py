@@ -118,8 +118,9 @@ class Sweep:
         found = {step.results[0]: step for step in steps}
         for step in steps:
             product = products.get(step.operands[0])
-            rows = self._part(step.results[0]).shape == (*self.dims[:-1], 1)
-            if product is not None and step.kind == FOLD and step.run is np.add and rows:
+            if product is None or step.kind != FOLD or step.run is not np.add:
+                continue
+            if self._part(step.results[0]).shape == (*self.dims[:-1], 1):
                 del found[product.results[0]]
                 found[step.results[0]] = step._replace(
                     kind=CONTRACT, run=contracted, operands=product.operands
