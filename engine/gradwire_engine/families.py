@@ -215,8 +215,10 @@ def reduction(
                 first(named)
 
         by_dtype = takes is not ANY and refusal is not NotImplementedError
-        facts["first"] = dtype_first if by_dtype else first
-        made = Primitive(public, kernel, infer, rules, family="reduction", outputs=outputs, **facts)
+        look = dtype_first if by_dtype else first
+        made = Primitive(
+            public, kernel, infer, rules, family="reduction", outputs=outputs, first=look, **facts
+        )
         enter(made, aliases)
         return made
 
