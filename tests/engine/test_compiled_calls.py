@@ -161,12 +161,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The runs that are compiled from now on."""
     made: list[Any] = []
 
-    def native(run: Any) -> Any:
-        made.append(run)
-        return real(run)
+    def native(given: Any) -> Any:
+        made.append(given)
+        return real(given)
 
-    real = compiling._native
-    monkeypatch.setattr(compiling, "_native", native)
+    real = compiling.Native
+    monkeypatch.setattr(compiling, "Native", native)
     return made
 
 
