@@ -28,7 +28,6 @@ from gradwire_service.store.rows import (
     Damaged,
     Entry,
     Found,
-    ProgramRow,
     SessionRow,
     Unavailable,
     Unknown,
@@ -97,18 +96,14 @@ class Keeper:
 
     def _admit_programs(self) -> None:
         for row in self.store.programs():
-            if row.gone is None:
-                self._admit(row)
-
-    def _admit(self, row: ProgramRow) -> None:
-        host = self._around.tenants[row.tenant].host
-        try:
-            host.programs.restore(model_of(row), row.created, partial(self._former, row.tenant))
-        except GradwireError as problem:
-            self._around.complain(problem)
-
-    def _former(self, tenant: str, key: str) -> Any:
-        return gone(self.store, tenant, key, self._around.tenants[tenant].host)
+            if row.gone is not None:
+                continue
+            host = self._around.tenants[row.tenant].host
+            former = partial(gone, self.store, row.tenant, host=host)
+            try:
+                host.programs.restore(model_of(row), row.created, former)
+            except GradwireError as problem:
+                self._around.complain(problem)
 
     def _adopt(self, found: Found) -> None:
         tenant = self._around.tenants[found.tenant or self._around.nobody]

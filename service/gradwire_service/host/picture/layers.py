@@ -35,7 +35,8 @@ def layers(count: int, edges: list[Edge], widest: int) -> list[int]:
     for node in order:
         if before[node] and len(before[node]) > len(after[node]):
             _move(node, layer, room, 1 + max(layer[one] for one in before[node]), widest)
-    return _without_gaps(layer)
+    place = {level: index for index, level in enumerate(sorted(set(layer)))}  # without gaps
+    return [place[level] for level in layer]
 
 
 def downward(edges: list[Edge], order: list[int]) -> list[Edge]:
@@ -90,8 +91,3 @@ def _move(node: int, layer: list[int], room: Counter[int], level: int, widest: i
         room[layer[node]] -= 1
         room[level] += 1
         layer[node] = level
-
-
-def _without_gaps(layer: list[int]) -> list[int]:
-    place = {level: index for index, level in enumerate(sorted(set(layer)))}
-    return [place[level] for level in layer]

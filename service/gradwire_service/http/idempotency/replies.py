@@ -106,12 +106,9 @@ class Replies:
             try:
                 await asyncio.shield(running.done)
             finally:
-                self._waited(place)
-
-    def _waited(self, place: Place) -> None:
-        self.waiting[place] -= 1
-        if not self.waiting[place]:
-            del self.waiting[place]
+                self.waiting[place] -= 1
+                if not self.waiting[place]:
+                    del self.waiting[place]
 
     async def _first(
         self, place: Place, fingerprint: bytes, run: Callable[[], Awaitable[Kept | None]]
