@@ -17,7 +17,7 @@ from gradwire_service.host.durable.parking import Parking
 from gradwire_service.host.durable.program_writes import ProgramWrites
 from gradwire_service.host.durable.programs import forget_needless, gone, model_of
 from gradwire_service.host.durable.recovery import snapshot_of
-from gradwire_service.host.durable.refusals import damaged, refused, unsure_of_end
+from gradwire_service.host.durable.refusals import damaged, refused
 from gradwire_service.host.durable.replies import StoredReplies
 from gradwire_service.host.durable.surroundings import Surroundings, Tenant
 from gradwire_service.host.durable.upkeep import Upkeep
@@ -201,7 +201,13 @@ class Keeper:
             self.store.forget(removal)
             log.gone = True
             host.delete(session)
-            raise unsure_of_end(session.id) from problem
+            raise error(
+                "storage_unavailable",
+                f"session {session.id} is closed, and it isn't known whether that is written where "
+                "sessions are kept; it will be",
+                "nothing has to be done; should the server be killed before, the session may be "
+                "there again",
+            ) from problem
         log.gone = True
         host.delete(session)
 

@@ -34,7 +34,11 @@ def layers(count: int, edges: list[Edge], widest: int) -> list[int]:
     room = Counter(layer)
     for node in order:
         if before[node] and len(before[node]) > len(after[node]):
-            _move(node, layer, room, 1 + max(layer[one] for one in before[node]), widest)
+            level = _free(room, 1 + max(layer[one] for one in before[node]), widest)
+            if level < layer[node]:
+                room[layer[node]] -= 1
+                room[level] += 1
+                layer[node] = level
     place = {level: index for index, level in enumerate(sorted(set(layer)))}  # without gaps
     return [place[level] for level in layer]
 
@@ -83,11 +87,3 @@ def _free(room: Counter[int], level: int, widest: int) -> int:
     while room[level] >= widest:
         level += 1
     return level
-
-
-def _move(node: int, layer: list[int], room: Counter[int], level: int, widest: int) -> None:
-    level = _free(room, level, widest)
-    if level < layer[node]:
-        room[layer[node]] -= 1
-        room[level] += 1
-        layer[node] = level

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import error
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 
@@ -157,12 +157,3 @@ class Replies:
         oldest = time.time() - self._limits.idempotency_seconds
         while self._kept and next(iter(self._kept.values())).at < oldest:
             self._forget(next(iter(self._kept)))
-
-
-def too_large() -> GradwireError:
-    """What a retry is told whose first reply wasn't kept."""
-    return error(
-        "limit_exceeded",
-        "the request was done, and its reply was too large to be kept for its Idempotency-Key",
-        "read what it made by GET, or ask for less in `return`",
-    )
