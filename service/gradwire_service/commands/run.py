@@ -99,10 +99,6 @@ def _table(rows: Iterator[tuple[str, dict[str, Any] | None]]) -> Table:
         value = orjson.dumps(tensor["data"]).decode().replace(",", ", ")
         value = value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
         shape = str(tensor["shape"])
-        table.add_row(name, tensor["dtype"], shape, tensor["grad_fn"] or "", _plain(value))
+        value = value.replace("[", r"\[")  # or rich takes it for markup
+        table.add_row(name, tensor["dtype"], shape, tensor["grad_fn"] or "", value)
     return table
-
-
-def _plain(text: str) -> str:
-    """Text in which rich finds no markup."""
-    return text.replace("[", r"\[")

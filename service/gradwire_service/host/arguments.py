@@ -296,17 +296,14 @@ class Reader:
         if type(value) is dict and value.keys() == {"slice"}:
             return slice(*self._bounds(value["slice"]))
         if type(value) is list:
-            names = any(type(item) is str for item in value)
-            return [self._axis(item) for item in value] if names else self._places(value)
+            if any(type(item) is str for item in value):
+                return [self._axis(item) for item in value]
+            return self.literal(value or {"dtype": "int64", "data": []})  # places are integers
         if type(value) in (str, dict):
             return self._tensor(value)
         raise Mismatch(
             'an index is an int, a tensor, a list, null, "...", a slice or an object with index'
         )
-
-    def _places(self, value: list[Any]) -> Tensor:
-        """A list of places: integers also where it is empty."""
-        return self.literal(value if value else {"dtype": "int64", "data": []})
 
     def _bounds(self, value: Any) -> list[int | None]:
         """Start, stop and step, what is left out being null."""

@@ -159,7 +159,7 @@ def _answer(
         with transaction():
             _walked(steps, "backward", steps.run_backward, request)
             return _values(steps, request.returns)
-    wanted = _steps_of(request, steps)
+    wanted = steps_of(request, steps)
     if not request.atomic:
         return _one_by_one(steps, wanted, request.returns, again, progress or _FromStart())
     ways = ways_of(steps, wanted)
@@ -216,7 +216,8 @@ def _values_after(steps: Steps, count: int, returns: Sequence[str]) -> Reply:
         raise
 
 
-def _steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[StepPart]:
+def steps_of(request: StepsRequest | OpsRequest, steps: Steps) -> Sequence[StepPart]:
+    """The steps of a request, no more than it may have."""
     limits = steps.session.limits
     if isinstance(request, StepsRequest):
         limit_steps(len(request.steps), limits.steps)

@@ -113,7 +113,14 @@ class Access:
                 return _foreign_host(host, name)
         if origin is None or not self._own_only or self._is_own(origin, host):
             return None
-        return None if origin.lower() in self._origins else _foreign_origin(origin)
+        if origin.lower() in self._origins:
+            return None
+        return error(
+            "forbidden",
+            f"a page of {origin[:_SHOWN]!r} sent the request, which is another site",
+            "send it from a page of this server, or from a program, which sends no Origin; or "
+            "allow the page's site by GRADWIRE_ALLOWED_ORIGINS",
+        )
 
     def _is_own(self, origin: str, host: str | None) -> bool:
         """Whether a page is the server's. By any name it may be behind a proxy that speaks TLS."""
@@ -172,13 +179,4 @@ def _foreign_host(host: str | None, name: str | None) -> GradwireError:
         "forbidden",
         f"the request's Host is {host[:_SHOWN]!r}, which this server doesn't serve",
         f"call it {served}{allow}",
-    )
-
-
-def _foreign_origin(origin: str) -> GradwireError:
-    return error(
-        "forbidden",
-        f"a page of {origin[:_SHOWN]!r} sent the request, which is another site",
-        "send it from a page of this server, or from a program, which sends no Origin; or allow "
-        "the page's site by GRADWIRE_ALLOWED_ORIGINS",
     )

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
-from gradwire_engine.errors import error
+from gradwire_engine.errors import GradwireError, error
 from gradwire_service.host.deadline import SHORTEST, Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.ledger import Loan
@@ -44,6 +44,11 @@ _WORTH_COMPRESSING = 2**14
 _NEVER = float("inf")
 _GRACE = 10.0
 """Seconds in which a client that lost its connection may ask again with its Idempotency-Key."""
+
+
+def _no_value(name: str, text: str, hint: str) -> GradwireError:
+    detail = f"?{name}={text[:_TOKEN]} is not one of its values"
+    return error("invalid_request", detail, hint)
 
 
 class Call:
@@ -157,11 +162,7 @@ class Call:
         """A query parameter that is one of a few words."""
         found = self.query.get(name, default) if self.scope["query_string"] else default
         if found not in allowed:
-            raise error(
-                "invalid_request",
-                f"?{name}={found[:_TOKEN]} is not one of its values",
-                f"one of {', '.join(allowed)}",
-            )
+            raise _no_value(name, found, f"one of {', '.join(allowed)}")
         return found
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
@@ -173,11 +174,7 @@ class Call:
             int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(high)) else -1
         )
         if not low <= found <= high:
-            raise error(
-                "invalid_request",
-                f"?{name}={text[:_TOKEN]} is not one of its values",
-                f"a whole number from {low} to {high}",
-            )
+            raise _no_value(name, text, f"a whole number from {low} to {high}")
         return found
 
     def session(self) -> Session:

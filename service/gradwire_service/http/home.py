@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _ROWS = 50
 """Sessions that the page has, those used last; the others are in the list that it links to."""
 _LONGEST_HOST = 255
+_LOCKED = (
+    "<p>This server asks for a key: requests send the header "
+    "<code>Authorization: Bearer KEY</code>. What runs is shown to who has one, by "
+    "<code>gradwire top</code>.</p>"
+)
 _CURL = """\
 curl -s {url}/v1/value_and_grad{key} \\
   -H 'Content-Type: application/json' -d '{{
@@ -45,17 +50,9 @@ def home(
         welcome["service"],
         f"<h1>{escape(welcome['service'])} <small>{escape(welcome['version'])}</small></h1>\n"
         f"<p>{escape(welcome['about'])}</p>\n"
-        f"{_locked() if host is None else _open(host)}\n"
+        f"{_LOCKED if host is None else _open(host)}\n"
         f"{_calls(_url(asked), host is None)}\n"
         f"{_links({path: summaries[path] for path in paths})}",
-    )
-
-
-def _locked() -> str:
-    return (
-        "<p>This server asks for a key: requests send the header "
-        "<code>Authorization: Bearer KEY</code>. What runs is shown to who has one, by "
-        "<code>gradwire top</code>.</p>"
     )
 
 

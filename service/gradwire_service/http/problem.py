@@ -66,12 +66,3 @@ def no_route(method: str, path: str, allowed: Collection[str]) -> GradwireError:
     return error(
         "not_found", f"there is nothing at {method} {path[:200]}", "/docs lists every route"
     )
-
-
-def internal(request_id: str) -> GradwireError:
-    """What is said of a failure that is ours; the log has the rest under the request's id."""
-    return error(
-        "internal",
-        f"the server failed at this request ({request_id}); the session is as it was before",
-        "report it with the request id",
-    )

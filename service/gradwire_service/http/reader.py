@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from json import dumps
 from typing import Any
@@ -17,7 +17,11 @@ _SHORT = 1500
 
 def contract(document: Document) -> str:
     """Every route with its parameters, fields, examples and errors; then every object."""
-    calls = list(_calls(document))
+    calls = [
+        (method.upper(), path, call)
+        for path, methods in document["paths"].items()
+        for method, call in methods.items()
+    ]
     contents = "\n".join(
         f'<li><a href="#{escape(call["operationId"])}"><code>{method} {escape(path)}</code></a> '
         f"{escape(call['summary'])}</li>"
@@ -33,12 +37,6 @@ def contract(document: Document) -> str:
         f"<ul>\n{contents}\n</ul>\n{parts}\n<h1>Objects</h1>\n{objects}"
     )
     return framed("gradwire: the contract", body)
-
-
-def _calls(document: Document) -> Iterator[tuple[str, str, Document]]:
-    for path, methods in document["paths"].items():
-        for method, call in methods.items():
-            yield method.upper(), path, call
 
 
 def _call(method: str, path: str, call: Document) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field
 
-from gradwire_engine.spec import DTYPES
-from gradwire_service.host.protocol.names import field, optional
+from gradwire_service.host.protocol.names import DTypeName, field, optional
 from gradwire_service.host.protocol.steps import RandomState
 
 _TENSOR: dict[str, Any] = {
@@ -38,7 +37,6 @@ _NODE = {
     "freed": False, "outputs": [_SPEC],
 }  # fmt: skip
 
-DTypeName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(DTYPES)})]
 Shape = Annotated[
     list[int], Field(description="Length of each axis; [] is a single number.", examples=[[2, 3]])
 ]

@@ -178,7 +178,9 @@ class Service:
             raise
         except Exception as raised:
             self.log.failure(call.request_id, call.scope["path"], raised)
-            return refused(problem.internal(call.request_id), call)
+            why = f"the server failed at this request ({call.request_id}); "
+            why += "the session is as it was before"
+            return refused(error("internal", why, "report it with the request id"), call)
 
     def _log_failure(self, call: Call, raised: GradwireError) -> None:
         """Log the fault of ours that an error may stand for."""

@@ -17,7 +17,7 @@ from gradwire_service.host.durable.parking import Parking
 from gradwire_service.host.durable.program_writes import ProgramWrites
 from gradwire_service.host.durable.programs import forget_needless, gone, model_of
 from gradwire_service.host.durable.recovery import snapshot_of
-from gradwire_service.host.durable.refusals import damaged, refused, unsure_of_end
+from gradwire_service.host.durable.refusals import damaged, refused
 from gradwire_service.host.durable.replies import StoredReplies
 from gradwire_service.host.durable.surroundings import Surroundings, Tenant
 from gradwire_service.host.durable.upkeep import Upkeep
@@ -28,7 +28,6 @@ from gradwire_service.store.rows import (
     Damaged,
     Entry,
     Found,
-    ProgramRow,
     SessionRow,
     Unavailable,
     Unknown,
@@ -97,18 +96,14 @@ class Keeper:
 
     def _admit_programs(self) -> None:
         for row in self.store.programs():
-            if row.gone is None:
-                self._admit(row)
-
-    def _admit(self, row: ProgramRow) -> None:
-        host = self._around.tenants[row.tenant].host
-        try:
-            host.programs.restore(model_of(row), row.created, partial(self._former, row.tenant))
-        except GradwireError as problem:
-            self._around.complain(problem)
-
-    def _former(self, tenant: str, key: str) -> Any:
-        return gone(self.store, tenant, key, self._around.tenants[tenant].host)
+            if row.gone is not None:
+                continue
+            host = self._around.tenants[row.tenant].host
+            former = partial(gone, self.store, row.tenant, host=host)
+            try:
+                host.programs.restore(model_of(row), row.created, former)
+            except GradwireError as problem:
+                self._around.complain(problem)
 
     def _adopt(self, found: Found) -> None:
         tenant = self._around.tenants[found.tenant or self._around.nobody]
@@ -206,7 +201,13 @@ class Keeper:
             self.store.forget(removal)
             log.gone = True
             host.delete(session)
-            raise unsure_of_end(session.id) from problem
+            raise error(
+                "storage_unavailable",
+                f"session {session.id} is closed, and it isn't known whether that is written where "
+                "sessions are kept; it will be",
+                "nothing has to be done; should the server be killed before, the session may be "
+                "there again",
+            ) from problem
         log.gone = True
         host.delete(session)
 

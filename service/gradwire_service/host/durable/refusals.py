@@ -23,17 +23,6 @@ def refused(problem: BaseException) -> GradwireError:
     )
 
 
-def unsure_of_end(session: str) -> GradwireError:
-    """The error of a deletion that may be written or not; the session is closed in any case."""
-    return error(
-        "storage_unavailable",
-        f"session {session} is closed, and it isn't known whether that is written where sessions "
-        "are kept; it will be",
-        "nothing has to be done; should the server be killed before, the session may be there "
-        "again",
-    )
-
-
 def damaged(session: str, why: str) -> GradwireError:
     """The error of a session that can't be read back."""
     return error(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradwire_service.host import source, tensors
+from gradwire_service.host import tensors
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.durable.digest import Digest, digest
 from gradwire_service.host.elements import Array
 from gradwire_service.host.host import Host
-from gradwire_service.host.protocol import from_source, read
+from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
@@ -20,8 +20,9 @@ from gradwire_service.host.protocol.requests import (
     TensorBody,
 )
 from gradwire_service.host.reply import Reply
-from gradwire_service.host.run import RunRequest
+from gradwire_service.host.run import RunRequest, steps_of
 from gradwire_service.host.sessions import Session
+from gradwire_service.host.steps import Steps
 
 RUN: dict[str, type[Any]] = {
     "steps": StepsRequest, "ops": OpsRequest, "grad": GradRequest, "backward": BackwardRequest,
@@ -52,18 +53,9 @@ def replayed(
 
 def _beginning(session: Session, request: Any, count: int) -> StepsRequest:
     """The steps that were kept of a request that failed after them."""
-    limits = session.limits
-    if isinstance(request, OpsRequest) and request.source is not None:
-        read_ = source.read(
-            request.source, max_length=limits.source_length, max_steps=limits.steps,
-            names=session.tensors,
-        )  # fmt: skip
-        steps: Any = from_source(read_.steps)
-    else:
-        steps = request.ops if isinstance(request, OpsRequest) else request.steps
+    kept: Any = list(steps_of(request, Steps(session, {}))[:count])
     return StepsRequest.model_construct(
-        steps=list(steps[:count]), returns=[], atomic=False, grad_mode=request.grad_mode,
-        anomaly=request.anomaly,
+        steps=kept, returns=[], atomic=False, grad_mode=request.grad_mode, anomaly=request.anomaly,
     )  # fmt: skip
 
 

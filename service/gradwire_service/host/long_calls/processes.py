@@ -164,7 +164,8 @@ class Processes:
         if kept is not None and self._is_ready(kept, look):
             return kept
         try:
-            made = self._started()
+            starter = self._starter
+            made = Process() if starter is None else starter.submit(Process).result()
         except OSError:
             return None
         return made if self._is_ready(made, look) else None
@@ -180,9 +181,6 @@ class Processes:
             self._put_back(process)
             raise
         return True
-
-    def _started(self) -> Process:
-        return Process() if self._starter is None else self._starter.submit(Process).result()
 
     def _put_back(self, process: Process) -> None:
         with self._lock:

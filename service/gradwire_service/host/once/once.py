@@ -85,7 +85,8 @@ class Once:
             way = Applied(session, program, request, arrays, fetch)
             answer = way.run(transform, until, allowance)
             if transform == "plan":
-                return answer | {"planned": self._planned(program)}
+                known = figures(Inside(program)).plus(self.plans.figures(program))
+                return answer | {"planned": known._asdict()}
             again.learn(way.done(transform, answer, self._tracing))
             return answer
         finally:
@@ -102,10 +103,6 @@ class Once:
             while len(self._built) > _BUILT:
                 self._built.popitem(last=False)
         return made
-
-    def _planned(self, program: Program) -> Mapping[str, Reply]:
-        """What there was of plans of a program: as a whole, and as the body of calls and loops."""
-        return figures(Inside(program)).plus(self.plans.figures(program))._asdict()
 
     def _passing(self, device: str = "cpu", ledger: Ledger | None = None) -> Session:
         """A session that lives as long as one call."""

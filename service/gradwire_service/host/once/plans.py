@@ -258,15 +258,9 @@ def planned(
 ) -> Planned | None:
     """The plan of a function for arrays like these; None where there can be none, or is no use."""
     try:
-        return _planned(function, arrays, template)
+        plan = plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
     except Exception:  # whatever stands in the way, the long way is open, and has answered
         return None
-
-
-def _planned(
-    function: Callable[..., Sequence[Any]], arrays: Sequence[Array], template: Template
-) -> Planned | None:
-    plan = plan_of(function, [Spec(a.shape, dtype_of(a.dtype), "cpu") for a in arrays])
     if plan.kept > _CONSTANTS or plan.nbytes > _LARGEST:
         return None
     return Planned(plan, template, sum(a.nbytes for a in arrays))

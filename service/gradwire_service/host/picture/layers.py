@@ -34,8 +34,13 @@ def layers(count: int, edges: list[Edge], widest: int) -> list[int]:
     room = Counter(layer)
     for node in order:
         if before[node] and len(before[node]) > len(after[node]):
-            _move(node, layer, room, 1 + max(layer[one] for one in before[node]), widest)
-    return _without_gaps(layer)
+            level = _free(room, 1 + max(layer[one] for one in before[node]), widest)
+            if level < layer[node]:
+                room[layer[node]] -= 1
+                room[level] += 1
+                layer[node] = level
+    place = {level: index for index, level in enumerate(sorted(set(layer)))}  # without gaps
+    return [place[level] for level in layer]
 
 
 def downward(edges: list[Edge], order: list[int]) -> list[Edge]:
@@ -82,16 +87,3 @@ def _free(room: Counter[int], level: int, widest: int) -> int:
     while room[level] >= widest:
         level += 1
     return level
-
-
-def _move(node: int, layer: list[int], room: Counter[int], level: int, widest: int) -> None:
-    level = _free(room, level, widest)
-    if level < layer[node]:
-        room[layer[node]] -= 1
-        room[level] += 1
-        layer[node] = level
-
-
-def _without_gaps(layer: list[int]) -> list[int]:
-    place = {level: index for index, level in enumerate(sorted(set(layer)))}
-    return [place[level] for level in layer]

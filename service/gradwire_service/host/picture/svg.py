@@ -72,16 +72,13 @@ def _size(said: Words) -> Point:
 
 def _node(node: NodeData, said: Words, box: Box) -> str:
     lines = [("l", said.large), ("n", said.name), ("s", said.small)]
+    lines = [line for line in lines if line[1]]
+    first = box.y - (len(lines) - 1) * _LINE / 2 + 4.5
     texts = "".join(
-        f'<text class="{style}" x="{box.x:.1f}" y="{y:.1f}">{_text(text)}</text>'
-        for y, (style, text) in _stacked(box, [line for line in lines if line[1]])
+        f'<text class="{style}" x="{box.x:.1f}" y="{first + at * _LINE:.1f}">{_text(text)}</text>'
+        for at, (style, text) in enumerate(lines)
     )
     return f"<g><title>{_text(said.tooltip)}</title>{outline(node['kind'], box)}{texts}</g>"
-
-
-def _stacked(box: Box, lines: list[tuple[str, str]]) -> list[tuple[float, tuple[str, str]]]:
-    first = box.y - (len(lines) - 1) * _LINE / 2 + 4.5
-    return [(first + index * _LINE, line) for index, line in enumerate(lines)]
 
 
 def _edge(name: str, route: list[Point], flows: bool) -> str:

@@ -189,13 +189,9 @@ class ProgramInput(Part):
     )
 
 
-def _input_kind(value: object) -> str:
-    return "object" if isinstance(value, dict) else "name"
-
-
 Input = Annotated[
     Annotated[Written, Tag("name")] | Annotated[ProgramInput, Tag("object")],
-    Discriminator(_input_kind),
+    Discriminator(lambda value: "object" if isinstance(value, dict) else "name"),
 ]
 ProgramStep = Annotated[
     Annotated[OpStep, Tag("op")]

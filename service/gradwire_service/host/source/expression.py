@@ -221,7 +221,8 @@ class Expressions:
 
     def _in_place(self, node: ast.Call, name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
         method = len(args) > len(node.args)
-        if not method and not (args and _may_be_tensor(node.args[0], args[0])):
+        named = bool(args) and isinstance(args[0], str)  # a name, and no string
+        if not method and (not named or isinstance(node.args[0], ast.Constant)):
             hint = f"the tensor it writes to comes first: x.{name}(…) or {name}(x, …)"
             raise self.text.refuse(node, f"{name} without a tensor to write to", hint)
         self.writer.op(node, name, args, kwargs)
@@ -237,10 +238,6 @@ class Expressions:
         if node.id == "_":
             raise self.text.refuse(node, "_, which discards a result", 'a name; t["_"] reads "_"')
         return node.id
-
-
-def _may_be_tensor(node: ast.expr, value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(node, ast.Constant)
 
 
 def _takes(name: str, count: int) -> bool:

@@ -98,8 +98,5 @@ def _describe(node: ast.AST) -> str:
     kind = type(node)
     if isinstance(node, ast.Constant):
         return f"a constant of type {type(node.value).__name__}"
-    return _WORDS.get(kind) or f"a '{_spaced(kind.__name__)}'"
-
-
-def _spaced(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    return _WORDS.get(kind) or f"a '{spaced}'"

@@ -16,7 +16,6 @@ from gradwire_service.http.idempotency.replies import (
     Kept,
     Place,
     kept_of,
-    too_large,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +55,11 @@ async def answered_once(call: Call, run: Callable[[], Awaitable[Answer]]) -> Ans
         return fresh[0]
     assert kept is not None
     if kept.body is None:
-        raise too_large()
+        raise error(
+            "limit_exceeded",
+            "the request was done, and its reply was too large to be kept for its Idempotency-Key",
+            "read what it made by GET, or ask for less in `return`",
+        )
     body = (kept.body,) if kept.body else ()
     return Answer(kept.status, kept.media_type, body, (*kept.headers, _REPLAYED))
 

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import error
 from gradwire_service.host.ledger import Ledger
 from gradwire_service.host.limits import Limits
 
@@ -106,12 +106,9 @@ class Replies:
             try:
                 await asyncio.shield(running.done)
             finally:
-                self._waited(place)
-
-    def _waited(self, place: Place) -> None:
-        self.waiting[place] -= 1
-        if not self.waiting[place]:
-            del self.waiting[place]
+                self.waiting[place] -= 1
+                if not self.waiting[place]:
+                    del self.waiting[place]
 
     async def _first(
         self, place: Place, fingerprint: bytes, run: Callable[[], Awaitable[Kept | None]]
@@ -160,12 +157,3 @@ class Replies:
         oldest = time.time() - self._limits.idempotency_seconds
         while self._kept and next(iter(self._kept.values())).at < oldest:
             self._forget(next(iter(self._kept)))
-
-
-def too_large() -> GradwireError:
-    """What a retry is told whose first reply wasn't kept."""
-    return error(
-        "limit_exceeded",
-        "the request was done, and its reply was too large to be kept for its Idempotency-Key",
-        "read what it made by GET, or ask for less in `return`",
-    )
