@@ -63,11 +63,6 @@ def run(function: Function, args: Sequence[Any], by: set[int]) -> Ran:
         return Ran(function(*given), inside, entered)
 
 
-def _may_run(outer: Any) -> bool:
-    """Whether the user's Python may run in the place of a program: embedded, and in no trace."""
-    return not isinstance(outer, Trace) and outer.transport.url == "embedded"
-
-
 def _of_its_own(transforms: tuple[str, ...]) -> AbstractContextManager[None]:
     """The modes that a function begins in: its own blocks count, and none around the transform.
 
@@ -127,7 +122,7 @@ class Asked:
             with _of_its_own(transforms):
                 self.traced: Traced | Ran = trace(function, args, outer, enter, transforms)
         except GradwireError as problem:
-            if problem.code != "untraceable" or not _may_run(outer):
+            if problem.code != "untraceable" or not outer.runs_here:
                 raise
             self.traced, self.ran = run(function, args, by), True
             entered = self.traced.entered

@@ -230,8 +230,8 @@ class Recording:
             self._at = len(pending.recorded)
             mark = self._mark = len(session.journal.entries)
             self._before = (
-                state.journal, state.device, state.fallible, state.generator, state.grad,
-                state.inference,
+                state.journal, state.device, state.fallible, state.generator, state.meter,
+                state.grad, state.inference,
             )  # fmt: skip
             self._block = session.journal.block
             self._depth = len(recordings)
@@ -246,8 +246,11 @@ class Recording:
         journal.block = object()  # what was made before the block isn't written to in place
         state.journal, state.device, state.fallible = journal, session.runs_on, False
         state.generator = session.generator
-        if session.runs_here and threads.here.generator is not None:
-            state.generator = threads.here.generator
+        if session.runs_here:
+            if threads.here.generator is not None:
+                state.generator = threads.here.generator
+            if state.meter is None:
+                state.meter = session.meter
         return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -264,8 +267,8 @@ class Recording:
         if kind is not None:
             session._undo(self._mark, self._pending, self._at)
             if not self._late:
-                state.grad, state.inference = self._before[4:]
-        state.journal, state.device, state.fallible, state.generator, _, _ = self._before
+                state.grad, state.inference = self._before[5:]
+        state.journal, state.device, state.fallible, state.generator, state.meter = self._before[:5]
         session.journal.block = self._block
         if session.runs_here and not any(_is_of(r(), session) for r in recordings[: self._depth]):
             session.let_go()

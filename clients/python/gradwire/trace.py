@@ -205,11 +205,6 @@ class Trace:
             found = self._captured[id(tensor)] = self.enter_as_it_lies(tensor)
         return found
 
-    def stand_in(self, tensor: Tensor, inside: Tensor) -> None:
-        """From here on this is what stands inside for a tensor from outside."""
-        self._captured[id(tensor)] = inside
-        self.held.append(tensor)
-
     def enter(
         self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
     ) -> Tensor:
