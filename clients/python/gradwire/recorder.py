@@ -90,6 +90,10 @@ class Recorder(Sending):
         self._transaction: ref[Transaction] | None = None
         forks.sessions.add(self)
 
+    def lifted(self, value: Any) -> Any:
+        """An argument as it is here, which is as it is; within a trace it is another one."""
+        return value
+
     # forked children
 
     left = False

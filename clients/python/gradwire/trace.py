@@ -229,18 +229,10 @@ class Trace:
         """An argument as it is inside, tensors in lists and tuples too."""
         if isinstance(value, Tensor):
             session: Any = value.session
-            return value if session is self else self.placeholder(self._from_outside(value))
+            return value if session is self else self.placeholder(self.outer.lifted(value))
         if isinstance(value, list | tuple):
             items = [self.lifted(item) for item in value]
             return rebuilt(value, items)
-        return value
-
-    def _from_outside(self, value: Tensor) -> Tensor:
-        """The tensor as the place around this trace has it, which may be a trace itself."""
-        outer: Any = self.outer
-        if isinstance(outer, Trace):
-            found: Tensor = outer.lifted(value)
-            return found
         return value
 
 

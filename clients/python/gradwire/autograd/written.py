@@ -34,7 +34,7 @@ class Forward:
 
     def __init__(self, session: Any, used: Used, args: tuple[Any, ...]) -> None:
         self.used = used
-        self.given = [_of(session, arg) for arg in args]
+        self.given = [session.lifted(a) if isinstance(a, Tensor) else a for a in args]
         self.trace = Trace(session, f"{used.name}.forward")
         inside = [self._entered(arg) for arg in self.given]
         needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in self.given])
@@ -80,12 +80,6 @@ class Forward:
         """The program."""
         inputs = [name for name, _ in self.trace.inputs]
         return {"inputs": inputs, "ops": self.trace.steps, "outputs": list(outputs)}
-
-
-def _of(session: Any, arg: Any) -> Any:
-    """An argument where the function is used, which may be inside of another one."""
-    inside = isinstance(session, Trace) and isinstance(arg, Tensor)
-    return session.lifted(arg) if inside else arg
 
 
 class _Inside(Trace):
