@@ -21,7 +21,7 @@ from gradwire.faults import meant
 from gradwire.held import Held
 from gradwire.host_names import HostName, HostNames, Kind
 from gradwire.later import looks_at_values
-from gradwire.pending import end_stale_recordings, is_open
+from gradwire.pending import end_stale_recordings, is_open, texts_in, users_line
 from gradwire.recorder import nothing_yet
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
@@ -134,8 +134,6 @@ class LocalSession(Session):
 
     def note_line(self, made: Sequence[Tensor | None]) -> None:
         """Keep the user's line that made these tensors, for what is said of their nodes."""
-        from gradwire.pending import users_line
-
         self._note_line(users_line(), made)
 
     def _have_done(self, step: Step, made: Sequence[Tensor | None], grad_mode: str | None) -> None:
@@ -177,13 +175,6 @@ class LocalSession(Session):
             raise users from None
         finally:
             del users, problem  # which lead to this frame
-
-    def tell_of_nan(self, problem: GradwireError) -> None:
-        """Have the error of a walk that met NaN name the line that made the node."""
-        if problem.code == "nan_gradient":
-            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
-            if line is not None:
-                problem.add_note(f"that was recorded at {line}")
 
     def origin(self, seq: int) -> str:
         """What the node of a number made, as far as that is kept."""
@@ -292,7 +283,7 @@ class LocalSession(Session):
         """The tensors that a step speaks of."""
         known = self.names.tensors()
         found = {}
-        for text in _texts(list(step.values())):
+        for text in texts_in(step):
             tensor = known.get(text)
             if tensor is not None and type(tensor._meta) is Value:
                 found[text] = tensor._meta
@@ -481,17 +472,6 @@ def _held_of(host: Any) -> Iterator[Value]:
 def _planned(program: Any, args: Sequence[Tensor]) -> list[Value]:
     values = [tensor._meta for tensor in args]
     return [in_rows(x, values) for x in called(Inside(program), values)]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
 
 
 def _received(found: Value, data: bool) -> Received:

@@ -157,15 +157,16 @@ class Pending:
 
 def _made_by(step: Step) -> Iterator[str]:
     """The names that a step gives."""
-    yield from _names_in([step.get("tensor"), step.get("out"), list(step.get("keep", {}).values())])
+    return texts_in([step.get("tensor"), step.get("out"), step.get("keep")])
 
 
-def _names_in(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """The strings in a part of a step, but for the keys of objects."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _names_in(item)
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item)
 
 
 class Lost:
@@ -356,5 +357,5 @@ def users_line() -> str:
 
 __all__ = [
     "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "may_fail",
-    "users_line", "users_place",
+    "texts_in", "users_line", "users_place",
 ]  # fmt: skip
