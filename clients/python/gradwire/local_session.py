@@ -404,14 +404,7 @@ class LocalSession(Session):
             by_host, self._took = self._took, outer
             self._profiles -= 1
             self._look_at_calls()
-            rows = [
-                {
-                    "kind": row.kind, "name": row.name, "count": row.count,
-                    "seconds": row.seconds, "bytes": row.nbytes,
-                }
-                for row in measured.rows()
-            ]  # fmt: skip
-            took = {"seconds": perf_counter() - began, "bytes": asked.nbytes, "rows": rows}
+            took = measured.table(perf_counter() - began)
             made.add([took, *by_host])
             if outer is not None:
                 outer.extend([took, *by_host])

@@ -16,7 +16,6 @@ from gradwire_service.host import running, source
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.long_calls.watch import watching
-from gradwire_service.host.memory import Meter
 from gradwire_service.host.protocol import (
     BackwardRequest,
     GradRequest,
@@ -108,29 +107,11 @@ def run(
         with modes(session, request.grad_mode, request.anomaly, profile):
             if profile is None:
                 return _answer(Steps(session, arrays), request, again)
-            return _profiled(
-                profile, meter, lambda: _answer(Steps(session, arrays), request, again)
-            )
+            began = perf_counter()
+            reply = _answer(Steps(session, arrays), request, again)
+            return {**reply, "profile": profile.table(perf_counter() - began)}
     finally:
         meter.settle()
-
-
-def _profiled(profile: Profile, meter: Meter, answer: Callable[[], Reply]) -> Reply:
-    """The answer, with a table of what each op took in it."""
-    began = perf_counter()
-    reply = answer()
-    rows = [
-        {
-            "kind": row.kind,
-            "name": row.name,
-            "count": row.count,
-            "seconds": row.seconds,
-            "bytes": row.nbytes,
-        }
-        for row in profile.rows()
-    ]
-    whole = {"seconds": perf_counter() - began, "bytes": meter.asked, "rows": rows}
-    return {**reply, "profile": whole}
 
 
 def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
