@@ -85,12 +85,9 @@ class Function:
         if separate or kwargs:
             args = _bound(cls.forward, () if separate else (None,), args, kwargs)
         once = bool(getattr(backward, "_once_differentiable", False))
+        used = Used(cls.__name__, cls.forward, setup, backward, once)
         session = place_of_call(args)
-        if session.runs_here:
-            return called_here(
-                session, Used(cls.__name__, cls.forward, setup, backward, once), args
-            )
-        return applied(Used(cls.__name__, cls.forward, setup, backward, once), args)
+        return called_here(session, used, args) if session.runs_here else applied(used, args)
 
 
 def _told_twice(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
