@@ -5,8 +5,7 @@ So the rows add up: an op that a hook runs counts as itself, not as the node wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -14,15 +13,8 @@ NODE = "node"
 """The kind of rows for nodes of walks; others are called by whoever times them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """All uses of one name: how many, the seconds and the bytes that were asked for."""
-
-    kind: str
-    name: str
-    count: int
-    seconds: float
-    nbytes: int
+_COLUMNS = ("kind", "name", "count", "seconds", "bytes")
+"""What stands in a row: all uses of one name, how many, and what they took."""
 
 
 class Profile:
@@ -63,7 +55,8 @@ class Profile:
 
         return timed
 
-    def rows(self) -> Iterator[Row]:
-        """All of them, those that took longest first."""
-        for key, row in sorted(self._rows.items(), key=lambda item: -item[1][1]):
-            yield Row(*key, *row)
+    def table(self, seconds: float) -> dict[str, Any]:
+        """All rows, those that took longest first, under what the whole took."""
+        found = sorted(self._rows.items(), key=lambda item: -item[1][1])
+        rows = [dict(zip(_COLUMNS, (*key, *row), strict=True)) for key, row in found]
+        return {"seconds": seconds, "bytes": self._asked(), "rows": rows}

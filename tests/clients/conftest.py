@@ -14,6 +14,25 @@ from gradwire.session import Session
 from gradwire.transport import Transport
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what tests of requests, or marked `recorded`, would do embedded: nothing is sent.
+
+    Ops run where they are called there.
+    """
+    left_out = [item for item in items if _is_embedded(item) and _looks_at_requests(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_embedded(item: pytest.Item) -> bool:
+    found = getattr(item, "callspec", None)
+    return found is not None and "embedded" in found.params.values()
+
+
+def _looks_at_requests(item: Any) -> bool:
+    return "counted" in item.fixturenames or item.get_closest_marker("recorded") is not None
+
+
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """A server for all tests."""
@@ -63,17 +82,11 @@ def _word(step: dict) -> str:
 
 
 @pytest.fixture
-def session(door: str | None, request: pytest.FixtureRequest) -> Iterator[Session]:
-    """A session of its own, in force for the test; `session.transport` counts.
-
-    Embedded, ops run where they are called and nothing is sent, unless the session has a limit:
-    such a one a test has that is marked `recorded`, or that looks at requests.
-    """
+def session(door: str | None) -> Iterator[Session]:
+    """A session of its own, in force for the test; `session.transport` counts."""
     client = gradwire.connect(door)
     client.transport = Counted(client.transport)
-    recorded = request.node.get_closest_marker("recorded") or "counted" in request.fixturenames
-    settings = {"memory_limit_bytes": 2**40} if recorded and door is None else {}
-    with client.session(**settings) as found:
+    with client.session() as found:
         yield found
     gradwire.set_default_dtype(gradwire.float32)
 

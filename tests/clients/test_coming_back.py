@@ -269,6 +269,7 @@ def test_tensors_by_name(session: Session) -> None:
         session.tensors["none"]
 
 
+@pytest.mark.recorded
 def test_two_clients_see_each_others_tensors(client: torch.Client, label: str) -> None:
     with client.session(label=label) as one:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -381,6 +382,7 @@ def test_two_clients_may_build_the_same_module(client: torch.Client, label: str)
             assert theirs.main.weight.grad.tolist() == [[1.0, 1.0]] * 2
 
 
+@pytest.mark.recorded
 def test_hooks_are_not_lost_without_a_word(client: torch.Client, label: str) -> None:
     with client.session(label=label) as session:
         x = torch.ones(2, requires_grad=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import partial
 from threading import Event, Thread
+from time import sleep
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -28,12 +29,10 @@ def session() -> Iterator[Any]:
 
 def test_which_sessions_are_here() -> None:
     client = torch.connect()
-    for settings in ({}, {"seed": 3}, {"device": "cpu"}):
-        with client.session(**settings) as found:
-            assert isinstance(found, LocalSession), settings
-    for settings in ({"label": "l"}, {"ttl_seconds": 60}, {"memory_limit_bytes": 2**30}):
+    limits = {"ttl_seconds": 60}, {"memory_limit_bytes": 2**30}
+    for settings in ({}, {"seed": 3}, {"device": "cpu"}, {"label": "l"}, *limits):
         found = client.session(**settings)
-        assert not isinstance(found, LocalSession), settings
+        assert isinstance(found, LocalSession), settings
         found.close()
 
 
@@ -169,6 +168,52 @@ def test_a_snapshot_refuses_python_by_name(session: Any) -> None:
     del z
     with torch.connect().restore(session.snapshot({"x": x})) as again:
         assert again.kept["x"].tolist() == [1.0, 1.0]
+
+
+def test_who_attaches_by_a_label_shares_tensors_hooks_and_what_is_kept() -> None:
+    with torch.connect().session(label="shared") as one:
+        x, seen = torch.tensor([1.0, 2.0], requires_grad=True), []
+        one.tensors["x"] = x
+        x.register_hook(seen.append)
+        other = torch.connect().attach("shared")
+        with other.here():
+            other.tensors["y"] = other.tensors["x"] * 3
+            other.tensors["y"].sum().backward()
+        assert one.tensors["y"].tolist() == [3.0, 6.0]
+        assert x.grad.tolist() == seen[0].tolist() == [3.0, 3.0]
+        one.refresh()
+        del other.tensors["x"]
+        assert "x" not in other.tensors
+        assert (x + 1).tolist() == [2.0, 3.0]  # who holds it has it
+    one.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        other.tensors["y"]
+
+
+def test_a_module_that_takes_names_has_the_optimizer_of_the_last_one_go() -> None:
+    with torch.connect().session(label="replaced") as session:
+        for _ in range(3):
+            model = torch.nn.Linear(2, 2)
+            optimizer = torch.optim.Adam(model.parameters())
+            model(torch.ones(2)).sum().backward()
+            optimizer.step()
+            del model, optimizer
+        assert set(session.tensors) == {"weight", "bias"}
+        assert len(session.host.optimizers) == 1
+    session.close()
+
+
+def test_a_session_that_nobody_used_for_its_time_to_live_ends() -> None:
+    with torch.connect().session(ttl_seconds=0.2) as session:
+        x = torch.ones(2)
+        for _ in range(4):
+            sleep(0.1)
+            assert (x + 1).tolist() == [2.0, 2.0]
+        sleep(0.3)
+        for use in (x.tolist, lambda: x + 1, lambda: x.add_(1), session.info):
+            with pytest.raises(RuntimeError, match=r"expired 0\.2 seconds after") as told:
+                use()
+            assert told.value.code == "session_expired"
 
 
 def test_attaching_gives_the_same_session(session: Any) -> None:

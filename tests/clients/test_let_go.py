@@ -56,8 +56,7 @@ def session(kind: str, request: pytest.FixtureRequest) -> Iterator[Session]:
     else:
         client = torch.connect(request.getfixturevalue("server_url"), transport=kind)
     client.transport = Counted(client.transport)
-    recorded = kind == "embedded" and "counted" in request.fixturenames
-    with client.session(**{"memory_limit_bytes": 2**40} if recorded else {}) as found:
+    with client.session() as found:
         yield found
     torch.connect()
     torch.set_default_dtype(torch.float32)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gradwire as torch
-from gradwire import embedded
+from gradwire import embedded, posted
 from gradwire.session import Session
 from gradwire.utils.checkpoint import checkpoint
 
@@ -43,13 +43,13 @@ def test_a_function_that_looks_at_a_value_is_refused_with_its_line(session: Sess
 
 
 def test_there_may_be_any_number_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "KEPT", 5)
+    monkeypatch.setattr(posted, "KEPT", 5)
     with torch.connect(None).session():
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         for factor in range(20):
             found = torch.func.grad(lambda x, factor=factor: (x * factor).sum())(x)
             assert found.tolist() == [factor, factor]
-        assert len(embedded._recent._used) == 5
+        assert len(embedded._programs()._ids) == 5
 
 
 def test_a_function_that_pulls_back_may_be_mapped(session: Session) -> None:

@@ -67,7 +67,7 @@ def test_shows_the_same_as_on_torch(name: str, door: str | None) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name.startswith(STREAMED)])
-def test_shows_the_same_embedded_where_it_is_recorded(name: str) -> None:
+def test_shows_the_same_embedded_with_a_limit(name: str) -> None:
     _compare(name, gradwire.connect(), memory_limit_bytes=2**40)
 
 

@@ -63,11 +63,6 @@ def run(function: Function, args: Sequence[Any], by: set[int]) -> Ran:
         return Ran(function(*given), inside, entered)
 
 
-def _may_run(outer: Any) -> bool:
-    """Whether the user's Python may run in the place of a program: embedded, and in no trace."""
-    return not isinstance(outer, Trace) and outer.transport.url == "embedded"
-
-
 def _of_its_own(transforms: tuple[str, ...]) -> AbstractContextManager[None]:
     """The modes that a function begins in: its own blocks count, and none around the transform.
 
@@ -110,7 +105,7 @@ class Asked:
 
         def enter(inside: Trace, tensor: Tensor) -> Tensor:
             """An input for each tensor that is differentiated by, also for one that comes twice."""
-            known: Tensor = outer.lifted(tensor) if isinstance(outer, Trace) else tensor
+            known: Tensor = outer.lifted(tensor)
             place = next(places)
             if place not in by:
                 return inside.placeholder(known)
@@ -122,14 +117,14 @@ class Asked:
             return each_once(func(*given, **kwargs))
 
         function.__name__ = getattr(func, "__name__", type(func).__name__)
-        self.standing, self.ran = outer, False
+        self.standing = outer
         try:
             with _of_its_own(transforms):
                 self.traced: Traced | Ran = trace(function, args, outer, enter, transforms)
         except GradwireError as problem:
-            if problem.code != "untraceable" or not _may_run(outer):
+            if problem.code != "untraceable" or not outer.runs_here:
                 raise
-            self.traced, self.ran = run(function, args, by), True
+            self.traced = run(function, args, by)
             entered = self.traced.entered
         _refuse_writes(self.traced, transforms, entered.values())
         self.names = [name for number in numbers for name in entered[number % len(args)]]
@@ -155,8 +150,7 @@ class Asked:
 
     def direction(self, tensor: Tensor) -> Tensor:
         """A cotangent, tangent or vector as it is where the step stands, which may be a trace."""
-        place: Any = innermost() or self.standing
-        found: Tensor = place.lifted(tensor) if isinstance(place, Trace) else tensor
+        found: Tensor = (innermost() or self.standing).lifted(tensor)
         return found
 
     def derive(

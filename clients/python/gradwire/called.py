@@ -137,9 +137,7 @@ def derived(
     """
     # A function that pulls back may be called in a trace that began after its own.
     session: Any = innermost() or traced.trace.outer
-    args: list[Tensor] = (
-        traced.args if session is traced.trace.outer else session.lifted(traced.args)
-    )
+    args: list[Tensor] = session.lifted(traced.args)
     said = {name: value for name, value in fields.items() if value is not None}
     directions = [name for name in _DIRECTIONS if name in said]
     along = [v for name in directions for v in said[name].values() if isinstance(v, Tensor)]

@@ -52,7 +52,7 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, operands: Any = ()) -
     inputs = [t for _, t in both[0].trace.inputs[:count]]
     parts = [Wanted(o.shape, o.dtype, "CondBackward") for o in both[0].outputs]
     found = called.record(
-        {"cond": _inside(session, pred)._name, "true_fn": programs[0], "false_fn": programs[1]},
+        {"cond": session.lifted(pred)._name, "true_fn": programs[0], "false_fn": programs[1]},
         both[0],
         parts,
         args=[t._name for t in (*inputs, *captured)],
@@ -91,12 +91,12 @@ def loop(
     """A scan; named: what the node of its results is called here."""
     session: Any = innermost() or session_of([init, xs], {})
     carries = _tensors(init)
-    rows = [_inside(session, x.movedim(dim, 0) if dim else x) for x in _tensors(xs)]
+    rows = [session.lifted(x.movedim(dim, 0) if dim else x) for x in _tensors(xs)]
     count = _steps(xs, rows, length)
     left = iter([*[tuple(c.shape) for c in carries], *[tuple(r.shape[1:]) for r in rows]])
 
     def enter(inside: Trace, tensor: Tensor) -> Tensor:
-        return inside.enter(_inside(session, tensor), next(left))
+        return inside.enter(session.lifted(tensor), next(left))
 
     def function(carry: Any, x: Any) -> Any:
         found = combine_fn(carry, x)
@@ -175,12 +175,6 @@ def _tensors(value: Any) -> list[Tensor]:
     return found
 
 
-def _inside(session: Any, tensor: Tensor) -> Tensor:
-    """A tensor as the place that records has it, which may be a trace."""
-    found: Tensor = session.lifted(tensor) if isinstance(session, Trace) else tensor
-    return found
-
-
 def _named(function: Function, like: Function) -> Function:
     function.__name__ = getattr(like, "__name__", type(like).__name__)
     return function
@@ -190,7 +184,7 @@ def _traced(function: Function, args: Sequence[Any], session: Any) -> Traced:
     """A function written down, with an input for each tensor of its arguments, in order."""
 
     def enter(inside: Trace, tensor: Tensor) -> Tensor:
-        return inside.enter(_inside(session, tensor), tensor.shape)
+        return inside.enter(session.lifted(tensor), tensor.shape)
 
     def once(*given: Any) -> Any:
         return each_once(function(*given))

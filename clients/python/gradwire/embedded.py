@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import cache
-from json import dumps
+from json import loads
 from typing import Any
 
-from gradwire.transport import Arrays, Received, Request, Step, Values
+from gradwire.posted import Posted
+from gradwire.transport import Arrays, Request, Values
 from gradwire_engine.errors import GradwireError
-from gradwire_engine.locks import lock
 from gradwire_engine.mode import State, local
-from gradwire_service.host import graph, optimizers, picture
+from gradwire_service.host import graph, picture
 from gradwire_service.host.host import Host
 from gradwire_service.host.limits import Limits
 from gradwire_service.host.protocol import read
@@ -25,12 +25,9 @@ from gradwire_service.host.protocol.requests import (
     StepsRequest,
 )
 from gradwire_service.host.protocol.transforms import TRANSFORMS
-from gradwire_service.host.reply import TensorReply
 
 _MANY = 2**62
 _YEARS = 3e8
-KEPT = 4096
-"""Programs that are remembered: more than the steps that wait to be sent can name."""
 
 
 @cache
@@ -53,37 +50,16 @@ def _host() -> Host:
     )
 
 
-class _Recent:
-    """The programs used last, by their text. Each call of a user's function may bring another."""
+@cache
+def _programs() -> Posted:
+    """The programs used last. Each call of a user's function may bring another."""
+    known = _host().programs
 
-    def __init__(self) -> None:
-        self._used: OrderedDict[str, str] = OrderedDict()
-        self._texts: Counter[str] = Counter()  # how many of them a program has
-        self._lock = lock()
+    def post(text: str) -> str:
+        found: str = known.put(read(Program, loads(text)), {})[0].program.id
+        return found
 
-    def find(self, text: str) -> str | None:
-        """The id of a program that was used before."""
-        with self._lock:
-            found = self._used.get(text)
-            if found is not None:
-                self._used.move_to_end(text)
-            return found
-
-    def keep(self, text: str, key: str) -> None:
-        """Remember a program, and forget the one that was not used for longest."""
-        with self._lock:
-            if text not in self._used:
-                self._texts[key] += 1
-            self._used[text] = key
-            while len(self._used) > KEPT:
-                _, oldest = self._used.popitem(last=False)
-                self._texts[oldest] -= 1
-                if not self._texts[oldest]:
-                    del self._texts[oldest]
-                    _host().programs.delete(oldest)
-
-
-_recent = _Recent()
+    return Posted(post, known.delete)
 
 
 @contextmanager
@@ -109,11 +85,6 @@ class Embedded:
         self._drop()
         found: dict[str, Any] = _host().create(read(SessionCreate, body)).describe()
         return found
-
-    def unwatched(self, made: dict[str, Any]) -> bool:
-        """Whether a session has nothing that somebody has to watch, by its resource."""
-        limits = made["memory_limit_bytes"], made["ttl_seconds"]
-        return made["label"] is None and limits == (_MANY, _YEARS)
 
     def held(self, session_id: str) -> Any:
         """The host's own session, whose tensors are in this process."""
@@ -160,16 +131,7 @@ class Embedded:
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program that the host knows from now on."""
-        text = dumps(body)
-        key = _recent.find(text)
-        if key is None:
-            key = _host().programs.put(read(Program, body), {})[0].program.id
-            _recent.keep(text, key)
-        return key
-
-    def admit(self, program: Any) -> None:
-        """Have the host find Python of this process under its id, as long as somebody holds it."""
-        _host().programs.admit(program)
+        return _programs().put(body)
 
     def transform(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """A transform of a program in the body, in one call; for replies without arrays."""
@@ -185,34 +147,11 @@ class Embedded:
             found: Any = _host().once.apply(name, program, request)
         return found  # type: ignore[no-any-return]
 
-    def optimizers(self, session_id: str) -> list[dict[str, Any]]:
-        """The session's optimisers; what they keep of parameters as numbers and Received."""
-        with _host().using(session_id) as session, _own_state():
-            items: list[dict[str, Any]] = optimizers.listed(session)["items"]
-        for item in items:
-            item["state"] = [
-                {n: _received(v, True) if isinstance(v, TensorReply) else v for n, v in s.items()}
-                for s in item["state"]
-            ]
-        return items
-
     def sessions(self, label: str | None = None) -> list[dict[str, Any]]:
         """This process's sessions, all or those with a label, as resources, oldest first."""
         self._drop()
         found = _host().sessions()
         return [one.brief() for one in found if label is None or one.label == label]
-
-    def described(self, session_id: str) -> str:
-        """What a snapshot says of the session beside its arrays, as JSON."""
-        host = _host()
-        with _own_state():
-            found: str = host.described(host.session(session_id))
-        return found
-
-    def names(self, session_id: str) -> list[str]:
-        """The names of the session's tensors."""
-        with _host().using(session_id) as session:
-            return list(session.tensors)
 
     def snapshot(self, session_id: str) -> bytes:
         """The session as one safetensors file."""
@@ -228,23 +167,19 @@ class Embedded:
         return found
 
     def steps(self, session_id: str, request: Request) -> Values:
-        """Do the steps, then read tensors. An interrupted call is made again with its request.
-
-        Each step is done whole or not at all, and `request.done` counts those that are.
-        """
+        """Do the steps; nothing is read, since all tensors are here."""
         asked = read(StepsRequest, request.body)
         if self._forgotten:
             self._drop()
         host, inside = _host(), State()
         before, local.state = local.state, inside
         try:  # in a context of its own, so that an interrupt leaves NumPy's settings as they were
-            reply = copy_context().run(host.handle, session_id, asked, request.arrays, request)
+            reply = copy_context().run(host.handle, session_id, asked)
         except GradwireError as problem:
             foreign = problem.__cause__ if problem.code == "internal" else None
-            if foreign is None or request.part is not None:
+            if foreign is None:
                 raise
-            request.part = foreign  # a signal handler's; the op's own if it comes again
-            raise foreign from None
+            raise foreign from None  # a signal handler's, or the op's own
         except BaseException:
             if inside.journal is not None:  # interrupted before its block's end could begin
                 inside.journal.give_up()
@@ -253,31 +188,7 @@ class Embedded:
             local.state = before
         if request.took is not None:
             request.took.append(reply["profile"])
-        found: dict[str, TensorReply | None] = reply["values"]
-        return {n: None if v is None else _received(v, request.data) for n, v in found.items()}
-
-    def imagine(
-        self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
-    ) -> Values:
-        """What tensors would be after some steps: these are done in a copy of the session."""
-        host = _host()
-        copy = host.fork(host.session(session_id))
-        try:
-            return self.steps(copy.id, Request(steps, returns, arrays))
-        finally:
-            host.delete(copy)
-
-
-def _received(found: TensorReply, data: bool) -> Received:
-    return Received(
-        found.dtype,
-        found.shape,
-        found.requires_grad,
-        found.is_leaf,
-        found.grad_fn,
-        found.version,
-        found.array if data else None,
-    )
+        return {}
 
 
 __all__ = ["Embedded"]

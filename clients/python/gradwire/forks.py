@@ -33,7 +33,7 @@ def _before() -> None:
     until = time.monotonic() + _WAIT
     for session in list(sessions):
         wait = max(0.0, until - time.monotonic())
-        if session.embedded and session._lock.acquire(timeout=wait):
+        if session.runs_here and session._lock.acquire(timeout=wait):
             _held.append(session._lock)
 
 
@@ -46,7 +46,7 @@ def _in_child() -> None:
     _release()
     parent = os.getppid()
     for session in list(sessions):
-        if not session.embedded:
+        if not session.runs_here:
             session.leave_to(parent)
     in_force.drop_left()
     for transport in list(transports):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire_engine.mode import State, local
 from gradwire_engine.snapshot import Reader, read_optimizer
@@ -11,26 +11,32 @@ from gradwire_service.host.limits import Limits
 from gradwire_service.host.snapshot.programs import Restored
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gradwire_engine.optim import Optimizer
     from gradwire_engine.tensor import Tensor as Meta
 
 
-class Held:
-    """The mirrors of a session's description: the graph of a snapshot, on `meta`.
+class Held(NamedTuple):
+    """What a session's tensors and optimizers hold, by name.
 
-    metas, optimizers: mirrors by name. random: seed and draws of the session's random numbers.
+    random: seed and draws of the session's random numbers.
     """
 
-    def __init__(self, text: str) -> None:
+    metas: dict[str, Meta]
+    optimizers: dict[str, Optimizer]
+    random: Mapping[str, int]
+
+    @classmethod
+    def read(cls, text: str) -> Held:
+        """The mirrors of a session's description: the graph of a snapshot, on `meta`."""
         data = json.loads(text)
         reader = _mirrored(data)
-        self.random = {name: data["session"][name] for name in ("seed", "draws")}
-        self.metas: dict[str, Meta] = {
-            name: reader.tensor(cell) for name, cell in data["tensors"].items()
-        }
-        self.optimizers: dict[str, Optimizer] = {
-            name: read_optimizer(reader, found) for name, found in data["optimizers"].items()
-        }
+        return cls(
+            {name: reader.tensor(cell) for name, cell in data["tensors"].items()},
+            {name: read_optimizer(reader, found) for name, found in data["optimizers"].items()},
+            {name: data["session"][name] for name in ("seed", "draws")},
+        )
 
 
 def _mirrored(data: dict[str, Any]) -> Reader:

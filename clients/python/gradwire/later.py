@@ -41,12 +41,6 @@ class Later:
         return self._session.imagined(done.steps, done.arrays, names, self._called)
 
 
-def at_hand(session: Recorder) -> bool:
-    """Whether the host is this process, which can try things out."""
-    transport = getattr(session, "transport", None)
-    return getattr(transport, "url", "") == "embedded"
-
-
 def looks_at_values(called: str) -> GradwireError:
     """The refusal of a function that can't be called where the values are."""
     return error(
@@ -58,4 +52,4 @@ def looks_at_values(called: str) -> GradwireError:
     )
 
 
-__all__ = ["Later", "at_hand", "looks_at_values"]
+__all__ = ["Later", "looks_at_values"]

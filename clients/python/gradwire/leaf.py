@@ -40,6 +40,8 @@ def leaf(session: Session, array: np.ndarray, *, requires_grad: bool = False) ->
 def _held(session: Session, array: np.ndarray, requires_grad: bool) -> Tensor:
     """The same in a session that is here."""
     with session.recording():
+        if session.meter is not None:
+            session.meter.charge(array.nbytes)
         made = held_tensor(session, Meta.of(array, device=session.device))
         if requires_grad:
             made._meta.requires_grad_()

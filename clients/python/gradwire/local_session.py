@@ -10,17 +10,19 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradwire import origins
+from gradwire import forks, origins
 from gradwire.defaults import DEFAULT
 from gradwire.faults import meant
+from gradwire.held import Held
 from gradwire.host_names import HostName, HostNames, Kind
 from gradwire.later import looks_at_values
-from gradwire.pending import end_stale_recordings, is_open
+from gradwire.pending import end_stale_recordings, is_open, texts_in, users_line
 from gradwire.recorder import nothing_yet
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
@@ -34,11 +36,11 @@ from gradwire_engine.mode import local, using
 from gradwire_engine.profile import Profile as Measured
 from gradwire_engine.tensor import Tensor as Value
 from gradwire_service.host.inside import Inside
+from gradwire_service.host.optimizers import held
 from gradwire_service.host.protocol.names import GRAD
 
 if TYPE_CHECKING:
     from gradwire.autograd.profiler import Profile
-    from gradwire.held import Held
     from gradwire.transaction import Transaction
 
 _BY_HOST = frozenset({"call", "cond", "scan", "transform", "vmap", "while_loop"})
@@ -56,9 +58,11 @@ class _Names(HostNames):
 
 
 class LocalSession(Session):
-    """What an embedded session is that has no label, memory limit and time to live."""
+    """What an embedded session is."""
 
     runs_here = True
+    _may_end = False
+    """Whether it has a time to live, or another client may close it."""
 
     def _begin(
         self,
@@ -70,9 +74,15 @@ class LocalSession(Session):
         attached: bool = False,
     ) -> None:
         super()._begin(transport, made, first, prefix, attached=attached)
-        self.names = _Names()
+        outlives, self.names = self.names.outlives, _Names()
+        self.names.outlives = outlives
         self.journal.outlived = True
         self.host: Any = transport.held(self.id)  # type: ignore[attr-defined]
+        self._lock = self.host.lock
+        self._may_end = outlives or self.host.ttl < self.host.limits.ttl_seconds
+        if self.host.meter.limit < self.host.limits.session_bytes:
+            self.meter = self.host.meter
+            self.meter.roots = partial(_held_of, self.host)
         self.generator = self.host.generator
         self.runs_on = self.device
         self._profiles = 0
@@ -89,6 +99,7 @@ class LocalSession(Session):
     def _look_at_calls(self) -> None:
         """Know whether an op may be done at once: nothing has to be undone or measured."""
         watched = self._wanted is not None or self._profiles or self._unusable is not None
+        watched = watched or self._may_end or self.meter is not None
         self.takes_calls = self.device == "cpu" and not watched
 
     def let_go(self) -> None:
@@ -116,14 +127,14 @@ class LocalSession(Session):
             self._have_done(step, made, grad_mode)
         elif "seed" in step:
             self.generator.restart(step["seed"], step.get("draws", 0))
+        elif "optimizer" in step and self.names.outlives:
+            self._keep_optimizer(step["optimizer"])
         if local.state.anomaly:
             self.note_line(made)
         self.through()
 
     def note_line(self, made: Sequence[Tensor | None]) -> None:
         """Keep the user's line that made these tensors, for what is said of their nodes."""
-        from gradwire.pending import users_line
-
         self._note_line(users_line(), made)
 
     def _have_done(self, step: Step, made: Sequence[Tensor | None], grad_mode: str | None) -> None:
@@ -176,23 +187,23 @@ class LocalSession(Session):
         finally:
             del users, problem  # which lead to this frame
 
-    def tell_of_nan(self, problem: GradwireError) -> None:
-        """Have the error of a walk that met NaN name the line that made the node."""
-        if problem.code == "nan_gradient":
-            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
-            if line is not None:
-                problem.add_note(f"that was recorded at {line}")
-
     def origin(self, seq: int) -> str:
         """What the node of a number made, as far as that is kept."""
         names = [name for node, (name, _) in list(self._lines.items()) if node.seq == seq]
         return f"tensor {names[0]}" if names else ""
+
+    def _check_usable(self) -> None:
+        if self._unusable is not None or self._may_end:
+            super()._check_usable()
+            self.transport.held(self.id).touch()  # type: ignore[attr-defined]
 
     def _prepare(self) -> None:
         """Before anything is done: as for any session, and no block is open that was left."""
         super()._prepare()
         if self._transaction is not None:
             self.end_stale()
+        if self.meter is not None:
+            self.meter.tick()
 
     def flush(self, returns: Sequence[str] = (), *, data: bool = True) -> Values:
         """Nothing waits; tensors by name, or gradients by `x.grad`."""
@@ -216,10 +227,9 @@ class LocalSession(Session):
         """The elements of a tensor, not to be written."""
         if threads.here.recordings:
             end_stale_recordings()
-        if self._unusable is not None:
+        if not self.takes_calls:
             self._check_usable()
-        if self._wanted is not None:
-            nothing_yet([""])
+            nothing_yet([""] if self._wanted is not None else [])
         found = tensor._meta
         if type(found) is not Value:
             if hasattr(found, "level"):
@@ -254,15 +264,29 @@ class LocalSession(Session):
 
     def rename(self, pairs: Sequence[tuple[Tensor, str]], kind: Kind) -> None:
         """Call tensors otherwise; those that were named by hand stay, whether Python holds them."""
+        stay = kind == "kept" or (kind == "part" and self.names.outlives)
         with self.recording():
             for tensor, name in pairs:
-                if tensor._host_name.kind == "kept":
+                if tensor._host_name.kind != "made":
                     drop(self.host.tensors, tensor._name)
                 assign(tensor._host_name, "text", name)
                 assign(tensor._host_name, "kind", kind)
-                if kind == "kept":
+                if stay:
+                    self._take_left(name)
                     put(self.host.tensors, name, tensor._meta)
             self.through()
+
+    def _take_left(self, name: str) -> None:
+        """Let go of optimizers of what had a name: a module that is gone."""
+        gone = self.host.tensors.get(name)
+        for key, found in list(self.host.optimizers.items()):
+            if any(param is gone for param in found.params):
+                drop(self.host.optimizers, key)
+
+    def _keep_optimizer(self, name: str) -> None:
+        """Have an optimizer stay, whether Python holds it or not."""
+        found: Any = next(one() for one in self.names if one.text == name)
+        put(self.host.optimizers, name, found._mirror)
 
     # what the host is shown
 
@@ -270,7 +294,7 @@ class LocalSession(Session):
         """The tensors that a step speaks of."""
         known = self.names.tensors()
         found = {}
-        for text in _texts(list(step.values())):
+        for text in texts_in(step):
             tensor = known.get(text)
             if tensor is not None and type(tensor._meta) is Value:
                 found[text] = tensor._meta
@@ -283,27 +307,31 @@ class LocalSession(Session):
         """A block in which the host's session has these, by name."""
         with self._lock:
             host = self.host
-            before = host.tensors
+            before = host.tensors, host.optimizers
             try:
-                host.tensors, host.optimizers = {**before, **tensors}, dict(optimizers or {})
+                host.tensors = host.tensors | tensors
+                host.optimizers = host.optimizers | (optimizers or {})
                 host.dtype = self._dtype
                 yield
             finally:
-                host.tensors, host.optimizers = before, {}
+                host.tensors, host.optimizers = before
 
     @contextmanager
     def shown(self) -> Iterator[None]:
         """A block in which the host's session has all tensors and optimizers that Python holds."""
         tensors = {t._name: t._meta for t in self._held() if type(t._meta) is Value}
-        optimizers = {
+        with self._shown_to_host(tensors, self._optimizers()):
+            self.host.meter.count()
+            yield
+        self.host.meter.count()
+
+    def _optimizers(self) -> dict[str, Any]:
+        """The optimizers that Python holds."""
+        return {
             name.text: thing._mirror
             for name in self.names
             if name.params is not None and (thing := name()) is not None
         }
-        with self._shown_to_host(tensors, optimizers):
-            self.host.meter.count()
-            yield
-        self.host.meter.count()
 
     def _held(self) -> list[Tensor]:
         """Find the tensors that Python holds, frozen ones too."""
@@ -353,6 +381,7 @@ class LocalSession(Session):
 
     def named(self, name: str) -> Tensor | None:
         """The tensor that was named by hand so, if there is one."""
+        self._check_usable()
         meta = self.host.tensors.get(name)
         if meta is None:
             return next((t for t in self._held() if t._name == name), None)
@@ -373,7 +402,7 @@ class LocalSession(Session):
         """What each op of a block takes: a table, once the block has ended."""
         from gradwire.autograd.profiler import Profile
 
-        made, asked = Profile(), _Asked()
+        made, asked = Profile(), _Asked(self.meter)
         measured = Measured(lambda: asked.nbytes)
         outer, self._took = self._took, []
         began = perf_counter()
@@ -386,14 +415,7 @@ class LocalSession(Session):
             by_host, self._took = self._took, outer
             self._profiles -= 1
             self._look_at_calls()
-            rows = [
-                {
-                    "kind": row.kind, "name": row.name, "count": row.count,
-                    "seconds": row.seconds, "bytes": row.nbytes,
-                }
-                for row in measured.rows()
-            ]  # fmt: skip
-            took = {"seconds": perf_counter() - began, "bytes": asked.nbytes, "rows": rows}
+            took = measured.table(perf_counter() - began)
             made.add([took, *by_host])
             if outer is not None:
                 outer.extend([took, *by_host])
@@ -417,9 +439,10 @@ class LocalSession(Session):
         transaction.end()
 
     def refresh(self) -> None:
-        """Nothing: there are no other clients."""
+        """Nothing but what it finds by name: other clients in this process share its tensors."""
         self._check_usable()
         self.refuse_in_transaction()
+        self.holds = Held(self.host.tensors, self.host.optimizers, self.generator.state)
 
     def close(self) -> None:
         """End the session and free what it holds."""
@@ -428,14 +451,26 @@ class LocalSession(Session):
 
 
 class _Asked:
-    """The bytes that ops asked for."""
+    """The bytes that ops asked for, and were asked of a session's own meter, if it has one."""
 
-    def __init__(self) -> None:
+    def __init__(self, meter: Any) -> None:
         self.nbytes = 0
+        self._meter = meter
 
     def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Count them."""
         self.nbytes += nbytes
+        if self._meter is not None:
+            self._meter.charge(nbytes, flops, ops)
+
+
+def _held_of(host: Any) -> Iterator[Value]:
+    """What Python holds of a session of the host, and what the host keeps for it."""
+    yield from host.held()
+    for session in list(forks.sessions):
+        if isinstance(session, LocalSession) and session.host is host:
+            yield from (t._meta for t in session._held() if type(t._meta) is Value)
+            yield from held(session._optimizers())
 
 
 def _planned(program: Any, args: Sequence[Tensor]) -> list[Value]:
@@ -448,17 +483,6 @@ def _pure(program: Any, args: Sequence[Tensor]) -> list[Value] | None:
     values = [tensor._meta for tensor in args]
     found = called_purely(Inside(program), values)
     return None if found is None else [in_rows(x, values) for x in found]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
 
 
 def _received(found: Value, data: bool) -> Received:

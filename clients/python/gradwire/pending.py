@@ -157,15 +157,16 @@ class Pending:
 
 def _made_by(step: Step) -> Iterator[str]:
     """The names that a step gives."""
-    yield from _names_in([step.get("tensor"), step.get("out"), list(step.get("keep", {}).values())])
+    return texts_in([step.get("tensor"), step.get("out"), step.get("keep")])
 
 
-def _names_in(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """The strings in a part of a step, but for the keys of objects."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _names_in(item)
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item)
 
 
 class Lost:
@@ -230,8 +231,8 @@ class Recording:
             self._at = len(pending.recorded)
             mark = self._mark = len(session.journal.entries)
             self._before = (
-                state.journal, state.device, state.fallible, state.generator, state.grad,
-                state.inference,
+                state.journal, state.device, state.fallible, state.generator, state.meter,
+                state.grad, state.inference,
             )  # fmt: skip
             self._block = session.journal.block
             self._depth = len(recordings)
@@ -246,8 +247,11 @@ class Recording:
         journal.block = object()  # what was made before the block isn't written to in place
         state.journal, state.device, state.fallible = journal, session.runs_on, False
         state.generator = session.generator
-        if session.runs_here and threads.here.generator is not None:
-            state.generator = threads.here.generator
+        if session.runs_here:
+            if threads.here.generator is not None:
+                state.generator = threads.here.generator
+            if state.meter is None:
+                state.meter = session.meter
         return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -264,8 +268,8 @@ class Recording:
         if kind is not None:
             session._undo(self._mark, self._pending, self._at)
             if not self._late:
-                state.grad, state.inference = self._before[4:]
-        state.journal, state.device, state.fallible, state.generator, _, _ = self._before
+                state.grad, state.inference = self._before[5:]
+        state.journal, state.device, state.fallible, state.generator, state.meter = self._before[:5]
         session.journal.block = self._block
         if session.runs_here and not any(_is_of(r(), session) for r in recordings[: self._depth]):
             session.let_go()
@@ -355,5 +359,5 @@ def users_line() -> str:
 
 __all__ = [
     "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "may_fail",
-    "users_line", "users_place",
+    "texts_in", "users_line", "users_place",
 ]  # fmt: skip

@@ -76,6 +76,8 @@ class Posted:
     def _forget(self) -> None:
         """Let go of the program that was not used for longest."""
         _, key = self._ids.popitem(last=False)
+        if key in self._ids.values():  # it has another text
+            return
         if key not in self._gone:
             self._drop(key)
         self._gone.discard(key)

@@ -18,7 +18,7 @@ import numpy as np
 from gradwire import defaults, forks, origins
 from gradwire.host_names import HostName, Kind
 from gradwire.known_walks import KnownWalks
-from gradwire.later import Later, at_hand, looks_at_values
+from gradwire.later import Later, looks_at_values
 from gradwire.new_names import NewNames
 from gradwire.pending import (
     Pending,
@@ -64,6 +64,8 @@ class Recorder(Sending):
     """The device of what its tensors hold."""
     generator: Any = None
     """What they draw from: the random numbers of mirrors are nobody's."""
+    meter: Any = None
+    """What counts the bytes of one that is here, where it has a memory limit."""
     if TYPE_CHECKING:  # what only sessions have that are here
 
         def through(self) -> None: ...
@@ -88,10 +90,9 @@ class Recorder(Sending):
         self._transaction: ref[Transaction] | None = None
         forks.sessions.add(self)
 
-    @property
-    def embedded(self) -> bool:
-        """Whether the host is this process."""
-        return at_hand(self)
+    def lifted(self, value: Any) -> Any:
+        """An argument as it is here, which is as it is; within a trace it is another one."""
+        return value
 
     # forked children
 
@@ -451,7 +452,7 @@ class Recorder(Sending):
     ) -> Values:
         """What tensors would be after further steps, tried on a copy; what `called` looks at.
 
-        Where the host is elsewhere it may have no room for a copy, and looking is refused.
+        The host may have no room for a copy; then looking is refused.
         """
         with self._lock:
             if self._wanted is not None:
@@ -461,20 +462,12 @@ class Recorder(Sending):
                 self._pending, self._later = later.around, None
             try:
                 self.flush()
-                return self._tried(steps, arrays, returns, called)
+                return self.transport.imagine(self.id, steps, arrays, returns)
+            except GradwireError as problem:
+                raise looks_at_values(called) from problem
             finally:
                 if later is not None:
                     later.around, self._pending, self._later = self._pending, own, later
-
-    def _tried(
-        self, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str], called: str
-    ) -> Values:
-        try:
-            return self.transport.imagine(self.id, steps, arrays, returns)
-        except GradwireError as problem:
-            if at_hand(self):
-                raise
-            raise looks_at_values(called) from problem
 
     def foreseen(self, steps: Sequence[Step], arrays: Arrays) -> GradwireError | None:
         """What further steps raise, tried on a copy; None also where no copy can be made."""

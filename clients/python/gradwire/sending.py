@@ -187,6 +187,13 @@ class Sending:
         if not state.anomaly and self._lines:
             self._lines.clear()
 
+    def tell_of_nan(self, problem: GradwireError) -> None:
+        """Have the error of a walk that met NaN name the line that made the node."""
+        if problem.code == "nan_gradient":
+            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
+            if line is not None:
+                problem.add_note(f"that was recorded at {line}")
+
     def _failed(self, problem: GradwireError) -> None:
         """Bring mirrors back to where the host is; what came after the failed step is lost."""
         assert self._under_way is not None
@@ -196,10 +203,7 @@ class Sending:
             self._unusable = problem
         if problem.code == "tensor_not_found" and problem.step is not None:
             problem.add_note(f"another client of session {self.id} may have freed or renamed it")
-        if problem.code == "nan_gradient":
-            line = dict(self._lines.values()).get(problem.detail.rpartition("tensor ")[2])
-            if line is not None:
-                problem.add_note(f"that was recorded at {line}")
+        self.tell_of_nan(problem)
         first = pending.first_not_done(problem, atomic=request.atomic)
         left = [*pending.recorded[first:], *self._pending.recorded]
         if left:

@@ -84,22 +84,16 @@ class Session(Recorder):
 
     @classmethod
     def make(cls, transport: Transport, **settings: Any) -> Session:
-        """A new session: of this process if nothing is asked of it that a host has to watch."""
-        if _is_local(transport, settings):
-            found: Session = import_module("gradwire.local_session").LocalSession(
-                transport, **settings
-            )
-            return found
-        return cls(transport, **settings)
+        """A new session: one that is here where the host is this process."""
+        return _kind(transport)(transport, **settings)
 
     @classmethod
     def attach(cls, transport: Transport, key: str) -> Session:
         """The session of an id or a label, which others made and may use meanwhile."""
-        made = transport.describe(key)
-        known = [one for one in forks.sessions if one.runs_here and one.id == made["id"]]
-        if known:
-            return known[0]  # type: ignore[return-value]
-        found = cls.__new__(cls)
+        made, kind = transport.describe(key), _kind(transport)
+        if kind.runs_here and made["label"] is None:  # Python has it: else it would have ended
+            return next(one for one in forks.sessions if one.id == made["id"])  # type: ignore[return-value]
+        found = kind.__new__(kind)
         found._begin(transport, made, prefix=f"t{os.urandom(3).hex()}_", attached=True)
         found.refresh()
         found.random_before = None if found.holds is None else found.holds.random
@@ -121,9 +115,8 @@ class Session(Recorder):
             self.check_hooks()
             self.refuse_in_transaction()
             self.flush()
-            held = self.holds = import_module("gradwire.held").Held(
-                self.transport.described(self.id)
-            )
+            text = self.transport.described(self.id)
+            held = self.holds = import_module("gradwire.held").Held.read(text)
             import_module("gradwire.refreshing").refresh(self, held)
 
     def refuse_in_transaction(self) -> None:
@@ -156,9 +149,7 @@ class Session(Recorder):
     @classmethod
     def of(cls, transport: Transport, made: dict[str, Any], first: int) -> Session:
         """A session that the host has already, by its resource. first: as for Recorder."""
-        kind = cls
-        if _embedded(transport) and transport.unwatched(made):  # type: ignore[attr-defined]
-            kind = import_module("gradwire.local_session").LocalSession
+        kind = _kind(transport)
         found = kind.__new__(kind)
         found._begin(transport, made, first)
         return found
@@ -293,16 +284,12 @@ class Session(Recorder):
             self.transport.let_go(self.id)
 
 
-_WATCHED = ("label", "memory_limit_bytes", "ttl_seconds")
-"""Settings of sessions for which a host has to see each step."""
-
-
-def _embedded(transport: Transport) -> bool:
-    return getattr(transport, "url", "") == "embedded"
-
-
-def _is_local(transport: Transport, settings: Mapping[str, Any]) -> bool:
-    return _embedded(transport) and all(settings.get(name) is None for name in _WATCHED)
+def _kind(transport: Transport) -> type[Session]:
+    """What a session of a host is: embedded its tensors are here."""
+    if getattr(transport, "url", "") != "embedded":
+        return Session
+    found: type[Session] = import_module("gradwire.local_session").LocalSession
+    return found
 
 
 @atexit.register

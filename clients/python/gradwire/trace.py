@@ -205,11 +205,6 @@ class Trace:
             found = self._captured[id(tensor)] = self.enter_as_it_lies(tensor)
         return found
 
-    def stand_in(self, tensor: Tensor, inside: Tensor) -> None:
-        """From here on this is what stands inside for a tensor from outside."""
-        self._captured[id(tensor)] = inside
-        self.held.append(tensor)
-
     def enter(
         self, tensor: Tensor, shape: Sequence[int], requires_grad: bool | None = None
     ) -> Tensor:
@@ -234,18 +229,10 @@ class Trace:
         """An argument as it is inside, tensors in lists and tuples too."""
         if isinstance(value, Tensor):
             session: Any = value.session
-            return value if session is self else self.placeholder(self._from_outside(value))
+            return value if session is self else self.placeholder(self.outer.lifted(value))
         if isinstance(value, list | tuple):
             items = [self.lifted(item) for item in value]
             return rebuilt(value, items)
-        return value
-
-    def _from_outside(self, value: Tensor) -> Tensor:
-        """The tensor as the place around this trace has it, which may be a trace itself."""
-        outer: Any = self.outer
-        if isinstance(outer, Trace):
-            found: Tensor = outer.lifted(value)
-            return found
         return value
 
 

@@ -35,7 +35,7 @@ def vmap(
 
         def enter(inside: Trace, tensor: Tensor) -> Tensor:
             axis = next(axes)
-            known: Tensor = session.lifted(tensor) if isinstance(session, Trace) else tensor
+            known: Tensor = session.lifted(tensor)
             if axis is None:
                 return inside.placeholder(known)
             shape = list(known.shape)

@@ -30,7 +30,7 @@ from gradwire_service.host.programs import Programs
 from gradwire_service.host.protocol.requests import SessionCreate, SessionFork, SessionPatch
 from gradwire_service.host.protocol.transforms import EvaluateRequest
 from gradwire_service.host.reply import Filled, Reply
-from gradwire_service.host.run import Progress, RunRequest, run
+from gradwire_service.host.run import RunRequest, run
 from gradwire_service.host.safetensors import Buffer
 from gradwire_service.host.sessions import Session, timestamp
 from gradwire_service.version import VERSION
@@ -87,13 +87,9 @@ class Host:
         session_id: str,
         request: RunRequest,
         arrays: Mapping[str, Array] = _NONE,
-        progress: Progress | None = None,
     ) -> Reply:
-        """Run the steps of a request in a session and answer it; all or nothing.
-
-        progress: as for `run.run`.
-        """
-        return self.run(self.session(session_id), request, arrays, progress=progress)
+        """Run the steps of a request in a session and answer it; all or nothing."""
+        return self.run(self.session(session_id), request, arrays)
 
     def run(
         self,
@@ -102,7 +98,6 @@ class Host:
         arrays: Mapping[str, Array] = _NONE,
         allowance: int | None = None,
         until: Deadline | None = None,
-        progress: Progress | None = None,
     ) -> Reply:
         """Run a request in a session at hand; the rest of the arguments as for `run.run`."""
         session.users += 1
@@ -110,7 +105,7 @@ class Host:
             with session.lock:
                 self.check_open(session)
                 time_limit = until or Deadline(self.limits.seconds)
-                return run(session, request, arrays, time_limit, allowance, progress)
+                return run(session, request, arrays, time_limit, allowance)
         finally:
             session.users -= 1
             session.touch()

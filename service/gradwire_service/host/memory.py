@@ -72,7 +72,6 @@ class Meter:
         "_overhead",
         "_posted",
         "_room",
-        "_roots",
         "_since",
         "_together",
         "_unposted",
@@ -84,6 +83,7 @@ class Meter:
         "ops",
         "origins",
         "peak",
+        "roots",
         "stopped",
         "until",
     )  # fmt: skip
@@ -95,7 +95,7 @@ class Meter:
         ledger: Ledger,
         origins: Origins,
     ) -> None:
-        self._roots = roots
+        self.roots = roots
         self._ledger = ledger
         self.origins = origins
         self._limit = self._room = limit
@@ -248,7 +248,7 @@ class Meter:
     def count(self) -> Held:
         """Count again, exactly; the bound becomes the count."""
         values = chain.from_iterable(frame.values() for frame in self.frames)
-        current = [*self._roots(), *chain.from_iterable(map(tensors_of, values))]
+        current = [*self.roots(), *chain.from_iterable(map(tensors_of, values))]
         held, nodes = measure(current)
         undo = 0
         before = _tensors_before()
@@ -272,7 +272,7 @@ class Meter:
 
         Else it would lead to itself, and stay until the cycle collector comes.
         """
-        self._roots = tuple
+        self.roots = tuple
         self._set_bound(0, 0, 0)
         self._ledger.note(self.ops, self.flops)
         self.ops = self.flops = 0

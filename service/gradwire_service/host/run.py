@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_engine.journal import assign, transaction
+from gradwire_engine.journal import transaction
 from gradwire_engine.mode import GRAD_MODES, local
 from gradwire_engine.profile import Profile
 from gradwire_service.host import running
@@ -89,33 +89,17 @@ class modes:
             state.set_default_dtype(dtype)
 
 
-class Progress(Protocol):
-    """How many steps of a request are done: who was interrupted in it goes on from there.
-
-    It is part of what a step changes, and undone with it.
-    """
-
-    done: int
-
-
-class _FromStart:
-    """That of a request which nobody goes on with."""
-
-    done = 0
-
-
 def run(
     session: Session,
     request: RunRequest,
     arrays: Mapping[str, Array],
     until: Deadline,
     allowance: int | None = None,
-    progress: Progress | None = None,
 ) -> Reply:
     """Run a request in a session that the caller holds, and answer it.
 
     `until` says how long it may compute. With an `allowance` of bytes it raises TooMuchHere when it
-    would need more, and nothing has happened. Steps that `progress` counts as done are left out.
+    would need more, and nothing has happened.
     """
     meter = session.meter
     meter.begin(until, allowance)
@@ -124,35 +108,15 @@ def run(
     try:
         with modes(session, request.grad_mode, request.anomaly, profile):
             if profile is None:
-                return _answer(Steps(session, arrays), request, again, progress)
-            return _profiled(
-                profile, meter, lambda: _answer(Steps(session, arrays), request, again, progress)
-            )
+                return _answer(Steps(session, arrays), request, again)
+            began = perf_counter()
+            reply = _answer(Steps(session, arrays), request, again)
+            return {**reply, "profile": profile.table(perf_counter() - began)}
     finally:
         meter.settle()
 
 
-def _profiled(profile: Profile, meter: Meter, answer: Callable[[], Reply]) -> Reply:
-    """The answer, with a table of what each op took in it."""
-    began = perf_counter()
-    reply = answer()
-    rows = [
-        {
-            "kind": row.kind,
-            "name": row.name,
-            "count": row.count,
-            "seconds": row.seconds,
-            "bytes": row.nbytes,
-        }
-        for row in profile.rows()
-    ]
-    whole = {"seconds": perf_counter() - began, "bytes": meter.asked, "rows": rows}
-    return {**reply, "profile": whole}
-
-
-def _answer(
-    steps: Steps, request: RunRequest, again: bool, progress: Progress | None = None
-) -> Reply:
+def _answer(steps: Steps, request: RunRequest, again: bool) -> Reply:
     if isinstance(request, GradRequest):
         return _grads(steps, request)
     if isinstance(request, BackwardRequest):
@@ -161,25 +125,19 @@ def _answer(
             return _values(steps, request.returns)
     wanted = steps_of(request, steps)
     if not request.atomic:
-        return _one_by_one(steps, wanted, request.returns, again, progress or _FromStart())
+        return _one_by_one(steps, wanted, request.returns, again)
     ways = ways_of(steps, wanted)
     with transaction():
         try:
-            for index in range(0 if progress is None else progress.done, len(wanted)):
-                do(steps, index, wanted[index], ways)
-            if progress is not None:
-                assign(progress, "done", len(wanted))
+            for index, step in enumerate(wanted):
+                do(steps, index, step, ways)
             return _values(steps, request.returns)
         finally:
             steps.drop_temporaries()
 
 
 def _one_by_one(
-    steps: Steps,
-    wanted: Sequence[StepPart],
-    returns: Sequence[str],
-    again: bool,
-    progress: Progress,
+    steps: Steps, wanted: Sequence[StepPart], returns: Sequence[str], again: bool
 ) -> Reply:
     """Each step all or nothing by itself: those before one that fails are kept."""
     failed: GradwireError | None = None
@@ -189,11 +147,9 @@ def _one_by_one(
         with transaction() as journal:
             mark = len(journal.entries)
             try:
-                for index in range(progress.done, len(wanted)):
+                for index, step in enumerate(wanted):
                     mark = journal.next_part(keep=keep)
-                    do(steps, index, wanted[index], ways)
-                    journal.entries.append((progress, "done", index))
-                    progress.done = index + 1
+                    do(steps, index, step, ways)
                 mark = journal.next_part(keep=keep)
                 return _values_after(steps, len(wanted), returns)
             except GradwireError as problem:

@@ -9,7 +9,6 @@ import numpy as np
 
 from gradwire import current
 from gradwire.autograd.mirrored import Mirror
-from gradwire.autograd.python import PythonBackward
 from gradwire.autograd.written import Backward, Forward, Used, distinct
 from gradwire.faults import Fault, ending
 from gradwire.leaf import leaf
@@ -54,8 +53,6 @@ def _recorded(forward: Forward, backward: Backward | None) -> list[Tensor]:
         step["out"] = [t._name if r is None else None for t, r in zip(found, results, strict=True)]
         mode = None if backward is not None else "no_grad"
         session.record(step, made, mark=mark, grad_mode=mode)
-        if backward is not None and backward.as_python:
-            session.flush()  # from then on the graph holds the Python
     return found
 
 
@@ -77,7 +74,8 @@ def _step(forward: Forward, backward: Backward | None, fault: Fault | None) -> d
         given, key, saved = None, session.program(_unused(len(names))), []
     else:
         assert backward is not None
-        key, saved = _known(session, backward, given), list(backward.kept)
+        key = session.program(backward.body([g for g in given if g is not None]))
+        saved = list(backward.kept)
     inputs = [name for name, _ in forward.trace.inputs]
     constant = {id(t) for t in ctx.non_differentiable}
     pairs = zip(names, forward.tensors, strict=True)
@@ -94,17 +92,6 @@ def _step(forward: Forward, backward: Backward | None, fault: Fault | None) -> d
         "materialize_grads": fills_in or (backward is not None and fault is not None),
         "once_differentiable": forward.used.once_differentiable,
     }
-
-
-def _known(session: Any, backward: Backward, given: Sequence[Any]) -> str:
-    """The id of the backward's program, or of the Python that runs in its place."""
-    if not backward.as_python:
-        found: str = session.program(backward.body([g for g in given if g is not None]))
-        return found
-    made = PythonBackward(backward)
-    backward.kept_alive = made
-    session.transport.admit(made)
-    return made.id
 
 
 def _null(inputs: Sequence[str], given: Sequence[Any]) -> list[str]:

@@ -3,8 +3,8 @@
 The programs are registered at the host for this walk only. What a hook kept of what it saw or made
 becomes a tensor of the session once the host has it. What a hook of a leaf records, whose gradient
 was added, is done after the walk. A hook may look at values: the walk is tried on a copy of the
-session. Where the host is elsewhere that costs requests, so from the next walk on such a hook is
-called after the walk, with the gradient; and it may replace nothing.
+session. That costs requests, so from the next walk on such a hook is called after the walk, with
+the gradient; and it may replace nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from gradwire.autograd.hook_errors import differs, looks, part_of_no_function, raised, replaces
 from gradwire.autograd.hook_run import Run
 from gradwire.autograd.registered import Registered, under_way
-from gradwire.autograd.seen import Seen
 from gradwire.faults import meant, tells
-from gradwire.later import Later, at_hand
+from gradwire.later import Later
 from gradwire.pending import Pending
 from gradwire.trace import Trace
 from gradwire.within import within
@@ -41,12 +40,12 @@ class Walk:
         self._ids: list[str] = []
         self._later: list[Later] = []
         self._after: list[Callable[[], None]] = []
-        self._far_readers: list[Registered] = []
+        self._readers: list[Registered] = []
 
     @property
     def is_plain(self) -> bool:
         """Whether no function of the user has to do with it."""
-        return not (self._runs or self._later or self._after or self._far_readers)
+        return not (self._runs or self._later or self._after or self._readers)
 
     def arrived(self, hook: Registered, values: Sequence[Any]) -> tuple[Any, ...]:
         """Call a hook, or note that it is to be called after the walk."""
@@ -68,8 +67,8 @@ class Walk:
                 hook.reads = True
             else:
                 self._runs.append(run)
-                if run.looked and not at_hand(self.session):
-                    self._far_readers.append(hook)
+                if run.looked:
+                    self._readers.append(hook)
                     if run.outputs is not None:
                         run.fail(replaces(hook))
                         raise replaces(hook)
@@ -119,7 +118,7 @@ class Walk:
             self.session.journal.rollback(mark)
             self.session.abandon(self._later.pop(), problem)
             hook.reads = True
-        self._far_readers += [hook] * (later.looked and not at_hand(self.session))
+        self._readers += [hook] * later.looked
 
     def _put_off(self, hook: Registered) -> Later:
         """What is done after the walk, of this hook."""
@@ -162,24 +161,10 @@ class Walk:
         keep = {name: self.session.new_name() for name in dict.fromkeys(names)}
         before = self._steps()
         outputs, run.outputs, run.looked = run.outputs, None, True
-        steps = [*filter(None, [*before, run.step(keep)])]
+        steps = [*filter(None, [*before, run.step(keep)]), self.step]
         run.outputs = outputs
-        if at_hand(self.session):
-            return self._seen(run, keep, steps)
-        steps.append(self.step)
         found = self.session.imagined(steps, {}, list(keep.values()), run.trace.called)
         return {name: found[keep[name]] for name in names}
-
-    def _seen(self, run: Run, keep: dict[str, str], steps: Sequence[Step]) -> Values:
-        """The values, of a walk that ends where they are looked at."""
-        seen = Seen(run, keep)
-        self.session.transport.admit(seen)  # type: ignore[attr-defined]
-        try:
-            self.session.imagined([*steps, seen.step(), self.step], {}, (), run.trace.called)
-        except GradwireError:
-            if not seen.found:
-                raise
-        return seen.found
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
@@ -295,7 +280,7 @@ class Walk:
 
     def finish(self) -> None:
         """Call what waited for the walk."""
-        for hook in self._far_readers:
+        for hook in self._readers:
             hook.reads = True  # from the next walk on it waits for the end, in place of a copy
         if self._after:
             with within(grad=self._create_graph):

@@ -13,7 +13,6 @@ from gradwire.autograd.hook_run import Inside
 from gradwire.autograd.hooked import Walk
 from gradwire.dispatch import session_of
 from gradwire.known_walks import Kind, KnownWalks
-from gradwire.later import at_hand
 from gradwire.session import Session
 from gradwire.tensor import Tensor, held_tensor
 from gradwire.thread import timed, with_callbacks
@@ -339,7 +338,7 @@ def _send(session: Session, roots: list[Tensor], *, at_once: bool) -> None:
     """
     if innermost() is None and not session.puts_off:
         session.read_soon([t for t in roots if t.numel() == 1])
-        if not (at_once or at_hand(session) or local.state.anomaly):
+        if not (at_once or local.state.anomaly):
             return
     session.flush()
 

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from gradwire.autograd.context import FunctionCtx
 from gradwire.faults import Fault
 from gradwire.tensor import Tensor
-from gradwire.trace import Trace, taken_apart
+from gradwire.trace import Trace
 from gradwire.wire import tensors_in
 from gradwire.within import within
 from gradwire_engine.arrays import phantom
-from gradwire_engine.errors import GradwireError
 from gradwire_engine.ops.cast import clone
 from gradwire_engine.tensor import Tensor as Meta
 
@@ -48,52 +47,29 @@ class Used(NamedTuple):
 class Forward:
     """The forward, written down. given: the arguments; inside: as the program has them.
 
-    outputs: what it gave, tensors and whatever else; single: whether not in a tuple. One that looks
-    at values can't be written down: embedded it runs there and then, and the program takes what it
-    made.
+    outputs: what it gave, tensors and whatever else; single: whether not in a tuple.
     """
 
     def __init__(self, session: Any, used: Used, args: tuple[Any, ...]) -> None:
-        self.used, self.session = used, session
-        self.given = [_of(session, arg) for arg in args]
-        self._begin()
-        try:
-            found = self._called(self.trace, self.inside)
-        except GradwireError as problem:
-            if problem.code != "untraceable" or not runs_as_python(session):
-                raise
-            self.trace.release()
-            self._begin()
-            found = self._called(session, self.given)
-            self._take_over(found)
+        self.used = used
+        self.given = [session.lifted(a) if isinstance(a, Tensor) else a for a in args]
+        self.trace = Trace(session, f"{used.name}.forward")
+        enter = self.trace.enter
+        inside = [enter(a, a.shape) if isinstance(a, Tensor) else a for a in self.given]
+        needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in self.given])
+        self.ctx = FunctionCtx(needs)
+        found = self._called(inside)
         self.single = not isinstance(found, tuple)
         self._finish([found] if self.single else list(found))
 
     def __del__(self) -> None:
         self.trace.release()
 
-    def _begin(self) -> None:
-        self.trace = Trace(self.session, f"{self.used.name}.forward")
-        enter = self.trace.enter
-        self.inside = [enter(a, a.shape) if isinstance(a, Tensor) else a for a in self.given]
-        needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in self.given])
-        self.ctx = FunctionCtx(needs)
-
-    def _called(self, where: Any, args: Sequence[Any]) -> Any:
-        with where.here(), within(grad=False):
+    def _called(self, args: Sequence[Any]) -> Any:
+        with self.trace.here(), within(grad=False):
             found = self.used.run(self.ctx, args)
             self.ctx.check_saved()
         return found
-
-    def _take_over(self, found: Any) -> None:
-        """What ran already comes into the program: arguments as they are, results as copies."""
-        for arg, inside in zip(self.given, self.inside, strict=True):
-            if isinstance(arg, Tensor):
-                self.trace.stand_in(arg, inside)
-        with self.trace.here(), within(grad=False):
-            for output in found if isinstance(found, tuple) else (found,):
-                if isinstance(output, Tensor) and all(output is not arg for arg in self.given):
-                    self.trace.stand_in(output, self.trace.placeholder(output).clone())
 
     def _finish(self, outputs: Sequence[Any]) -> None:
         self.used.check(outputs)
@@ -111,17 +87,6 @@ class Forward:
         """The program."""
         inputs = [name for name, _ in self.trace.inputs]
         return {"inputs": inputs, "ops": self.trace.steps, "outputs": list(outputs)}
-
-
-def runs_as_python(session: Any) -> bool:
-    """Whether a function that can't be written down may run: where the host is this process."""
-    return not isinstance(session, Trace) and session.transport.url == "embedded"
-
-
-def _of(session: Any, arg: Any) -> Any:
-    """An argument where the function is used, which may be inside of another one."""
-    inside = isinstance(session, Trace) and isinstance(arg, Tensor)
-    return session.lifted(arg) if inside else arg
 
 
 class _Inside(Trace):
@@ -145,51 +110,24 @@ class _Inside(Trace):
 class Backward:
     """The backward, written down. found: the gradients that it gave, as it gave them.
 
-    fault: what it raised, which is raised where a walk comes to it. as_python: whether it looks at
-    values, and runs in the walk.
+    fault: what it raised, which is raised where a walk comes to it.
     """
 
     def __init__(self, forward: Forward) -> None:
         self.forward = forward
         self.fault: Fault | None = None
         self.found: tuple[Any, ...] = ()
-        self.as_python = False
-        self.kept_alive: Any = None  # until the graph holds it
-        self._begin()
+        self.trace = _Inside(forward)
+        self.gradients = [
+            _gradient(self.trace, o) if isinstance(o, Tensor) else None for o in forward.outputs
+        ]
         try:
             self.found = self._called()
         except Exception as problem:  # whatever the user's Python raises
-            code = problem.code if isinstance(problem, GradwireError) else ""
-            if code == "untraceable" and runs_as_python(forward.session):
-                self._leave_to_python()
-            else:
-                self.fault = Fault(f"{forward.used.name}.backward", problem)
+            self.fault = Fault(f"{forward.used.name}.backward", problem)
 
     def __del__(self) -> None:
         self.trace.release()
-
-    def _begin(self) -> None:
-        self.trace = _Inside(self.forward)
-        self.gradients = [
-            _gradient(self.trace, o) if isinstance(o, Tensor) else None
-            for o in self.forward.outputs
-        ]
-
-    def _leave_to_python(self) -> None:
-        """It will run in the walk: all on ctx is kept; of what it gives only specs are known."""
-        self.as_python = True
-        self.forward.ctx.unpack(())
-        self.trace.release()
-        self._begin()
-        for value in list(vars(self.forward.ctx).values()):
-            taken_apart(value, self.trace.lifted)
-        self.found = tuple([self._unknown(arg) for arg in self.forward.given])
-
-    def _unknown(self, arg: Any) -> Tensor | None:
-        if not isinstance(arg, Tensor) or not arg.requires_grad:
-            return None
-        meta = Meta.of(phantom(tuple(arg.shape), arg.dtype.numpy), device="meta")
-        return Tensor(self.trace, meta)  # type: ignore[arg-type]
 
     def _called(self) -> tuple[Any, ...]:
         ctx = self.forward.ctx
@@ -218,9 +156,8 @@ class Backward:
         What is written down holds for one set of gradients, so that of several outputs those
         without one count as zeros also where forward asked for None.
         """
-        if self.forward.ctx.materialize_grads:
-            return True
-        return not self.as_python and sum(map(self._flows, self.forward.outputs)) > 1
+        several = sum(map(self._flows, self.forward.outputs)) > 1
+        return self.forward.ctx.materialize_grads or several
 
     @property
     def inputs(self) -> list[Tensor | None]:

@@ -98,7 +98,7 @@ class _Held:
     """What a restored session holds, as tensors and optimizers when they are asked for."""
 
     def __init__(self, transport: Transport, made: dict[str, Any], text: str) -> None:
-        held = Held(text)
+        held = Held.read(text)
         names = [*held.metas, *held.optimizers]
         self.session = Session.of(transport, made, 1 + max(map(_number, names), default=0))
         self._metas, self._mirrors = self.session.take(held)

@@ -14,7 +14,6 @@ from gradwire.thread import as_user, drawing_from, refuse_others, threads, with_
 from gradwire.trace import innermost, name_of, restored, taken_apart, trace
 from gradwire.wire import tensors_in
 from gradwire_engine import checkpoint as engine
-from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 
 
@@ -54,14 +53,8 @@ def checkpoint(
     applied = partial(function, **kwargs)
     applied.__name__ = name_of(function)  # type: ignore[attr-defined]  # for what is said of it
     first, _ = context_fn()
-    try:
-        with first:
-            found = trace(applied, args, session)
-    except GradwireError as problem:
-        if problem.code != "untraceable" or session.transport.url != "embedded" or innermost():
-            raise
-        with context_fn()[0]:
-            return function(*args, **kwargs)
+    with first:
+        found = trace(applied, args, session)
     if not found.outputs:
         return found.restored(())
     again = {} if preserve_rng_state else {"preserve_rng_state": False}

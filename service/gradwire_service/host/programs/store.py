@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from itertools import count
-from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
+from typing import NamedTuple
 
 from gradwire_engine.errors import error
 from gradwire_engine.locks import lock
@@ -18,7 +17,6 @@ from gradwire_service.host.programs.normal import written
 from gradwire_service.host.programs.program import Program
 from gradwire_service.host.protocol.requests import Program as Model
 from gradwire_service.host.reply import Reply
-from gradwire_service.host.scope import Callee
 from gradwire_service.host.sessions import timestamp
 
 _LISTS, _LEAST = 20, 2**12
@@ -71,17 +69,9 @@ class Programs:
     def __init__(self, limits: Limits, ledger: Ledger) -> None:
         self._limits, self._ledger = limits, ledger
         self._stored: dict[str, Stored] = {}
-        self._foreign: WeakValueDictionary[str, Callee] = WeakValueDictionary()
         self._serials = count(1)
         self._coming = 0  # programs that have room and can't be found yet
         self._lock = lock()
-
-    def admit(self, program: Callee) -> None:
-        """Let something else than a program be called by its id, as long as somebody holds it.
-
-        For code of the process that the host is embedded in; what comes from afar is data.
-        """
-        self._foreign[program.id] = program
 
     def made(self, model: Model, arrays: Mapping[str, Array]) -> Stored:
         """A program checked and built, which nobody finds yet."""
@@ -165,8 +155,7 @@ class Programs:
 
     def find(self, key: str) -> Program:
         """The program with this id; program_not_found otherwise."""
-        foreign: Any = self._foreign.get(key)
-        return self.stored(key).program if foreign is None else foreign
+        return self.stored(key).program
 
     def all(self) -> list[Stored]:
         """All programs, oldest first."""
