@@ -16,7 +16,6 @@ from gradwire_service.host import running
 from gradwire_service.host.deadline import Deadline
 from gradwire_service.host.elements import Array
 from gradwire_service.host.long_calls.watch import watching
-from gradwire_service.host.memory import Meter
 from gradwire_service.host.protocol import limit_steps
 from gradwire_service.host.protocol.hooks import Anomaly
 from gradwire_service.host.protocol.requests import (
