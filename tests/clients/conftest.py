@@ -26,7 +26,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_embedded(item: pytest.Item) -> bool:
     found = getattr(item, "callspec", None)
-    return found is not None and "embedded" in found.params.values()
+    return found is not None and any(
+        isinstance(v, str) and v == "embedded" for v in found.params.values()
+    )
 
 
 def _looks_at_requests(item: Any) -> bool:
