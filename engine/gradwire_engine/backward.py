@@ -113,12 +113,13 @@ def grad(
 def grad_of_moving(
     outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], **options: Any
 ) -> list[Any]:
-    """`grad` of those outputs that require it. Where none does, or where there are no inputs, each
-    gradient is None, or zeros with materialize_grads.
+    """`grad` of those outputs that require it.
+
+    Where none does, each gradient is None, or zeros with materialize_grads.
     """
     pairs = zip(outputs, cotangents, strict=True)
     moving = [(y, g) for y, g in pairs if y is not None and y.requires_grad]
-    if not moving or not inputs:
+    if not moving:
         return [zeros(x.spec) if options.get("materialize_grads") else None for x in inputs]
     ys, gs = zip(*moving, strict=True)
     return grad(ys, inputs, gs, **options)

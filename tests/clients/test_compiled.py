@@ -197,8 +197,10 @@ x = torch.linspace(-1, 1, 120_000)
 small, large = torch.compile(lambda x: x * 2), torch.compile(lambda x: (torch.tanh(x) * x).sum())
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
+    of_complex = torch.compile(lambda z: (z * z + z) * z)
     for _ in range(30):
         small(x[:4])
+        of_complex(x.to(torch.complex64))  # which isn't compiled anyway
     assert not told
     for _ in range(30):
         large(x)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.engine.calls import leaf, numbers, op, plain
 
+from gradwire_engine import functional
 from gradwire_engine.backward import grad
 from gradwire_engine.control import called, cond, scan, while_loop
 from gradwire_engine.errors import GradwireError
@@ -481,3 +482,19 @@ def test_a_call_that_can_be_no_node_is_one_as_always() -> None:
     assert numbers(many) == [6.0, 12.0]
     with pytest.raises(GradwireError, match="matmul"):
         called(Program(lambda x: (op("matmul", x, op("reshape", x, (1, 2))),)), [x])
+
+
+def test_a_call_whose_results_have_no_gradient_leaves_no_node() -> None:
+    """No results, and integers, of an argument that requires grad."""
+    x = leaf([1.0, 2.0])
+    for _ in range(10):
+        assert called(Program(lambda x: ()), [x]) == ()
+        (found,) = called(Program(lambda x: (op("gt", x, 1.5),)), [x])
+        assert found.grad_fn is None
+        assert numbers(found) == [False, True]
+
+
+def test_a_derivative_by_no_argument_is_refused() -> None:
+    x = leaf([1.0, 2.0])
+    with pytest.raises(GradwireError, match="inputs is empty"):
+        functional.vjp(lambda: op("sum", x * 2), ())

@@ -158,7 +158,7 @@ _told = Event()
 
 def _tell_of_compiler() -> None:
     """Say once how this process gets the compiler that one of its plans could have used."""
-    if _told.is_set() or not import_module("gradwire_engine.plan.compiled.llvm").missed.is_set():
+    if _told.is_set() or not import_module("gradwire_engine.plan.compiled.llvm").Missed.compiler:
         return
     _told.set()
     warnings.warn(

@@ -159,7 +159,7 @@ class LocalSession(Session):
         found = None
         if (
             self.takes_calls
-            and not (thread.entries or thread.blocks or thread.recordings or state.anomaly)
+            and not (thread.blocks or thread.recordings or state.anomaly)
             and state.default_dtype is DEFAULT[0]
         ):
             with suppress(GradwireError):  # it is said below what is wrong

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradwire_engine.apply import unsaved
 from gradwire_engine.arrays import backend
 from gradwire_engine.control.known import Known, OfLoop, known
 from gradwire_engine.control.rounds import Loop, Step
 from gradwire_engine.control.step_back import StepBack
-from gradwire_engine.errors import GradwireError, error
+from gradwire_engine.errors import GradwireError
 from gradwire_engine.function_rule import Application, Function, FunctionRecipe, Rule
 from gradwire_engine.mode import local
 from gradwire_engine.symbol import SYMBOLIC
@@ -34,11 +35,13 @@ def called_purely(body: Program, args: Sequence[Any]) -> tuple[Any, ...] | None:
     if found is None:
         return None
     loop = Loop(body, 0, len(args), "call")
+    edges = tuple([v.edge for v in args]) if local.state.grad else ()
+    moves = edges.count(None) < len(edges)
+    if moves and any(v.flags & INFERENCE for v in args):
+        raise unsaved("Call")
     made = _results(loop, found, args)
-    if local.state.grad:
-        edges = tuple([v.edge for v in args])
-        if edges.count(None) < len(edges):
-            _record(loop, found, args, edges, made)
+    if moves and any(y.spec.dtype.differentiable for y in made):
+        _record(loop, found, args, edges, made)
     return tuple(made)
 
 
@@ -50,12 +53,6 @@ def _record(
     made: Sequence[Tensor],
 ) -> None:
     """Give results their node, which keeps the arguments."""
-    if any(v.flags & INFERENCE for v in args):
-        raise error(
-            "inference_tensor",
-            "Call: inference tensors cannot be saved for backward",
-            "make a normal tensor of it with clone(), or use no_grad instead",
-        )
     needs = tuple([edge is not None for edge in edges])
     recipe = found.recipes.get(needs)
     if recipe is None:
@@ -85,11 +82,7 @@ def _results(loop: Loop, found: Known, args: Sequence[Tensor]) -> list[Tensor]:
     step.note(1)
     assert found.outputs is not None
     pairs = zip(step(arrays), found.outputs, strict=True)
-    made = [Tensor(array, spec, None).marked() for array, spec in pairs]
-    if local.state.inference:
-        for tensor in made:
-            tensor.flags |= INFERENCE
-    return made
+    return [Tensor(array, spec, None).marked().in_mode() for array, spec in pairs]
 
 
 def _plannable(body: Program, args: Sequence[Any]) -> Known | None:

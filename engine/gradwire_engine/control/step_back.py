@@ -61,7 +61,7 @@ class StepBack(OfLoop):
         given = (*carries, *rows)
         roots = [None if g is None else y for y, g in zip(outputs, given, strict=True)]
         options = {"create_graph": recorded, "materialize_grads": True}
-        found = grad_of_moving(roots, asked, given, **options)
+        found = grad_of_moving(roots, asked, given, **options) if asked else []
         for variable in asked:
             abandon(variable)
         return found

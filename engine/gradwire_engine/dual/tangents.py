@@ -44,8 +44,9 @@ def pushed(
     if True not in needs or not any(_moves(out) for out in outs):
         return [None] * len(outs)
     # what some views show depends on how the tangent lies
-    alike = op.view and (not op.by_strides or flat[0].strides == tangents[0].strides)
-    if op.linear is True or alike:
+    if op.linear is True or (
+        op.view and (not op.by_strides or flat[0].strides == tangents[0].strides)
+    ):
         return _linear(call, args, flat, tangents)
     recipe = call.recipe(needs)
     values = [flat[place] if place >= 0 else outs[~place] for place in recipe.saved]
@@ -190,7 +191,7 @@ def transposed(
     asked = [v for v, m in zip(variables, moves, strict=True) if m]
     roots, weights = [y for y, _ in pairs], [t for _, t in pairs]
     options = {"create_graph": recording, "allow_unused": True}
-    found = iter(grad_of_moving(roots, asked, weights, **options))
+    found = iter(grad_of_moving(roots, asked, weights, **options) if asked else [])
     for variable in asked:
         abandon(variable)
     return [next(found) if m else None for m in moves]

@@ -1,7 +1,7 @@
 """Plans: a function of tensors traced once for given specs, simplified, and run fused.
 
-`plan_of(function, specs)` makes one; `plan.run(arrays)` runs it; `parts_of(plan)` says what it
-does. Who needs them again keeps them.
+`plan_of(function, specs)` makes one; `plan.run(arrays)` runs it; `parts.parts_of(plan)` says what
+it does. Who needs them again keeps them.
 
 trace: running a function on symbols writes it down. graph: what was written down, as ops. passes:
 each makes a graph smaller. lower, record, probe: kernels taken apart into steps of the array

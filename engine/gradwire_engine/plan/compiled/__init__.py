@@ -12,7 +12,7 @@ from math import prod
 from gradwire_engine.plan.bound import Part
 from gradwire_engine.plan.code import Code, Step
 from gradwire_engine.plan.compiled.emit import checked
-from gradwire_engine.plan.compiled.llvm import Unsupported, available
+from gradwire_engine.plan.compiled.llvm import Unsupported
 from gradwire_engine.plan.compiled.native import Native, dense
 from gradwire_engine.plan.compiled.schedule import Lies
 from gradwire_engine.plan.compiled.writer import Given
@@ -35,7 +35,7 @@ def compiled_region(
     part: how a value lies in the space. reads, outputs, late: values that it reads, gives, and
     gives at the end.
     """
-    if len(dims) > 2 or len(steps) > MOST or prod(dims) * len(steps) < WORTH or not available():
+    if len(dims) > 2 or len(steps) > MOST or prod(dims) * len(steps) < WORTH:
         return None
     numbers = {n for s in steps for n in (*s.operands, *s.results) if n in code.phantoms}
     try:

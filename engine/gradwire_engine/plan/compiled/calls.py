@@ -11,7 +11,7 @@ import numpy as np
 from gradwire_engine.mode import charge
 from gradwire_engine.plan.buffers import Memory, Pool, TooLargeError
 from gradwire_engine.plan.compiled.elementwise import elementwise
-from gradwire_engine.plan.compiled.llvm import Unsupported, available, rest
+from gradwire_engine.plan.compiled.llvm import Unsupported, rest
 from gradwire_engine.plan.compiled.native import Native
 from gradwire_engine.plan.compiled.runs import Run
 from gradwire_engine.plan.fixed import Call
@@ -37,8 +37,6 @@ def compiled_calls(calls: Sequence[Call], ends: Collection[int], memory: Memory)
     time, are the same functions where they are cut at the same places. memory: for what runs leave
     between their steps. The meter is asked now and then, as this takes long.
     """
-    if not available():
-        return Joined(calls, 0)
     making = _Making()
     for place, call in enumerate(calls):
         if place in ends:

@@ -6,7 +6,6 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache
-from threading import Event
 from typing import Any
 
 from gradwire_engine.kernels.code_pages import let_go_of_code
@@ -20,8 +19,6 @@ MOST = 256
 a tenth of a MiB. Also how many are linked by one linker, which keeps some kB of each that is gone.
 """
 _SPEED = 2
-missed = Event()
-"""Set once something would have been compiled, and there was no compiler."""
 
 
 class Unsupported(Exception):
@@ -112,12 +109,15 @@ def _compiler() -> _Compiler | None:
     return _Compiler(binding)
 
 
+class Missed:
+    """Whether something that was written down to be compiled found no compiler."""
+
+    compiler = False
+
+
 def available() -> bool:
-    """Whether llvmlite is installed; who asks would have something compiled."""
-    found = _compiler() is not None
-    if not found:
-        missed.set()
-    return found
+    """Whether llvmlite is installed."""
+    return _compiler() is not None
 
 
 def rest() -> None:
@@ -130,8 +130,10 @@ def rest() -> None:
 def compiled(text: str) -> Compiled:
     """The function `region` of a text, for this processor; the same text is compiled once.
 
-    Raises Unsupported where the system doesn't let it be linked.
+    Raises Unsupported where llvmlite isn't installed, or the system doesn't let it be linked.
     """
     compiler = _compiler()
-    assert compiler is not None, "ask whether it is available"
+    if compiler is None:
+        Missed.compiler = True
+        raise Unsupported("llvmlite is not installed")
     return compiler.function(text)

@@ -12,7 +12,7 @@ import numpy as np
 from gradwire_engine.plan.code import CALL, MAP, VIEW, Code, Step
 from gradwire_engine.plan.compiled.emit import Emitter, checked
 from gradwire_engine.plan.compiled.lanes import KINDS
-from gradwire_engine.plan.compiled.llvm import Unsupported, available
+from gradwire_engine.plan.compiled.llvm import Unsupported
 from gradwire_engine.plan.compiled.native import Native
 from gradwire_engine.plan.compiled.schedule import Lies
 from gradwire_engine.plan.compiled.writer import Given
@@ -124,7 +124,7 @@ def _wanted(
 
 def _straight(code: Code, run: Sequence[Step], wanted: tuple[int, ...]) -> Step | None:
     """A run as one step; None where it isn't compiled."""
-    if len(run) < LEAST or not available():
+    if len(run) < LEAST:
         return None
     given = _given(code, _without_views(code, run, wanted), wanted)
     try:
