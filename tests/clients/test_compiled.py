@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import deque
+from collections import defaultdict, deque
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 import gradwire as torch
 from gradwire import nn
 from gradwire.session import Session
+from gradwire.watched import Watched
 from gradwire_engine.errors import GradwireError
 
 SCALE = 2.0
@@ -161,6 +162,54 @@ def test_what_is_looked_up_behind_other_functions_may_change(
 
 def _given(function, x):
     return function(x)
+
+
+def test_what_is_watched_is_the_users(session: Session) -> None:
+    """And not what the library's own functions are made of."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.act, self.settings = torch.tanh, {"scale": [2.0]}
+
+        def forward(self, x):
+            return self.act(x) * self.settings["scale"][0]
+
+    net, x = Net(), torch.ones(2)
+    for function in (net, lambda x: torch.relu(x), torch.sin, nn.TransformerEncoderLayer(4, 2)):
+        assert len(Watched(function).seen) < 400
+    compiled = torch.compile(net)
+    for scale in (2.0, 5.0):
+        net.settings["scale"][0] = scale
+        close(compiled(x), net(x))
+        close(compiled(x), net(x))
+    assert len(compiled.retraces) == 2
+
+
+def test_the_order_of_a_dict_counts_and_no_dict_is_asked_for_what_it_lacks(
+    session: Session,
+) -> None:
+    ordered, lacking, x = {"a": 2.0, "b": 3.0}, defaultdict(lambda: 2.0, a=1.0), torch.ones(2)
+
+    def of_order(x):
+        for factor in ordered.values():
+            x = x * factor + 1
+        return x
+
+    by_order = torch.compile(of_order)
+    by_lack = torch.compile(lambda x: x * lacking["a"] if "a" in lacking else x * 100)
+    by_keyword = torch.compile(part := partial(lambda x, m: x * m, m=2.0))
+    assert by_order(x).tolist() == [10.0, 10.0]
+    assert by_lack(x).tolist() == [1.0, 1.0]
+    assert by_keyword(x).tolist() == [2.0, 2.0]
+    ordered["a"] = ordered.pop("a")
+    del lacking["a"]
+    lacking["b"] = 1.0
+    part.keywords["m"] = 7.0
+    assert by_order(x).tolist() == [9.0, 9.0]
+    assert by_lack(x).tolist() == [100.0, 100.0]
+    assert list(lacking) == ["b"]
+    assert by_keyword(x).tolist() == [7.0, 7.0]
 
 
 def test_what_stands_where_nothing_stood(session: Session, monkeypatch) -> None:

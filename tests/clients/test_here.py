@@ -36,6 +36,86 @@ def test_which_sessions_are_here() -> None:
         found.close()
 
 
+def test_a_limit_counts_memory_and_not_what_is_written_down() -> None:
+    with torch.connect().session(memory_limit_bytes=4_100_000):
+        x = torch.ones(500_000)
+        assert torch.func.grad(lambda x: (x * 2).sum())(x).shape == (500_000,)
+        with pytest.raises(GradwireError, match="would pass the session's limit of 4100000 bytes"):
+            torch.cat([x, x, x])
+        assert (x * 2).sum().item() == 1_000_000
+
+
+def test_a_limit_holds_in_the_profile_and_in_the_function_of_another_session() -> None:
+    client = torch.connect()
+    with client.session() as outer, client.session(memory_limit_bytes=1_000_000) as limited:
+
+        class Asks(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                with limited:
+                    torch.zeros(500_000)
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g
+
+        with outer.profile(), pytest.raises(GradwireError, match="limit of 1000000 bytes"):
+            torch.zeros(500_000)
+        with (
+            client.session(memory_limit_bytes=2**30),
+            pytest.raises(GradwireError, match="limit of 1000000 bytes"),
+        ):
+            Asks.apply(torch.ones(3))
+
+
+class Mine(RuntimeError):
+    """What a handler of the program raises."""
+
+
+@pytest.mark.parametrize("op", [torch.sin, lambda x: x + x, torch.sum, lambda x: x * 2.0])
+def test_what_a_handler_raises_within_an_op_comes_through(op) -> None:
+    x = torch.ones(3)
+
+    def handler(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_globals["__name__"].startswith("gradwire_engine.quick"):
+            sys.setprofile(None)
+            raise Mine
+
+    wanted = op(x).tolist()
+    sys.setprofile(handler)
+    try:
+        with pytest.raises(Mine):
+            op(x)
+    finally:
+        sys.setprofile(None)
+    assert op(x).tolist() == wanted
+
+
+def test_near_its_limit_a_session_asks_no_collector(monkeypatch) -> None:
+    def refused(*_: Any) -> Any:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(gc, "get_referrers", refused)
+    with torch.connect().session(memory_limit_bytes=900_000):
+        kept = torch.zeros(200_000)
+        for _ in range(20):
+            torch.zeros(20_000)
+        with pytest.raises(GradwireError, match="limit of 900000 bytes"):
+            torch.zeros(200_000)
+        del kept
+        assert torch.zeros(200_000).sum().item() == 0
+
+
+def test_a_session_that_python_forgot_is_closed_for_who_attaches() -> None:
+    client = torch.connect()
+    forgotten = client.session()
+    key = forgotten.id
+    del forgotten
+    with pytest.raises(GradwireError, match=f"session {key} was closed"):
+        client.attach(key)
+
+
 def test_an_error_that_elements_reveal_comes_at_the_call() -> None:
     x = torch.ones(3, requires_grad=True)
     y = x * 2

@@ -12,7 +12,7 @@ from gradwire.at_once import NOT_DONE, recorded
 from gradwire.defaults import DEFAULT
 from gradwire.dispatch import TRUTHS, adopt, call, with_care, wrapped
 from gradwire.tensor import Tensor
-from gradwire.thread import NO_DRAWS, WouldDraw, threads
+from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, threads
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
@@ -21,8 +21,8 @@ from gradwire_engine.tensor import Tensor as Value
 _new = object.__new__
 _NUMBERS = frozenset({bool, float, int})
 _FAILED: Any = object()
-_HARMLESS = (GradwireError, AttributeError, WouldDraw, RuntimeError)
-"""What says that the call goes the way of any other; the last, that the context is entered."""
+_HARMLESS = (GradwireError, AttributeError, WouldDraw)
+"""What says that the call goes the way of any other."""
 
 
 def _without_draws(way: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,10 +56,13 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return call(op, (x,), {})
+        context, thread.context = thread.context or quiet_context(), None
         try:
-            result = thread.context.run(way, meta)
+            result = context.run(way, meta)
         except _HARMLESS:
             result = _FAILED
+        finally:
+            thread.context = context
         if type(result) is not Value or result.view is not None or result is meta:
             return call(op, (x,), {}) if result is _FAILED else wrapped(session, result, (x,))
         made = _new(Tensor)
@@ -110,10 +113,13 @@ def of_two(  # noqa: C901 (one hot frame)
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
             return apart(x, other)
+        context, thread.context = thread.context or quiet_context(), None
         try:
-            result = thread.context.run(run, meta, second)
+            result = context.run(run, meta, second)
         except _HARMLESS:
             result = _FAILED
+        finally:
+            thread.context = context
         if type(result) is not Value or (
             run is not fresh  # which gives a tensor of its own
             and (result.view is not None or result is meta or result is second)

@@ -21,6 +21,7 @@ from gradwire.explained import Explanation, described
 from gradwire.modes import set_grad_enabled
 from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
+from gradwire.thread import refuse_others
 from gradwire.trace import Trace, Traced, innermost, restored, taken_apart, trace
 from gradwire.watched import Watched
 from gradwire_engine.errors import GradwireError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 KEPT = 64
 """Kinds of arguments that are known at a time."""
 _PLANNED = 10
-"""Calls after which there is a plan, if there can be one."""
+"""Calls after which there is a plan, if there can be one, and after which that is looked at."""
 _MODES = (
     None,
     "default",
@@ -202,7 +203,7 @@ class Compiled:
             variant.calls += 1
             if variant.traced is not None:
                 found = variant.run(tensors)
-                if variant.calls == _PLANNED:
+                if not variant.calls % _PLANNED:
                     _tell_of_compiler()
                 return found
         except _Undone:
@@ -229,7 +230,7 @@ class Compiled:
         session = tensors[0].session if tensors else current.session()
         state = local.state
         modes = (state.grad, state.inference, state.default_dtype)
-        kind = Kind(id(session), modes, _tensors(tensors), static)
+        kind = Kind(id(session), modes, _tensors(tensors, session), static)
         found, stale = self._variants.get(kind), None
         if found is not None and found.seen.stands():
             self._variants.move_to_end(kind)
@@ -239,6 +240,7 @@ class Compiled:
             stale = found.seen.changed(now)
             if stale is None:
                 found.seen = now
+                self._variants.move_to_end(kind)
                 return found, tensors, True
         self.retraces.append(self._reason(kind, stale))
         structure = taken_apart((args, kwargs), lambda _: None)
@@ -302,12 +304,17 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _tensors(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-    """Each tensor as far as a program depends on it, or the number of the one that it is."""
+def _tensors(tensors: Sequence[Tensor], session: Any) -> tuple[Any, ...]:
+    """Each tensor as far as a program depends on it, or the number of the one that it is.
+
+    Those of another session are refused.
+    """
     met: dict[int, int] = {}
     found: list[Any] = []
     for place, tensor in enumerate(tensors):
         first = met.setdefault(id(tensor), place)
+        if tensor.session is not session:
+            refuse_others(session, tensors)
         meta = tensor._meta
         found.append((meta.spec, meta.requires_grad) if first == place else first)
     return tuple(found)

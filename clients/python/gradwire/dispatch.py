@@ -23,7 +23,7 @@ from gradwire.pending import end_stale_recordings, may_fail
 from gradwire.session import Session
 from gradwire.size import Size
 from gradwire.tensor import Tensor, held_tensor
-from gradwire.thread import NO_DRAWS, WouldDraw, quietly, threads, timed
+from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, quietly, threads, timed
 from gradwire.trace import Trace, innermost
 from gradwire.trial import harmless, structure, went_well
 from gradwire.wire import mirrored, plain, tensors_in, wire, wire_index
@@ -92,7 +92,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
     ):
         return with_care(op, args, kwargs)
     before = state.generator
-    context = thread.context
+    context, thread.context = thread.context or quiet_context(), None
     try:
         state.generator = NO_DRAWS
         if kwargs:
@@ -104,10 +104,10 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
     except WouldDraw:  # perhaps at its end: it isn't begun in vain again
         _drawing.setdefault(op, set()).add(_settings(values))
         return with_care(op, args, kwargs)
-    except (GradwireError, AttributeError, RuntimeError):
+    except (GradwireError, AttributeError):
         return with_care(op, args, kwargs)
     finally:
-        state.generator = before
+        state.generator, thread.context = before, context
     if type(result) is not Value or result.view is not None:
         return wrapped(session, result, values)
     for meta in given:

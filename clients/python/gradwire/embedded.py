@@ -92,6 +92,7 @@ class Embedded:
 
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
+        self._drop()
         found: dict[str, Any] = _host().session(session_id).describe()
         return found
 

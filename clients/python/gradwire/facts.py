@@ -32,7 +32,8 @@ class Facts:
             raise TypeError(_HOW_TO_MAKE)
         self._meta = meta
         self.session = session
-        self._own_name = None if session.runs_here else session.give_name(self, meta.spec)
+        unnamed = session.runs_here and session.meter is None
+        self._own_name = None if unnamed else session.give_name(self, meta.spec)
 
     @property
     def _host_name(self) -> HostName:

@@ -266,9 +266,10 @@ class LocalSession(Session):
         """Call tensors otherwise; those that were named by hand stay, whether Python holds them."""
         stay = kind == "kept" or (kind == "part" and self.names.outlives)
         with self.recording():
-            for tensor, name in pairs:
+            for tensor, _ in pairs:
                 if tensor._host_name.kind != "made":
                     drop(self.host.tensors, tensor._name)
+            for tensor, name in pairs:
                 assign(tensor._host_name, "text", name)
                 assign(tensor._host_name, "kind", kind)
                 if stay:
@@ -285,8 +286,8 @@ class LocalSession(Session):
 
     def _keep_optimizer(self, name: str) -> None:
         """Have an optimizer stay, whether Python holds it or not."""
-        found: Any = next(one() for one in self.names if one.text == name)
-        put(self.host.optimizers, name, found._mirror)
+        found = [one() for one in self.names if one.text == name and one.params is not None]
+        put(self.host.optimizers, name, found[-1]._mirror)
 
     # what the host is shown
 
@@ -334,7 +335,12 @@ class LocalSession(Session):
         }
 
     def _held(self) -> list[Tensor]:
-        """Find the tensors that Python holds, frozen ones too."""
+        """Find the tensors that Python holds, frozen ones too.
+
+        With a limit each has a name from the start, for they are counted often.
+        """
+        if self.meter is not None:
+            return [*self.names.tensors().values()]
         if gc.get_freeze_count():
             gc.unfreeze()
             found = gc.get_referrers(self)
@@ -453,24 +459,28 @@ class LocalSession(Session):
 class _Asked:
     """The bytes that ops asked for, and were asked of a session's own meter, if it has one."""
 
-    def __init__(self, meter: Any) -> None:
+    def __init__(self, inner: Any) -> None:
         self.nbytes = 0
-        self._meter = meter
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
     def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
         """Count them."""
         self.nbytes += nbytes
-        if self._meter is not None:
-            self._meter.charge(nbytes, flops, ops)
+        if self.inner is not None:
+            self.inner.charge(nbytes, flops, ops)
 
 
-def _held_of(host: Any) -> Iterator[Value]:
+def _held_of(host: Any) -> list[Value]:
     """What Python holds of a session of the host, and what the host keeps for it."""
-    yield from host.held()
+    found: list[Any] = list(host.held())
     for session in list(forks.sessions):
         if isinstance(session, LocalSession) and session.host is host:
-            yield from (t._meta for t in session._held() if type(t._meta) is Value)
-            yield from held(session._optimizers())
+            found += [getattr(tensor, "_meta", None) for tensor in session._held()]
+            found += held(session._optimizers())
+    return [x for x in found if type(x) is Value and x.spec.device != "meta"]  # or it is no memory
 
 
 def _planned(program: Any, args: Sequence[Tensor]) -> list[Value]:

@@ -250,7 +250,7 @@ class Recording:
         if session.runs_here:
             if threads.here.generator is not None:
                 state.generator = threads.here.generator
-            if state.meter is None:
+            if getattr(state.meter, "inner", state.meter) is not session.meter:
                 state.meter = session.meter
         return mark
 

@@ -91,8 +91,9 @@ class Session(Recorder):
     def attach(cls, transport: Transport, key: str) -> Session:
         """The session of an id or a label, which others made and may use meanwhile."""
         made, kind = transport.describe(key), _kind(transport)
-        if kind.runs_here and made["label"] is None:  # Python has it: else it would have ended
-            return next(one for one in forks.sessions if one.id == made["id"])  # type: ignore[return-value]
+        for one in list(forks.sessions) if kind.runs_here and made["label"] is None else ():
+            if one.id == made["id"]:
+                return one  # type: ignore[return-value]
         found = kind.__new__(kind)
         found._begin(transport, made, prefix=f"t{os.urandom(3).hex()}_", attached=True)
         found.refresh()

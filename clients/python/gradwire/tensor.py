@@ -242,6 +242,8 @@ def held_tensor(session: Session, meta: Any) -> Tensor:
     """A tensor of a session that is here, over one of the engine."""
     found: Tensor = _new(Tensor)  # its other slots are filled when they are asked for
     found.session, found._meta, found._grad = session, meta, None
+    if session.meter is not None:
+        found._own_name = session.give_name(found, meta.spec)
     return found
 
 

@@ -34,10 +34,10 @@ class Thread:
 
     entries: sessions that `with` put in force, innermost last, with the frame that they end by.
     blocks: modes that were set around a user's Python. recordings: changes to tensors. context:
-    one in which NumPy warns of no numbers, for ops; it can't be entered again from within, as by a
-    signal's handler. quiet: such contexts for longer work. generator: what sessions here
-    draw from in the place of their own. warns: NumPy's settings of the program, while a walk that
-    may call its functions has others.
+    one in which NumPy warns of no numbers, for ops; none while an op runs in it, in which a
+    signal's handler may call others. quiet: such contexts for longer work. generator: what
+    sessions here draw from in the place of their own. warns: NumPy's settings of the program, while
+    a walk that may call its functions has others.
     """
 
     __slots__ = ("blocks", "context", "entries", "generator", "quiet", "recordings", "warns")
@@ -46,7 +46,8 @@ class Thread:
         self.entries: list[tuple[Any, FrameType | None]] = []
         self.blocks: list[ref[within]] = []
         self.recordings: list[ref[Recording]] = []
-        self.context, self.quiet = quiet_context(), list[Context]()
+        self.context: Context | None = None
+        self.quiet: list[Context] = []
         self.generator: Any = None
         self.warns: list[Any] = []
 
@@ -166,6 +167,6 @@ def _of_two(one: Any, other: Any) -> GradwireError:
 
 
 __all__ = [
-    "NO_DRAWS", "WouldDraw", "as_user", "drawing_from", "quietly", "refuse_others", "threads",
-    "timed", "with_callbacks",
+    "NO_DRAWS", "WouldDraw", "as_user", "drawing_from", "quiet_context", "quietly", "refuse_others",
+    "threads", "timed", "with_callbacks",
 ]  # fmt: skip

@@ -13,10 +13,11 @@ from operator import attrgetter
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from gradwire.session import Session
 from gradwire.tensor import Tensor
 
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
-_LEFT_ALONE = (Tensor, ModuleType, BuiltinFunctionType, type)
+_LEFT_ALONE = (Tensor, Session, ModuleType, BuiltinFunctionType, type)
 MOST = 10_000
 """Things that are watched at most."""
 
@@ -29,8 +30,9 @@ class _Full(Exception):
 
 
 class Watched:
-    """All that a call of a function may look up, when this was made.
+    """What a call of a function may look up, when this was made: closures, globals, defaults.
 
+    Also what these lead to by items and attributes, but for those of classes and of `__slots__`.
     seen: names and what stood there. Beside it stand the places where that was found, as a function
     that looks there, its argument and what it gave: most calls ask only whether it still does.
     """
@@ -72,7 +74,7 @@ class Watched:
         if isinstance(value, Tensor):
             self.seen.append((f"requires_grad of {name}", value.requires_grad))
             self._places.append((_requires_grad, value, value.requires_grad))
-        if id(value) in self._met or isinstance(value, _LEFT_ALONE):
+        if id(value) in self._met or isinstance(value, _LEFT_ALONE) or _of_engine(value):
             return
         self._met.add(id(value))
         for part, item in self._parts(value):
@@ -85,16 +87,17 @@ class Watched:
         elif isinstance(value, FunctionType):
             yield from self._looked_up(value)
         elif isinstance(value, partial):
-            yield from self._parts([value.func, *value.args, *value.keywords.values()])
+            yield from (("partial", part) for part in (value.func, value.args, value.keywords))
         elif isinstance(value, dict):
             yield from self._items(value, "{}")
         elif isinstance(value, list | tuple):
             if isinstance(value, list):
-                self._places.append((len, value, len(value)))
-                self._places += [(value.__getitem__, i, item) for i, item in enumerate(value)]
+                self._places.append((list.__len__, value, len(value)))
+                item_of = partial(list.__getitem__, value)
+                self._places += [(item_of, i, item) for i, item in enumerate(value)]
             yield from ((f"item {i}", item) for i, item in enumerate(value))
         elif hasattr(value, "__dict__"):
-            self._places.append((vars, value, vars(value)))
+            self._places += [(type, value, type(value)), (vars, value, vars(value))]
             yield from self._items(vars(value), "attribute {}")
             forward = getattr(type(value), "forward", None) or vars(type(value)).get("__call__")
             if isinstance(forward, FunctionType):
@@ -103,9 +106,11 @@ class Watched:
                 yield from self._parts(forward)
 
     def _items(self, value: dict[Any, Any], name: str) -> Iterator[tuple[str, Any]]:
-        self._places.append((len, value, len(value)))
+        keys = list(value)
+        self._places.append((partial(_has_keys, keys), value, True))
+        item_of = value.__getitem__ if type(value) is dict else partial(dict.__getitem__, value)
         for key, item in list(value.items()):
-            self._places.append((value.__getitem__, key, item))
+            self._places.append((item_of, key, item))
             yield name.format(key), item
 
     def _looked_up(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -115,8 +120,8 @@ class Watched:
             if _is_bound(cell):
                 self._places.append((_contents, cell, cell.cell_contents))
                 yield f"closure {name}", cell.cell_contents
-        if (function.__module__ or "").partition(".")[0] == "gradwire":
-            return  # this library's: what else it looks up doesn't change
+        if _package(function) == "gradwire":
+            return  # what else it looks up doesn't change; a transform's closure is the user's
         for name in code.co_names:
             if name in names:
                 self._places.append((names.__getitem__, name, names[name]))
@@ -125,6 +130,21 @@ class Watched:
                 self._places.append((names.__contains__, name, False))
         self._places.append((_defaults, function, function.__defaults__))
         yield from ((f"default {i}", item) for i, item in enumerate(function.__defaults__ or ()))
+
+
+def _package(value: Any) -> str:
+    """The package that a function is of, or the class of anything else."""
+    owner = value if isinstance(value, FunctionType) else type(value)
+    return (owner.__module__ or "").partition(".")[0]
+
+
+def _of_engine(value: Any) -> bool:
+    """Whether it is one of the packages below, of which nothing changes what a function does."""
+    return _package(value) in ("gradwire_engine", "gradwire_service")
+
+
+def _has_keys(keys: list[Any], value: dict[Any, Any]) -> bool:
+    return list(value) == keys
 
 
 def _is_bound(cell: CellType) -> bool:
