@@ -286,8 +286,7 @@ class LocalSession(Session):
 
     def _keep_optimizer(self, name: str) -> None:
         """Have an optimizer stay, whether Python holds it or not."""
-        found = [one() for one in self.names if one.text == name and one.params is not None]
-        put(self.host.optimizers, name, found[-1]._mirror)
+        put(self.host.optimizers, name, self._optimizers()[name])
 
     # what the host is shown
 
