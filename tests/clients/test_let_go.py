@@ -23,7 +23,7 @@ from tests.clients.conftest import Counted
 from tests.clients.loops import LOOPS
 
 import gradwire as torch
-from gradwire import embedded
+from gradwire import embedded, posted
 from gradwire.current import Client
 from gradwire.nn.parameter import Parameter
 from gradwire.pending import Pending
@@ -211,7 +211,7 @@ def test_a_process_grows_by_no_more_than_a_few_gradients() -> None:
 
 
 def test_programs_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "KEPT", 20)
+    monkeypatch.setattr(posted, "KEPT", 20)
     with torch.connect().session():
         x = torch.ones(2)
         for i in range(100):

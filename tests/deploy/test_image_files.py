@@ -27,7 +27,7 @@ def test_both_stages_stand_on_one_base_that_can_be_changed() -> None:
     assert instructions("FROM") == ["${BASE} AS build", "${BASE}"]
 
 
-@pytest.mark.parametrize("variant", ["server", "compiled", "cuda"])
+@pytest.mark.parametrize("variant", ["server", "cuda"])
 def test_each_variant_has_its_lock(variant: str) -> None:
     assert (ROOT / f"requirements/{variant}.txt").exists()
 

@@ -372,13 +372,17 @@ def test_where_the_meter_has_no_room_calls_stay_and_its_clock_is_looked_at() -> 
     assert meter.asked == 1
 
 
+def unavailable(*_: Any) -> Any:
+    raise llvm.Unsupported
+
+
 def test_long_runs_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = arrays(2)
     calls: list[Call] = [(np.add, (a, b, a)), (np.multiply, (a, 0.5, a))] * MOST
     found = one(calls)
     assert len(found.calls) == 2
     agree(found, calls, a, b)
-    monkeypatch.setattr(compiling, "available", lambda: False)
+    monkeypatch.setattr(llvm._Compiler, "function", unavailable)
     assert compiled_calls(calls, (), Memory(ROOM)).calls == calls
 
 

@@ -205,6 +205,7 @@ def test_blocks_make_no_difference(threads: int, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_error_in_a_block_of_another_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_blocks, "SMALL", 1)
     monkeypatch.setattr(row_blocks, "SHARED", 1)
     monkeypatch.setattr(row_blocks, "threads", lambda: 2)
     monkeypatch.setattr(row_blocks, "_pool", row_blocks._pool.__wrapped__)

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from gradwire_engine.errors import GradwireError
-from gradwire_service.host import protocol
 from gradwire_service.host.protocol import from_source, limit_steps, read
+from gradwire_service.host.protocol import steps as kinds
 from gradwire_service.host.protocol.requests import (
     BackwardRequest,
     GradRequest,
@@ -256,7 +256,7 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                [*protocol.STEPS, "steps", "ops", "out", "args", "inputs", "program", "?"]
+                [*kinds.STEPS, "steps", "ops", "out", "args", "inputs", "program", "?"]
             ),
             inner,
             max_size=4,

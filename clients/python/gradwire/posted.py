@@ -57,7 +57,7 @@ class Posted:
         self._ids[text], self._bodies[made] = made, (text, ops)
         self._ids.move_to_end(text)
         self._gone.discard(made)
-        if len(self._ids) > KEPT:
+        while len(self._ids) > KEPT:
             self._forget()
         return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -61,3 +62,31 @@ class Graph(NamedTuple):
     lines: tuple[Line, ...]
     outputs: tuple[int, ...]
     given: tuple[Spec, ...] = ()
+
+    def __str__(self) -> str:
+        """One line of text for each line: `%3 float32[3] = mul(%0, %1)`."""
+        first = f"inputs {_names(self.inputs)}"
+        last = f"outputs {_names(self.outputs)}"
+        return "\n".join([first, *map(self._text, self.lines), last])
+
+    def _text(self, line: Line) -> str:
+        made = ", ".join(
+            f"%{n} {spec.dtype.name}{list(spec.shape)}"
+            for n, spec in zip(line.results, line.specs, strict=True)
+        )
+        given = [self._shown(n) for n in line.operands]
+        names = () if isinstance(line.op, Repeated) else line.op.signature.by_name
+        for place, (name, value) in enumerate(zip(names, line.arguments, strict=True)):
+            if place not in line.op.places and value is not None:
+                given.append(f"{name}={value}")
+        return f"{made} = {line.op.name}({', '.join(given)})"
+
+    def _shown(self, number: int) -> str:
+        value = self.constants.get(number, self)
+        if value is self:
+            return f"%{number}"
+        return f"%{number} constant" if getattr(value, "size", 1) > 1 else str(value)
+
+
+def _names(numbers: Iterable[int]) -> str:
+    return ", ".join(f"%{n}" for n in numbers)
