@@ -107,7 +107,10 @@ class Watched:
 
     def _items(self, value: dict[Any, Any], name: str) -> Iterator[tuple[str, Any]]:
         keys = list(value)
-        self._places.append((partial(_has_keys, keys), value, True))
+        if len(keys) < 2 and type(value) is dict:  # each is looked up below
+            self._places.append((dict.__len__, value, len(keys)))
+        else:
+            self._places.append((partial(_has_keys, keys), value, True))
         item_of = value.__getitem__ if type(value) is dict else partial(dict.__getitem__, value)
         for key, item in list(value.items()):
             self._places.append((item_of, key, item))
