@@ -44,7 +44,7 @@ def catalogued(name: str) -> Function:
 
 
 op: Callable[[str], Callable[..., Tensor]] = catalogued
-"""The same for an op that gives a tensor."""
+"""The function for the name of an op in the catalogue that gives one tensor."""
 
 
 def documentation(op: Op) -> str:

@@ -488,7 +488,7 @@ def _planned(program: Any, args: Sequence[Tensor]) -> list[Value]:
 
 
 def _pure(program: Any, args: Sequence[Tensor]) -> list[Value] | None:
-    """The same of a program that leaves nothing to undo: one that neither draws nor writes."""
+    """What a program gives that neither draws nor writes; None of another, which is not run."""
     values = [tensor._meta for tensor in args]
     found = called_purely(Inside(program), values)
     return None if found is None else [in_rows(x, values) for x in found]

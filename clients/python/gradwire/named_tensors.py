@@ -1,4 +1,4 @@
-"""The tensors of a session by their names at its host, whoever made them."""
+"""The tensors that a session's host has by name, whichever client made them."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Session(Recorder):
 
     @property
     def tensors(self) -> NamedTensors:
-        """Its tensors by their names at the host, whoever made them."""
+        """The tensors that its host has by name, whichever client made them."""
         made: NamedTensors = import_module("gradwire.named_tensors").NamedTensors(self)
         return made
 

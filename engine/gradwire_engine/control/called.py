@@ -30,7 +30,7 @@ def called(body: Program, args: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def called_purely(body: Program, args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The same of a body that changes nothing that there is; None of another, which is not run."""
+    """What a body gives that neither draws nor writes; None of another, which is not run."""
     found = _plannable(body, args)
     if found is None:
         return None

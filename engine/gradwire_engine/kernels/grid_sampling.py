@@ -248,7 +248,7 @@ def near(a: float, x: Array) -> tuple[Array, Array]:
 
 
 def far(a: float, x: Array) -> tuple[Array, Array]:
-    """The same of one that is one to two away."""
+    """The weight of an element one to two away, and how it changes with the distance."""
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
 
 

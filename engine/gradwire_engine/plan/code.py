@@ -14,9 +14,9 @@ MAP, FOLD, CONTRACT, PRODUCT = "map", "fold", "contract", "product"
 JOIN, VIEW, CALL = "join", "view", "call"
 """Kinds of steps."""
 FOLDS = frozenset({FOLD, CONTRACT})
-"""Those whose results have fewer elements than their operands."""
+"""Kinds of steps whose results have fewer elements than their operands."""
 FUSES = frozenset({MAP, VIEW}) | FOLDS
-"""Those that may be part of a region; it begins with any of them but a view."""
+"""Kinds of steps that may be part of a region; it begins with any of them but a view."""
 
 
 class Step(NamedTuple):

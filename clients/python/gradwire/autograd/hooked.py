@@ -150,7 +150,7 @@ class Walk:
         return found
 
     def _steps(self) -> list[Step]:
-        """What hooks do in the walk, of those that leave a trace."""
+        """What the walk's hooks record, of each hook that records anything."""
         return [*filter(None, [run.step(self._kept.get(run.id, {})) for run in self._runs])]
 
     def look(self, run: Run, names: Sequence[str]) -> Values:

@@ -169,7 +169,7 @@ def _plain(said: dict[str, Any]) -> bool:
 def _as_python(
     asked: str, func: Callable[..., Any], given: list[Any], said: dict[str, Any]
 ) -> str | None:
-    """The same of a function that looks at values, which is called for each evaluation.
+    """Check a function that looks at values: it is called as Python for each evaluation.
 
     fast_mode is not one direction here: every element is looked at.
     """

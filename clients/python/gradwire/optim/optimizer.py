@@ -271,7 +271,7 @@ def _copied(value: Any, device: str) -> Any:
 
 
 def _given(value: Any, of: Callable[[Tensor], Any]) -> Any:
-    """The same for the optimizer, which an array's tensor is told to by `of`."""
+    """What the optimizer is given for a value of its state; `of` tells it a tensor with axes."""
     if not isinstance(value, Tensor):
         return value
     return of(value) if value.ndim else value.item()

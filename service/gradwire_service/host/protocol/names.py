@@ -19,7 +19,7 @@ def field(description: str, *examples: Any, **more: Any) -> Any:
 
 
 def optional(description: str, *examples: Any, **more: Any) -> Any:
-    """The same of a field that may be left out, which is null then."""
+    """A field that may be left out, and is null then; otherwise as for `field`."""
     return field(description, *examples, default=None, **more)
 
 
