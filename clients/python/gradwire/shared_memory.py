@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradwire_engine.errors import error
 
-REFUSED = frozenset({"share_memory_", "pin_memory", "storage", "untyped_storage", "data_ptr"})
-"""Names of torch's tensors that aren't here, for they speak of memory of this process."""
+
+class _Refused:
+    """A name of torch's tensors that isn't here, of a tensor as of its class."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, tensor: object, kind: type) -> Any:
+        raise refused(f"Tensor.{self._name}", self._name)
 
 
 class SharedMemory:
     """Whether memory is shared or pinned; what would need that is refused by name."""
 
     __slots__ = ()
+    share_memory_, pin_memory, data_ptr = _Refused(), _Refused(), _Refused()
+    storage, untyped_storage = _Refused(), _Refused()
 
     def is_shared(self) -> bool:
         """Whether processes share the elements: never."""
@@ -33,4 +44,4 @@ def refused(called: str, name: str) -> Exception:
     )
 
 
-__all__ = ["REFUSED", "SharedMemory", "refused"]
+__all__ = ["SharedMemory", "refused"]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
 from docs.generate.stubs.calls import Argument, Way, definition, ways
 from docs.generate.stubs.python import written_in_python
 
-from gradwire.methods import WRITTEN
+from gradwire.methods import WRITTEN, place_of_self
 from gradwire.tensor import Tensor
-from gradwire_engine.catalogue import ALIASES, ATTRIBUTES, CATALOGUE, find, inplace_twin, resolve
+from gradwire_engine.catalogue import ATTRIBUTES, find, inplace_twin, resolve
 from gradwire_engine.op import Op
 
 _SELF = Argument("self", "")
@@ -33,7 +32,7 @@ def _written() -> dict[str, str]:
     return {
         name: written_in_python(name, method, _INDENT)
         for name, method in WRITTEN.items()
-        if not _is_operator(name) and name != "__getattr__"  # which makes what is shown here
+        if not _is_operator(name)
     }
 
 
@@ -47,7 +46,7 @@ def _properties() -> dict[str, str]:
 
 def _of_ops() -> dict[str, str]:
     found = {}
-    for name in {*_installed(), *_further()}:
+    for name in _installed():
         op, found_ways = _called(name)
         text = definition(name, found_ways, op.doc, _INDENT)
         if name in ("__eq__", "__ne__"):  # not object's, as in NumPy
@@ -71,35 +70,13 @@ def _is_made(value: Any) -> bool:
     return isinstance(value, FunctionType) and value.__module__ == "gradwire.methods"
 
 
-def _further() -> Iterator[str]:
-    """Those that a tensor makes when they are asked for, by the last part of an op's name."""
-    taken = {name for kind in Tensor.__mro__ for name in vars(kind)} - _installed()
-    for full in (*CATALOGUE, *ALIASES):
-        name = full.rpartition(".")[2]
-        op = find(name)
-        if "." not in full or name in taken or op is None or not _starts_with_tensor(op):
-            continue
-        yield name
-        if op.inplace:
-            yield f"{name}_"
-
-
-def _place(op: Op) -> int:
-    return op.signatures[0].by_name.get("input", 0)
-
-
-def _starts_with_tensor(op: Op) -> bool:
-    parameters = op.signatures[0].parameters
-    return bool(parameters) and parameters[_place(op)].kind == "tensor"
-
-
 def _called(name: str) -> tuple[Op, list[Way]]:
     """The op of a method, and the ways to call it."""
     if name.startswith("__"):
         return _operator(name)
     twin = inplace_twin(name)
     op = twin or resolve(name)
-    place = 0 if twin else _place(op)
+    place = 0 if twin else place_of_self(op)
     found = [_of_self(way, place) for way in ways(op, name) if _fits(way, place)]
     return op, [_writing(found[0])] if twin else found
 

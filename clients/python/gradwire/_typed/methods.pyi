@@ -468,8 +468,6 @@ class Methods:
     def any(self, dim: Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is true (not 0)."""
 
-
-
     def arccos(self) -> Tensor:
         """The angle, from 0 to π, whose cosine each element is."""
 
@@ -717,15 +715,11 @@ class Methods:
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
         """The bits that just one of two elements has."""
 
-
-
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of two equally long stacks of matrices."""
 
     def bool(self) -> Tensor:
         """Convert to bool."""
-
-
 
     @overload
     def broadcast_to(self, size: Ints) -> Tensor:
@@ -744,10 +738,6 @@ class Methods:
 
     def byte(self) -> Tensor:
         """Convert to uint8."""
-
-
-
-
 
     def cauchy_(self, median: builtins.float=0, sigma: builtins.float=1, *, generator: Any=None) -> Tensor:
         """Numbers of the Cauchy distribution."""
@@ -777,8 +767,6 @@ class Methods:
 
     def cfloat(self) -> Tensor:
         """Convert to complex64."""
-
-
 
     def channel_shuffle(self, groups: builtins.int) -> Tensor:
         """Deal the channels out to groups, as cards are: (g n) channels become (n g)."""
@@ -845,17 +833,11 @@ class Methods:
     def clone(self) -> Tensor:
         """Copy a tensor; gradients flow back to it unchanged."""
 
-
-
     def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
         """All combinations of r elements of a vector, in the vector's order, a row each."""
 
     def complex(self, imag: Tensor | Number) -> Tensor:
         """Complex numbers from real and imaginary parts."""
-
-
-
-
 
     def cond(self, p: Any = None) -> Tensor:
         """The condition number of each matrix: its norm times that of its inverse."""
@@ -1207,8 +1189,6 @@ class Methods:
     @overload
     def dsplit(self, *indices_or_sections: builtins.int) -> tuple[Tensor, ...]: ...
 
-
-
     def eig(self) -> results.linalg_eig:
         """Complex eigenvalues and eigenvectors of each square matrix."""
 
@@ -1220,8 +1200,6 @@ class Methods:
 
     def eigvalsh(self, UPLO: str = 'L') -> Tensor:
         """The real eigenvalues, rising, of each Hermitian matrix."""
-
-
 
     def elu(self, alpha: builtins.float = 1.0) -> Tensor:
         """x where positive, else alpha (exp(x) - 1)."""
@@ -1254,8 +1232,6 @@ class Methods:
         padding_idx: builtins.int | None = None,
     ) -> Tensor:
         """Sums, means or maxima of bags of a table's rows; offsets say where each bag begins."""
-
-
 
     def empty_like(
         self,
@@ -1334,8 +1310,6 @@ class Methods:
 
     def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fill with exponentially distributed random numbers."""
-
-
 
     def feature_alpha_dropout(self, p: builtins.float = 0.5, training: builtins.bool = False) -> Tensor:
         """Alpha dropout of whole channels."""
@@ -1444,8 +1418,6 @@ class Methods:
 
     def frexp(self) -> results.frexp:
         """Each element as a mantissa from 1/2 to 1 and a power of two."""
-
-
 
     def full_like(
         self,
@@ -1624,8 +1596,6 @@ class Methods:
     def hsplit(self, indices_or_sections: Ints) -> tuple[Tensor, ...]: ...
     @overload
     def hsplit(self, *indices_or_sections: builtins.int) -> tuple[Tensor, ...]: ...
-
-
 
     def huber_loss(
         self,
@@ -1998,17 +1968,6 @@ class Methods:
     def linear(self, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """Apply an affine map to the last axis: input weightᵀ + bias."""
 
-    def linspace(
-        self,
-        end: Tensor,
-        steps: builtins.int,
-        *,
-        dtype: DType | None = None,
-        device: Device | None = None,
-        requires_grad: builtins.bool = False,
-    ) -> Tensor:
-        """So many numbers from start to end, equally far apart, both included."""
-
     def local_response_norm(
         self,
         size: builtins.int,
@@ -2098,18 +2057,6 @@ class Methods:
 
     def logsigmoid(self) -> Tensor:
         """The logarithm of sigmoid, without overflow."""
-
-    def logspace(
-        self,
-        end: Tensor,
-        steps: builtins.int,
-        base: builtins.float = 10.0,
-        *,
-        dtype: DType | None = None,
-        device: Device | None = None,
-        requires_grad: builtins.bool = False,
-    ) -> Tensor:
-        """So many powers of a base whose exponents are equally far apart from start to end."""
 
     def logsumexp(self, dim: Ints, keepdim: builtins.bool = False) -> Tensor:
         """The logarithm of the sum of exponentials over some axes, without overflow."""
@@ -2442,8 +2389,6 @@ class Methods:
     @overload
     def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> results.median: ...
 
-
-
     @overload
     def min(self) -> Tensor:
         """The smallest element; NaN if there is one."""
@@ -2757,8 +2702,6 @@ class Methods:
     def one_hot(self, num_classes: builtins.int = -1) -> Tensor:
         """Vectors of zeros with a 1 at the place each index names; -1: as many as the indices need."""
 
-
-
     def ones_like(
         self,
         *,
@@ -2899,8 +2842,6 @@ class Methods:
     def rad2deg_(self) -> Self:
         """Radians as degrees."""
 
-
-
     def rand_like(
         self,
         *,
@@ -2910,8 +2851,6 @@ class Methods:
         generator: Generator | None = None,
     ) -> Tensor:
         """Random numbers in [0, 1), in the shape of another tensor."""
-
-
 
     @overload
     def randint_like(
@@ -2932,8 +2871,6 @@ class Methods:
         generator: Generator | None = None,
     ) -> Tensor: ...
 
-
-
     def randn_like(
         self,
         *,
@@ -2948,8 +2885,6 @@ class Methods:
         """Whole numbers, equally likely, from the first bound (0) on and below the last.
 
     Without bounds: up to the largest that the dtype holds, with all below it, exactly."""
-
-
 
     def ravel(self) -> Tensor:
         """See all elements in one axis; a copy where they don't lie row by row."""
@@ -3074,8 +3009,6 @@ class Methods:
 
     def round_(self) -> Self:
         """The nearest integer; the even one of two as near."""
-
-
 
     def rrelu(
         self,
@@ -3385,8 +3318,6 @@ class Methods:
     def squeeze_(self, dim: Ints | None = None) -> Self:
         """Drop axes of size 1 in place: those named, or all."""
 
-
-
     @overload
     def std(
         self,
@@ -3516,8 +3447,6 @@ class Methods:
     def tanhshrink(self) -> Tensor:
         """x less tanh of x."""
 
-
-
     @overload
     def tensor_split(self, indices_or_sections: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Cut an axis into so many pieces as equal as can be, or at the places in a list."""
@@ -3592,8 +3521,6 @@ class Methods:
     def tril_(self, diagonal: builtins.int = 0) -> Self:
         """The matrix on and below a diagonal; zeros above."""
 
-
-
     def triplet_margin_loss(
         self,
         positive: Tensor,
@@ -3624,8 +3551,6 @@ class Methods:
 
     def triu_(self, diagonal: builtins.int = 0) -> Self:
         """The matrix on and above a diagonal; zeros below."""
-
-
 
     @overload
     def true_divide(self, other: Tensor | Number) -> Tensor:
@@ -3808,8 +3733,6 @@ class Methods:
     @overload
     def vsplit(self, *indices_or_sections: builtins.int) -> tuple[Tensor, ...]: ...
 
-
-
     def where(self, condition: Tensor | Number, other: Tensor | Number) -> Tensor:
         """Take elements of input where the condition holds, of other elsewhere."""
 
@@ -3827,8 +3750,6 @@ class Methods:
 
     def zero_(self) -> Self:
         """Set every element to zero."""
-
-
 
     def zeros_like(
         self,
