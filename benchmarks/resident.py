@@ -1,13 +1,13 @@
-"""Memory of this process that is resident, as the kernel counts it."""
+"""Memory of a process that is resident, as the kernel counts it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-def status(name: str) -> int:
-    """Bytes that the kernel reports of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def status(name: str, process: int | str = "self") -> int:
+    """Bytes that the kernel reports of a process, which is this one if none is named."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 

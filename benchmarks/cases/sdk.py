@@ -13,10 +13,17 @@ from benchmarks.exchange import served
 from benchmarks.figures import Figure, duration
 from benchmarks.harness import Harness, Measured, Spread
 from benchmarks.programs import FOUR, PROGRAMS
-from benchmarks.side import Side, all_cores
+from benchmarks.side import Side, Worker, all_cores
 
 EMBEDDED, LARGEST, HTTP = 1.0, 1.4, 3.0
 """What the geometric means of the four programs, and the largest embedded, are to come to."""
+SMALL = "small gradient"
+BARE, STREAM = 1.3, 1.0
+"""What the small gradient over HTTP is to come to beside its bytes by http.client, and by stream
+beside HTTP."""
+MORE, RECORDED = 0.5, 5.0
+"""Microseconds: of an embedded op beside the engine's, and of one that is recorded."""
+STEPS, MEGABYTES = 1000, 20.0
 
 
 def by_torch(name: str) -> Callable[[], Any]:
@@ -50,8 +57,10 @@ def figures(harness: Harness) -> Sequence[Figure]:
     """A line for each program and way, the means, and what is beside the four."""
     found: list[Figure] = []
     ratios: dict[str, dict[str, Spread]] = {}
+    steps = harness.settings.sized(STEPS, 20)
     with served("gradwire") as server:
         url = f"http://127.0.0.1:{server.port}"
+        remote = [*_sent(harness, url), *_kept(harness, steps, url, server.pid)]
         for name in FOUR:
             sides = {
                 "embedded": _side("by_sdk", name=name),
@@ -73,7 +82,53 @@ def figures(harness: Harness) -> Sequence[Figure]:
         Figure("four programs, HTTP / torch: geometric mean", HTTP, *_mean(ratios["HTTP"])),
         Figure("four programs, stream / torch: geometric mean", None, *_mean(ratios["stream"])),
     ]
-    return [*found, *_beside(harness)]
+    return [*found, *remote, *_kept(harness, steps), *_beside(harness)]
+
+
+def _sent(harness: Harness, url: str) -> list[Figure]:
+    """What is posted for a step, beside the same bytes by http.client; and recording an op."""
+    bare = "benchmarks.sdk_posts:by_http_client"
+    sides = {
+        "HTTP": _side("by_sdk", name=SMALL, url=url),
+        "stream": _side("by_sdk", name=SMALL, url=url, transport="stream"),
+        "http.client": Side(bare, {"name": SMALL, "url": url}, all_cores(), threads=1),
+    }
+    measured = harness.take_turns(sides)
+    recorded = harness.take_turns({"op": _side("by_sdk", name="product", url=url)})["op"]
+    counting = Side("benchmarks.sdk_posts:Counted", {"url": url}, all_cores(), threads=1)
+    with Worker(counting) as worker:
+        counts = worker.measure(0.0)
+    most = max(counts, key=lambda name: counts[name])
+    return [
+        Figure(
+            f"{SMALL} by the SDK, HTTP / the same bytes by http.client", BARE,
+            *_over(measured, "HTTP", "http.client"),
+        ),
+        Figure(
+            f"{SMALL} by the SDK, stream / HTTP", STREAM, *_over(measured, "stream", "HTTP"),
+        ),
+        Figure("8×8 product by the SDK, recorded for a server, in µs", RECORDED,
+            Spread.of([1e6 * seconds for seconds in recorded.medians])),
+        Figure("messages a step of the four programs, HTTP: most", 1.0,
+            Spread.of([counts[most]]), most),
+    ]  # fmt: skip
+
+
+def _kept(
+    harness: Harness, steps: int, url: str | None = None, server: int | None = None
+) -> list[Figure]:
+    """Megabytes that are resident after many steps and were not after ten. server: its process."""
+    harness.tick(f"{steps} steps of the four programs")
+    arguments = {"url": url, "server": server, "steps": steps}
+    with Worker(Side("benchmarks.sdk_posts:Kept", arguments, all_cores(), threads=1)) as worker:
+        grown = worker.measure(0.0)
+    return [
+        Figure(
+            f"resident after {STEPS} steps of the four programs less after 10, {of}, in MB",
+            MEGABYTES, Spread.of([nbytes / 1e6]),
+        )
+        for of, nbytes in grown.items()
+    ]  # fmt: skip
 
 
 def _beside(harness: Harness) -> list[Figure]:
@@ -85,9 +140,11 @@ def _beside(harness: Harness) -> list[Figure]:
     }
     product = harness.take_turns(sides)
     ratio, note = _over(product, "embedded", "engine")
-    more = product["embedded"].seconds - product["engine"].seconds
+    rounds = zip(product["embedded"].medians, product["engine"].medians, strict=True)
+    more = Spread.of([1e6 * (ours - engines) for ours, engines in rounds])
     found = [
-        Figure("8×8 product, embedded / engine", None, ratio, f"{note}: {duration(more)} more"),
+        Figure("8×8 product, embedded / engine", None, ratio, note),
+        Figure("8×8 product, embedded less engine, in µs", MORE, more),
         Figure("8×8 product, embedded / torch", None, *_over(product, "embedded", "torch")),
     ]
     for name, said, limit in (

@@ -1,0 +1,124 @@
+"""What the SDK posts to a server for a step, and what memory steps leave behind."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from http.client import HTTPConnection
+from itertools import cycle
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from benchmarks.cases.sdk import by_sdk
+from benchmarks.messages import WrongAnswerError
+from benchmarks.plain_http import IDLE
+from benchmarks.programs import FOUR
+from benchmarks.resident import status
+
+SETTLED = 30
+"""Steps after which the messages of a loop are alike."""
+
+
+class Posts:
+    """The requests for steps that this process posts from now on."""
+
+    def __init__(self) -> None:
+        from gradwire.direct import Direct
+
+        self.sent: list[tuple[str, bytes, dict[str, str]]] = []
+        post = Direct.post
+
+        def noted(direct: Any, path: str, content: bytes, headers: dict[str, str]) -> Any:
+            self.sent.append((path, content, dict(headers)))
+            return post(direct, path, content, headers)
+
+        Direct.post = noted  # type: ignore[method-assign,assignment]
+
+    def cycle(self) -> list[tuple[str, bytes, dict[str, str]]]:
+        """The messages that come again and again, by turns, as names are given again."""
+        said = [content for _, content, _ in self.sent]
+        for length in range(1, SETTLED // 2):
+            if said[-length:] == said[-2 * length : -length]:
+                return self.sent[-length:]
+        raise WrongAnswerError("the messages of a loop don't come again")
+
+
+def by_http_client(name: str, url: str) -> Callable[[], bytes]:
+    """The bytes that the SDK posts in each step of a program, posted as they are.
+
+    Each request has a key of its own, as the SDK's have: by the same one nothing would be done.
+    """
+    posts, step = Posts(), by_sdk(name, url)
+    for _ in range(SETTLED):
+        step()
+    messages = cycle(posts.cycle())
+    address = urlsplit(url)
+    connection = HTTPConnection(str(address.hostname), address.port)
+    used = monotonic()
+
+    def exchange() -> bytes:
+        nonlocal used
+        now = monotonic()
+        if now - used > IDLE:
+            connection.close()
+        used = now
+        path, content, headers = next(messages)
+        connection.request("POST", path, content, headers | {"Idempotency-Key": str(uuid4())})
+        reply = connection.getresponse()
+        body = reply.read()
+        if reply.status != 200:
+            raise WrongAnswerError(f"{reply.status}: {body[:500]!r}")
+        return body
+
+    exchange()
+    return exchange
+
+
+class Counted:
+    """Messages a step of each of the four programs."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def measure(self, seconds: float) -> dict[str, float]:  # noqa: ARG002 - a count takes its time
+        """By the program's name, once its messages are alike."""
+        posts = Posts()
+        found = {}
+        for name in FOUR:
+            step = by_sdk(name, self._url)
+            for _ in range(SETTLED):
+                step()
+            posts.sent.clear()
+            for _ in range(SETTLED):
+                step()
+            found[name] = len(posts.sent) / SETTLED
+        return found
+
+
+class Kept:
+    """Memory that steps of the four programs leave behind, in this process and in a server's."""
+
+    def __init__(self, url: str | None, server: int | None, steps: int) -> None:
+        self._steps, self._server = steps, server
+        self._programs = [by_sdk(name, url) for name in FOUR]
+
+    def measure(self, seconds: float) -> dict[str, int]:  # noqa: ARG002 - steps are counted
+        """Bytes resident after all steps, less those after ten."""
+        self._run(10)
+        before = self._resident()
+        self._run(self._steps - 10)
+        after = self._resident()
+        return {of: after[of] - before[of] for of in before}
+
+    def _run(self, steps: int) -> None:
+        for program in self._programs:
+            for _ in range(steps):
+                program()
+
+    def _resident(self) -> dict[str, int]:
+        gc.collect()
+        if self._server is None:
+            return {"embedded": status("VmRSS")}
+        return {"client": status("VmRSS"), "server": status("VmRSS", self._server)}
