@@ -112,6 +112,67 @@ def test_uploads_that_get_on_may_take_longer_than_the_timeout() -> None:
         direct.close()
 
 
+OK = b"HTTP/1.1 200 OK\r\n"
+LONG = b"x" * 3_000_000
+REPLIES: list[tuple[bytes, bytes | None, bool]] = [
+    (OK + b"Content-Length: 2\r\n\r\n{}", b"{}", True),
+    (OK + b"Content-Length: 0\r\n\r\n", b"", True),
+    (OK + b"Content-Length: 3000000\r\n\r\n" + LONG, LONG, True),
+    (OK + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}", b"{}", False),
+    (OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", b"{}", True),
+    (OK + b"\r\nuntil it closes", b"until it closes", False),
+    (b"HTTP/1.0 200 OK\r\n\r\n" + LONG, LONG, False),
+    (b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", b"{}", True),
+    (b"HTTP/1.1 204 No Content\r\n\r\n", b"", True),
+    (b"", None, False),
+    (OK, None, False),
+    (OK + b"Content-Length: 4\r\n\r\n{}", None, False),
+    (OK + b"Content-Length: 3000000\r\n\r\n" + LONG[1:], None, False),
+    (OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", None, False),
+    (OK + b"Content-Length: -1\r\n\r\n{}", None, False),
+    (OK + b"Content-Length: 99999999999999999999999\r\n\r\n{}", None, False),
+    (OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", None, False),
+    ((OK + b"Content-Length: 2\r\n\r\n{}") * 2, None, False),
+    (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", None, False),
+    (b"SSH-2.0-OpenSSH_9.6\r\n", None, False),
+]
+"""What a server says before it closes, its body, and whether the connection is used again; None of
+what is no reply."""
+
+
+@pytest.mark.parametrize("piece", [2**20, 7])
+@pytest.mark.parametrize(("said", "body", "kept"), REPLIES)
+def test_replies_of_every_form_are_read_and_what_is_none_is_told(
+    said: bytes, body: bytes | None, kept: bool, piece: int
+) -> None:
+    if piece == 7 and len(said) > 1000:
+        piece = 70_001
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.recv(2**16)
+            for start in range(0, len(said), piece):
+                connection.sendall(said[start : start + piece])
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        url = httpx.URL(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        direct = Direct(url, ssl.create_default_context(), {}, 5)
+        try:
+            if body is None:
+                with pytest.raises(httpx.RemoteProtocolError):
+                    direct.post("/", b"{}", {})
+            else:
+                assert direct.post("/", b"{}", {}).content == body
+            assert bool(direct._idle) is kept
+        finally:
+            thread.join()
+            direct.close()
+
+
 def test_a_stream_waits_no_longer_than_its_timeout_whatever_else_comes() -> None:
     def chatty(connection: ServerConnection) -> None:
         for _ in range(30):

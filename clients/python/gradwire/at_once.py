@@ -46,21 +46,21 @@ def recorded(  # noqa: C901 (one hot frame)
 
     adopt: records what is more than one new tensor, as the long way does.
     """
-    state = local.state
+    state, dtype, name = local.state, DEFAULT[0], op.name
     if (
         type(session) is not Session
         or session._unusable is not None
         or session._later is not None
-        or session._dtype is not DEFAULT[0]
+        or session._dtype is not dtype
         or state.anomaly
         or state.inference
-        or state.default_dtype is not DEFAULT[0]
-        or op.name in _fallible
+        or state.default_dtype is not dtype
+        or name in _fallible
     ):
         return NOT_DONE
     given: list[Any] = []
     sent: list[Any] = []
-    if op.name == "__getitem__":
+    if name == "__getitem__":
         if [*tensors_in(args[1:])]:
             return NOT_DONE
         given, sent = [args[0]._meta, args[1]], [args[0]._name, wire_index(args[1])]
@@ -81,13 +81,13 @@ def recorded(  # noqa: C901 (one hot frame)
             else:
                 result = op.way(*given)
             if state.fallible:
-                _fallible.add(op.name)
+                _fallible.add(name)
                 return NOT_DONE
         except (GradwireError, AttributeError, TypeError):
             return NOT_DONE
         finally:
             state.device, state.generator, state.fallible = before
-        step: dict[str, Any] = {"op": op.name, "args": sent}
+        step: dict[str, Any] = {"op": name, "args": sent}
         if kwargs:
             step["args"], named = sent[: len(args)], sent[len(args) :]
             step["kwargs"] = dict(zip(kwargs, named, strict=True))
@@ -106,13 +106,13 @@ def recorded(  # noqa: C901 (one hot frame)
         made = _new(Tensor)
         made.session, made._meta, made._grad, made._elements = session, result, None, None
         text = session._new_names.new()
-        made._own_name = name = names.give(made, text, result.spec)
+        made._own_name = given_name = names.give(made, text, result.spec)
         if result.view is not None:
             note_base(made, args)
         step["out"] = text
         if not state.grad:
             step["grad_mode"] = "no_grad"
-        entry = (step, users_place(_INSIDE), mark, ((text, name),), _NO_ARRAYS)
+        entry = (step, users_place(_INSIDE), mark, ((text, given_name),), _NO_ARRAYS)
         pending.recorded.append(_tuple(Recorded, entry))
         if result._array is not None:  # a view has its base's memory
             pending.nbytes += result._array.nbytes
