@@ -17,10 +17,15 @@ from json import loads
 from os import close
 from socket import SHUT_RDWR, socket
 from ssl import SSLContext
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import httpx
-from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from httptools import (
+    HttpParserCallbackError,
+    HttpParserError,
+    HttpParserUpgrade,
+    HttpResponseParser,
+)
 
 _JOINED = 2**16
 """Bytes of a body that is copied behind its head, and that are read at a time."""
@@ -28,20 +33,6 @@ _PART = 2**18
 """Bytes that are sent within one timeout."""
 _KEPT = 8
 """Connections that wait for their next use: as many as threads ask at a time."""
-
-
-class Reply(Protocol):
-    """What is looked at of a reply: httpx's, or one from here."""
-
-    @property
-    def status_code(self) -> int: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def content(self) -> bytes | bytearray: ...
-    @property
-    def text(self) -> str: ...
-    def json(self) -> Any: ...
 
 
 class Answer:
@@ -62,6 +53,9 @@ class Answer:
         return loads(self.content)
 
 
+Reply = httpx.Response | Answer
+
+
 class Direct:
     """Connections to one server, each for one request at a time.
 
@@ -80,7 +74,7 @@ class Direct:
         self._head = _lines(fixed | {"User-Agent": "gradwire"})
         self._idle: deque[HTTPConnection] = deque()
 
-    def post(self, path: str, content: bytes, headers: Mapping[str, str]) -> Reply:
+    def post(self, path: str, content: bytes, headers: Mapping[str, str]) -> Answer:
         """The reply to a body. Raises httpx.TransportError, or what a signal's handler raises."""
         first = f"POST {self._path}{path} HTTP/1.1\r\nContent-Length: {len(content)}\r\n"
         head = f"{first}{self._head}{_lines(headers)}\r\n".encode("latin-1")
@@ -165,6 +159,13 @@ class _Reading:
         """Whether its head is there, which is not that of an interim reply."""
         return self.status >= 200
 
+    def feed(self, part: bytes) -> None:
+        """Parse what came. An interrupt may come in what the parser calls, which wraps it."""
+        try:
+            self.parser.feed_data(part)
+        except HttpParserCallbackError as problem:
+            raise problem.__context__ or problem from None
+
     def on_message_begin(self) -> None:
         if self.has_head:
             raise HttpParserError("the server replied twice")
@@ -184,7 +185,7 @@ class _Reading:
         self.through = self.has_head
 
 
-def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Reply, bool]:
+def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Answer, bool]:
     """Send a request and read its reply; whether it is the last one on the connection."""
     broken = False
     try:
@@ -204,17 +205,17 @@ def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Reply, b
     return found, broken or last
 
 
-def _read(connection: socket) -> tuple[Reply, bool]:
+def _read(connection: socket) -> tuple[Answer, bool]:
     """A reply, and whether it is the last one on the connection."""
     reading = _Reading()
     while not reading.has_head:
-        reading.parser.feed_data(_received(connection))
+        reading.feed(_received(connection))
     length = reading.headers.get("content-length")
     while not (reading.through or length):
         part = connection.recv(_JOINED)
         if not part and "transfer-encoding" not in reading.headers:
             break  # it ends with the connection
-        reading.parser.feed_data(part or _received(connection))
+        reading.feed(part or _received(connection))
     body: bytes | bytearray = b"".join(reading.body)
     if length and len(body) < int(length):  # a long one is read into its place
         begun, body = body, bytearray(int(length))
