@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable
 from http.client import HTTPConnection
 from itertools import cycle
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -16,7 +16,9 @@ from benchmarks.messages import WrongAnswerError
 from benchmarks.plain_http import IDLE
 from benchmarks.programs import FOUR
 from benchmarks.resident import status
+from benchmarks.worker import FEWEST
 
+OPS = 50
 SETTLED = 30
 """Steps after which the messages of a loop are alike."""
 
@@ -95,6 +97,28 @@ class Counted:
                 step()
             found[name] = len(posts.sent) / SETTLED
         return found
+
+
+class Recording:
+    """Products that are recorded for a server, and sent between the times that are taken."""
+
+    def __init__(self, url: str) -> None:
+        self._step = by_sdk("product", url)
+
+    def measure(self, seconds: float) -> dict[str, list[float]]:
+        """Seconds an op, each time of as many as a step of a small model has."""
+        from gradwire.current import session
+
+        step, times, end = self._step, [], perf_counter() + seconds
+        while perf_counter() < end or len(times) < FEWEST:
+            held = []  # to let a result go is a step of its own
+            started = perf_counter()
+            for _ in range(OPS):
+                held.append(step())  # noqa: PERF401 - as a program does
+            times.append((perf_counter() - started) / OPS)
+            del held
+            session().flush()
+        return {"times": times}
 
 
 class Kept:

@@ -94,7 +94,8 @@ def _sent(harness: Harness, url: str) -> list[Figure]:
         "http.client": Side(bare, {"name": SMALL, "url": url}, all_cores(), threads=1),
     }
     measured = harness.take_turns(sides)
-    recorded = harness.take_turns({"op": _side("by_sdk", name="product", url=url)})["op"]
+    recording = Side("benchmarks.sdk_posts:Recording", {"url": url}, all_cores(), threads=1)
+    recorded = harness.take_turns({"op": recording})["op"]
     counting = Side("benchmarks.sdk_posts:Counted", {"url": url}, all_cores(), threads=1)
     with Worker(counting) as worker:
         counts = worker.measure(0.0)
@@ -124,7 +125,7 @@ def _kept(
         grown = worker.measure(0.0)
     return [
         Figure(
-            f"resident after {STEPS} steps of the four programs less after 10, {of}, in MB",
+            f"resident after {steps} steps of the four programs less after 10, {of}, in MB",
             MEGABYTES, Spread.of([nbytes / 1e6]),
         )
         for of, nbytes in grown.items()

@@ -40,11 +40,17 @@ _fallible: set[str] = set()
 
 
 def recorded(  # noqa: C901 (one hot frame)
-    session: Any, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], adopt: Callable[..., Any]
+    session: Any,
+    op: Op,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    adopt: Callable[..., Any],
+    way: Callable[..., Any],
 ) -> Any:
     """Record an op and give its result; or give NOT_DONE, and nothing has happened.
 
-    adopt: records what is more than one new tensor, as the long way does.
+    adopt: records what is more than one new tensor, as the long way does. way: the op's for such
+    arguments.
     """
     state, dtype, name = local.state, DEFAULT[0], op.name
     if (
@@ -77,9 +83,9 @@ def recorded(  # noqa: C901 (one hot frame)
             state.device, state.generator, state.fallible = "meta", None, False
             if kwargs:
                 count = len(args)
-                result = op.way(*given[:count], **dict(zip(kwargs, given[count:], strict=True)))
+                result = way(*given[:count], **dict(zip(kwargs, given[count:], strict=True)))
             else:
-                result = op.way(*given)
+                result = way(*given)
             if state.fallible:
                 _fallible.add(name)
                 return NOT_DONE

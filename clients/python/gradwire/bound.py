@@ -44,14 +44,14 @@ def of_one(op: Op) -> Callable[[Tensor], Any]:
     """An op of a tensor alone."""
     if op.name in TRUTHS:
         return lambda x: call(op, (x,), {})
-    way = op.of_one or _without_draws(op.way)
+    way, mirrored = op.of_one or _without_draws(op.way), op.of_one or op.way
 
     def one(x: Tensor) -> Any:
         thread, session, meta = threads.here, x.session, x._meta
         if thread.entries or thread.blocks or thread.recordings:
             return call(op, (x,), {})
         if not session.takes_calls:
-            found = recorded(session, op, (x,), {}, adopt)
+            found = recorded(session, op, (x,), {}, adopt, mirrored)
             return with_care(op, (x,), {}) if found is NOT_DONE else found
         state = local.state
         if type(meta) is not Value or state.anomaly or state.default_dtype is not DEFAULT[0]:
@@ -81,6 +81,7 @@ def of_two(  # noqa: C901 (one hot frame)
     """
     way = _without_draws(op.way)
     near = op.quick if op.operands == 2 else way
+    mirrored = op.way if near is way else near
     fresh = None if near is way or op.overloads[0].view else near
     by_number = op.of_two or way
     apart = otherwise or (lambda x, other: call(op, (x, other), {}))
@@ -101,7 +102,8 @@ def of_two(  # noqa: C901 (one hot frame)
         if thread.entries or thread.blocks or thread.recordings:
             return apart(x, other)
         if not session.takes_calls:
-            found = recorded(session, op, (x, other), {}, adopt)
+            short = mirrored if run is near else op.way
+            found = recorded(session, op, (x, other), {}, adopt, short)
             if found is not NOT_DONE:
                 return found
             try:

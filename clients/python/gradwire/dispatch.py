@@ -121,7 +121,7 @@ def call(op: Op, args: Args, kwargs: Kwargs) -> Any:  # noqa: C901 (one hot fram
 def there(session: Session, op: Op, args: Args, kwargs: Kwargs) -> Any:
     """Record an op for the host of its tensors, by the short way if there is nothing to look at."""
     if op.name not in TRUTHS and (not kwargs or kwargs.keys() <= _parameters(op)):
-        found = recorded(session, op, args, kwargs, adopt)
+        found = recorded(session, op, args, kwargs, adopt, op.way)
         if found is not NOT_DONE:
             return found
     return with_care(op, args, kwargs)
