@@ -10,12 +10,12 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, composite, reduction
 from gradwire_engine.op import Primitive
-from gradwire_engine.ops.arithmetic import div, mul, shared_out, sub
+from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import spread_out
 from gradwire_engine.ops.extremes import same
-from gradwire_engine.ops.reduce import folded_count, mean, mean_over
+from gradwire_engine.ops.reduce import mean, mean_gradient, mean_over
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims
 from gradwire_engine.spec import Spec, real_of
@@ -77,9 +77,7 @@ def _std_gradient(g: Any, input: Any, out: Any, dim: Any, correction: Any, input
 
 
 def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
-    if g is None:
-        return None
-    return spread_out(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape)
+    return None if g is None else mean_gradient(g, dim, input_spec, out_spec)
 
 
 def _both(by_spread: Any, by_mean: Any) -> Any:
