@@ -108,11 +108,13 @@ def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
 )
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...]:
     """The inverse of each square matrix, and an info that is not 0 where there is none."""
+    fine = xp.zeros(A.shape[:-2], xp.int32)
     if check_errors:
-        return _inverted(xp, A), xp.zeros(A.shape[:-2], xp.int32)
-    if not A.size:
-        return A.copy(), xp.zeros(A.shape[:-2], xp.int32)
-    return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
+        return _inverted(xp, A), fine
+    try:
+        return spread_nan(xp, xp.linalg.inv(A), A) if A.size else A.copy(), fine
+    except xp.linalg.LinAlgError:  # of one of them: each by itself
+        return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
 
 
 def _system_spec(A: Spec, B: Spec) -> Inferred:
