@@ -76,15 +76,20 @@ def _largest(x: Array) -> Array:
     return x.max(axis=-1, keepdims=True)
 
 
-def _total(xp: Any, *factors: Array) -> Array:
-    """The sum along the last axis of the factors' product, kept as an axis."""
-    first, *others = factors
-    if not others and type(first) is np.ndarray and first.size <= BLOCK:
-        return summed(first, (first.ndim - 1,), True)
-    if not others and first.size < FEW:
-        return first.sum(axis=-1, keepdims=True)
-    shared = ",".join(["...j"] * len(factors))
-    return xp.einsum(f"{shared}->...", *factors)[..., None]
+def _total(xp: Any, x: Array) -> Array:
+    """The sum along the last axis, kept as an axis."""
+    if type(x) is np.ndarray and x.size <= BLOCK:
+        return summed(x, (x.ndim - 1,), True)
+    if x.size < FEW:
+        return x.sum(axis=-1, keepdims=True)
+    return xp.einsum("...j->...", x)[..., None]
+
+
+def _shared_total(xp: Any, a: Array, b: Array) -> Array:
+    """The same of a product."""
+    if type(a) is np.ndarray and a.flags.c_contiguous and b.flags.c_contiguous:
+        return np.vecdot(a, b)[..., None]
+    return xp.einsum("...j,...j->...", a, b)[..., None]
 
 
 def _moderate(x: Array) -> bool:
@@ -111,7 +116,7 @@ def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
 
 
 def _softmax_gradient_rows(xp: Any, g: Array, probability: Array, out: Array) -> None:
-    xp.subtract(g, _total(xp, g, probability), out=out)
+    xp.subtract(g, _shared_total(xp, g, probability), out=out)
     out *= probability
 
 
