@@ -218,22 +218,39 @@ def softmin(
     return softmax(neg(input), _guessed(input, dim), dtype)
 
 
+def _logsumexp_formula(g: Any, input: Any, out: Any, dim: Dims) -> Any:
+    weights = conj(exp(sub(input, spread_out(out, dim, input.shape))))
+    return mul(spread_out(g, dim, input.shape), weights)
+
+
+@one_pass(_logsumexp_formula)
+def logsumexp_gradient(xp: Any, g: Array, input: Array, out: Array, dim: Dims) -> Array:
+    """The gradient of logsumexp's input."""
+    shape = [1 if not dim or i in dim else size for i, size in enumerate(input.shape)]
+    weights: Array = conj(xp.exp(xp.subtract(input, out.reshape(shape))))
+    return weights * g.reshape(shape)
+
+
 @reduction(
     vjp(
-        input=lambda g, input, out, dim, input_spec: mul(
-            spread_out(g, dim, input_spec.shape),
-            conj(exp(sub(input, spread_out(out, dim, input_spec.shape)))),
-        )
+        "g conj(exp(input - out))",
+        input=lambda g, input, out, dim: logsumexp_gradient(g, input, out, dim),
     ),
     compute=floating,
     aliases=("special.logsumexp",),
     named_axes=True,
-    formula="g conj(exp(input - out))",
 )
 def logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """The logarithm of the sum of exponentials over some axes, without overflow."""
     if not input.size:
         return xp.log(xp.exp(input).sum(axis=dim or None, keepdims=keepdim))
+    if len(dim) == 1 and _narrow(input, *dim):
+        columns = as_rows(input, input.shape[-1]).T.copy()
+        return _logsumexp(xp, columns, (0,), False).reshape(input.shape[:-1] + (1,) * keepdim)
+    return _logsumexp(xp, input, dim, keepdim)
+
+
+def _logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool) -> Array:
     top = input.real.max(axis=dim or None, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0).astype(top.dtype)
     total = xp.exp(input - top).sum(axis=dim or None, keepdims=keepdim)
