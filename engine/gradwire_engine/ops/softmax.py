@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.ones import ones_of
 from gradwire_engine.kernels.row_blocks import BLOCK, SMALL, as_rows, each_block
 from gradwire_engine.kernels.sums import summed
+from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import spread_out, sum
@@ -115,6 +117,32 @@ def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
     out -= xp.log(_total(xp, xp.exp(out)))
 
 
+class _Memory(np.ndarray):
+    """What holds a log_softmax, and behind it the exponentials that it was made of and their sums.
+
+    NumPy's exponential costs as much as ten other passes: the rule finds it here, by the base of
+    its array. It is held as long as the result, which is small, and only where nobody counts bytes.
+    """
+
+
+def _keeps(input: Array, dim: int) -> bool:
+    state = local.state
+    return (
+        type(input) is np.ndarray
+        and dim == input.ndim - 1
+        and FEW <= input.size <= SMALL
+        and state.grad
+        and state.meter is None
+    )
+
+
+def _held(memory: np.ndarray, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """The logarithms, the exponentials and their sums."""
+    kind, size = memory.dtype, prod(shape) * memory.itemsize
+    every = np.ndarray(shape, kind, memory), np.ndarray(shape, kind, memory, size)
+    return *every, np.ndarray((*shape[:-1], 1), kind, memory, 2 * size)
+
+
 def _softmax_gradient_rows(xp: Any, g: Array, probability: Array, out: Array) -> None:
     xp.subtract(g, _shared_total(xp, g, probability), out=out)
     out *= probability
@@ -135,6 +163,10 @@ def softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
 @one_pass(lambda g, out, dim: sub(g, mul(exp(out), sum(g, (dim,), True))))
 def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     """The gradient of log_softmax's input."""
+    if type(getattr(out, "base", None)) is _Memory:
+        _, powers, sums = _held(out.base, out.shape)
+        found = powers * (_total(xp, g) / sums)
+        return xp.subtract(g, found, out=found)
     if _narrow(out, dim):
         found = xp.exp(out)
         found *= xp.matmul(g, ones_of(out.shape[-1], out.dtype))[..., None]  # sums of rows by BLAS
@@ -184,6 +216,13 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
         out = _columns(xp, input)
         out -= xp.log(xp.add.reduce(xp.exp(out), axis=0))
         return out.T.copy().reshape(input.shape)
+    if _keeps(input, dim):
+        memory = _Memory(2 * input.size + input.size // input.shape[-1], input.dtype)
+        out, powers, sums = _held(memory, input.shape)
+        xp.subtract(input, _largest(input), out=out)
+        sums[...] = _total(xp, xp.exp(out, out=powers))
+        out -= xp.log(sums)
+        return out
     return _along(_log_softmax_rows, xp, dim, input)
 
 
