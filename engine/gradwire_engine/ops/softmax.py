@@ -65,7 +65,7 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
 
 
 FEW = 1 << 12
-"""Elements below which a plain sum has the lower cost."""
+"""Elements below which a plain sum has the lower cost, and exponentials are not kept."""
 
 
 _maximum: Any = np.maximum.reduce
@@ -112,9 +112,11 @@ def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
     out /= _total(xp, out)
 
 
-def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
+def _log_softmax_rows(xp: Any, x: Array, out: Array, powers: Array | None = None) -> Array:
     xp.subtract(x, _largest(x), out=out)
-    out -= xp.log(_total(xp, xp.exp(out)))
+    total = _total(xp, xp.exp(out, out=powers))
+    out -= xp.log(total)
+    return total
 
 
 class _Memory(np.ndarray):
@@ -123,17 +125,6 @@ class _Memory(np.ndarray):
     NumPy's exponential costs as much as ten other passes: the rule finds it here, by the base of
     its array. It is held as long as the result, which is small, and only where nobody counts bytes.
     """
-
-
-def _keeps(input: Array, dim: int) -> bool:
-    state = local.state
-    return (
-        type(input) is np.ndarray
-        and dim == input.ndim - 1
-        and FEW <= input.size <= SMALL
-        and state.grad
-        and state.meter is None
-    )
 
 
 def _held(memory: np.ndarray, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
@@ -216,12 +207,12 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
         out = _columns(xp, input)
         out -= xp.log(xp.add.reduce(xp.exp(out), axis=0))
         return out.T.copy().reshape(input.shape)
-    if _keeps(input, dim):
+    state, few = local.state, FEW <= input.size <= SMALL
+    alone = type(input) is np.ndarray and dim == input.ndim - 1 and state.meter is None
+    if few and alone and state.grad:
         memory = _Memory(2 * input.size + input.size // input.shape[-1], input.dtype)
         out, powers, sums = _held(memory, input.shape)
-        xp.subtract(input, _largest(input), out=out)
-        sums[...] = _total(xp, xp.exp(out, out=powers))
-        out -= xp.log(sums)
+        sums[...] = _log_softmax_rows(xp, input, out, powers)
         return out
     return _along(_log_softmax_rows, xp, dim, input)
 
@@ -284,12 +275,8 @@ def logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool = False) -> Array:
     if not input.size:
         return xp.log(xp.exp(input).sum(axis=dim or None, keepdims=keepdim))
     if len(dim) == 1 and _narrow(input, *dim):
-        columns = as_rows(input, input.shape[-1]).T.copy()
-        return _logsumexp(xp, columns, (0,), False).reshape(input.shape[:-1] + (1,) * keepdim)
-    return _logsumexp(xp, input, dim, keepdim)
-
-
-def _logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool) -> Array:
+        found: Array = logsumexp.kernel(xp, as_rows(input, input.shape[-1]).T.copy(), (0,))
+        return found.reshape(input.shape[:-1] + (1,) * keepdim)
     top = input.real.max(axis=dim or None, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0).astype(top.dtype)
     total = xp.exp(input - top).sum(axis=dim or None, keepdims=keepdim)

@@ -23,17 +23,14 @@ from gradwire_engine.spec import Spec, real_of
 Moments = tuple[Array, Array]
 
 
-def _freedom(count: int, correction: float | None) -> float:
-    return max(0.0, count - (1 if correction is None else correction))
-
-
 def _moments(
     xp: Any, input: Array, dim: Dims | None, correction: float | None, keepdim: bool
 ) -> Moments:
     """Variance and mean; of complex numbers the variances of both parts together."""
     middle = mean_over(xp, input, dim, True)
     away = input - middle
-    freedom = _freedom(input.size // max(1, middle.size), correction)
+    count = input.size // max(1, middle.size)
+    freedom = max(0.0, count - (1 if correction is None else correction))
     parts = (away.real, away.imag) if away.dtype.kind == "c" else (away,)
     totals = [(part * part).sum(axis=dim or None, keepdims=keepdim) for part in parts]
     variances = [total / freedom if freedom else total * float("inf") for total in totals]
