@@ -56,7 +56,7 @@ class Tested:
         with enable_grad():
             result = self.function(*given)
         outputs = result if isinstance(result, (tuple, list)) else (result,)
-        return [y for y in outputs if type(y) in APPLY and y.dtype.differentiable]
+        return [y for y in outputs if getattr(getattr(y, "dtype", None), "differentiable", False)]
 
     def differences(self, eps: float) -> Change:
         """Changes by the values on both sides."""
@@ -76,7 +76,7 @@ class Tested:
     def _values(self, directions: Sequence[Host | None], step: float) -> list[Host]:
         pairs = zip(self.points, directions, strict=True)
         moved = [p if d is None else p + step * d for p, d in pairs]
-        return [np.array(y.numpy()) for y in self.run(self.leaves(moved))]
+        return [np.array(y.detach().numpy()) for y in self.run(self.leaves(moved))]
 
     def rows(self) -> list[list[Jacobian]]:
         """The Jacobians by reverse mode, for each output and input: a walk for each row."""

@@ -19,7 +19,6 @@ from gradwire_engine.reading import (
     wanted_here,
 )
 from gradwire_engine.recipe import Recipe
-from gradwire_engine.spec import Spec
 from gradwire_engine.tape import Node
 from gradwire_engine.tensor import Tensor
 
@@ -58,9 +57,10 @@ def _parts(node: Node, recipe: Recipe, g: Any, useful: Useful) -> list[tuple[int
     return [(place, _SOME) for place in places if wanted_here(node.edges[place], useful)]
 
 
-def _tensor(g: _Some, spec: Spec) -> Tensor:
-    return Tensor(phantom_of(spec), spec, None).in_mode()
-
-
-# each cotangent is another one, to be known again where it is the whole gradient
-dry = Reading(lambda _: _Some(), _step, _tensor, charges=True, parts=_parts)
+dry = Reading(
+    lambda _: _Some(),  # another one each, to be known again where it is the whole gradient
+    _step,
+    lambda _, spec: Tensor(phantom_of(spec), spec, None).in_mode(),
+    charges=True,
+    parts=_parts,
+)

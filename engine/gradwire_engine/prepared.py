@@ -133,7 +133,7 @@ def _entered(key: list[Any], flat: list[Tensor], arg: Any, whole: bool) -> bool:
     if kind is slice:
         parts: Sequence[Any] = (arg.start, arg.stop, arg.step)
         key += kind, *parts
-        return all(type(part) is int or part is None for part in parts)
+        return {*map(type, parts)} <= {int, type(None)}
     if kind is not list and kind is not tuple:
         return False
     key += kind, len(arg)

@@ -7,6 +7,7 @@ Whatever is not that simple goes the long way, and so does what fails: there it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from gradwire_engine.apply import planned
@@ -36,21 +37,14 @@ class Quick:
     __slots__ = ("both", "call", "first", "second", "spec")
 
     def __init__(self, call: Call, turned: bool) -> None:
-        self.call = _AnyOrder(call) if turned else call
+        self.call: Any = call
+        if turned:  # operands may lie in any order, here and in their place
+            self.call = SimpleNamespace(in_rows=call.run, nbytes=call.nbytes, flops=call.flops)
         self.spec = call.outputs[0]
         several = len(call.inputs) == 2
         self.first = _recipe(call, (True, False) if several else (True,))
         self.second = _recipe(call, (False, True)) if several else self.first
         self.both = _recipe(call, (True, True)) if several else self.first
-
-
-class _AnyOrder:
-    """A call whose operands may lie in any order, in the place of one where they are row-major."""
-
-    __slots__ = ("flops", "in_rows", "nbytes")
-
-    def __init__(self, call: Call) -> None:
-        self.in_rows, self.nbytes, self.flops = call.run, call.nbytes, call.flops
 
 
 def _recipe(call: Call, needs: tuple[bool, ...]) -> tuple[Any, int]:

@@ -208,10 +208,12 @@ def _raw_step(  # noqa: C901 (one hot frame)
                 part = step.function(g, saved_values(node)[0])
         if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
             part = _fit_raw(part, recipe.call.inputs[step.target])
-        if type(edge) is Output or edge in pending:
-            add_pending(pending, edge, part)
+        if type(edge) is not Output and (
+            (old := pending.get(edge)) is None or old.shape == part.shape
+        ):
+            pending[edge] = part if old is None else total(old, part)
         else:
-            pending[edge] = part
+            add_pending(pending, edge, part)
         return
     if not recipe.plain:
         _general_step(_RAW, node, recipe, g, pending, useful)
@@ -225,10 +227,12 @@ def _raw_step(  # noqa: C901 (one hot frame)
         part = step.function(g, *[values[i] for i in step.arguments])
         if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
             part = _fit_raw(part, recipe.call.inputs[step.target])
-        if type(edge) is Output or edge in pending:
-            add_pending(pending, edge, part)
+        if type(edge) is not Output and (
+            (old := pending.get(edge)) is None or old.shape == part.shape
+        ):
+            pending[edge] = part if old is None else total(old, part)
         else:
-            pending[edge] = part
+            add_pending(pending, edge, part)
 
 
 def _recorded_values(node: Node) -> list[Any]:

@@ -16,6 +16,7 @@ from gradwire.thread import NO_DRAWS, WouldDraw, quiet_context, threads
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.mode import local
 from gradwire_engine.op import Op
+from gradwire_engine.signature import LEAST, MOST
 from gradwire_engine.tensor import Tensor as Value
 
 _new = object.__new__
@@ -96,7 +97,8 @@ def of_two(  # noqa: C901 (one hot frame)
             second = other._meta
             run = near if type(second) is Value else way
         elif type(other) in _NUMBERS:
-            second, run = other, by_number if type(other) is float else way
+            short = type(other) is float or (type(other) is int and LEAST <= other <= MOST)
+            second, run = other, by_number if short else way
         else:
             return apart(x, other)
         if thread.entries or thread.blocks or thread.recordings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, ContextDecorator
+from contextlib import ContextDecorator
 from functools import partial, wraps
 from inspect import isgeneratorfunction
 from typing import Any, TypeVar
@@ -16,7 +16,16 @@ from gradwire_engine.mode import local, using
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class _Mode(using):
+class _Decorating(ContextDecorator):
+    """A mode that is in force for a generator function wherever that runs."""
+
+    def __call__(self, function: Function) -> Function:
+        if isgeneratorfunction(function):
+            return _stepwise(function, self._recreate_cm)
+        return super().__call__(function)
+
+
+class _Mode(_Decorating, using):
     """A mode that may decorate with or without brackets."""
 
     kept = True
@@ -33,17 +42,12 @@ class _Mode(using):
             end_stale_modes()
         super().__enter__()
 
-    def __call__(self, function: Function) -> Function:
-        if isgeneratorfunction(function):
-            return _stepwise(function, self._recreate_cm)
-        return super().__call__(function)
-
     def _recreate_cm(self) -> Any:
         """Each call of a decorated function has a context of its own, on its own thread."""
         return using(**self._fields)
 
 
-def _stepwise(function: Function, mode: Callable[[], AbstractContextManager[Any]]) -> Function:
+def _stepwise(function: Function, mode: Callable[[], Any]) -> Function:
     """A generator function in a mode, which is in force while it runs and not where it waits."""
 
     @wraps(function)
@@ -107,7 +111,7 @@ class inference_mode(_Mode):
         super().__init__(inference=bool(mode), grad=not mode)
 
 
-class set_grad_enabled(ContextDecorator):
+class set_grad_enabled(_Decorating):
     """no_grad or enable_grad by a flag: from the call on, and as a context only inside of it."""
 
     def __init__(self, mode: bool) -> None:
@@ -119,8 +123,6 @@ class set_grad_enabled(ContextDecorator):
 
     def __call__(self, function: Function) -> Function:
         local.state.grad = self._before
-        if isgeneratorfunction(function):
-            return _stepwise(function, self._recreate_cm)
         return super().__call__(function)
 
     def _recreate_cm(self) -> Any:

@@ -142,7 +142,8 @@ class Pending:
         """
         lost = self.recorded[first:]
         where = str(lost[0].place or "") if lost else ""
-        never = {name for one in lost for name in _made_by(one.step)}
+        given = [one.step.get(field) for one in lost for field in ("tensor", "out", "keep")]
+        never = {*texts_in(given)}
         unfreed = [name for one in lost if one.place is None for name in one.step.get("free", ())]
         self.freed = [name for name in self.freed if name not in unfreed]
         gone = never.difference(unfreed)
@@ -153,11 +154,6 @@ class Pending:
                     tensor._lose(Lost(problem, where))
                     gone.discard(name)
         return [name for name in unfreed if name not in never], gone
-
-
-def _made_by(step: Step) -> Iterator[str]:
-    """The names that a step gives."""
-    return texts_in([step.get("tensor"), step.get("out"), step.get("keep")])
 
 
 def texts_in(value: Any) -> Iterator[str]:

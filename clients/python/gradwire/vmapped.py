@@ -51,7 +51,7 @@ def vmap(
         places = _in_dims(traced, tensors, dims, entered)
         ends = _out_dims(out_dims, traced, function.__name__)
         parts = [
-            called.wanted(traced, o, _with(o.shape, end, size))
+            called.wanted(traced, o, (*o.shape[:end], size, *o.shape[end:]))
             for o, end in zip(traced.outputs, ends, strict=True)
         ]
         fields = {"in_dims": places, "out_dims": ends, "randomness": randomness}
@@ -148,10 +148,6 @@ def _out_dims(out_dims: Any, traced: Traced, name: str) -> list[int]:
             )
     pairs = zip(given, traced.outputs, strict=True)
     return [end % (o.ndim + 1) for end, o in pairs]
-
-
-def _with(shape: Sequence[int], place: int, size: int) -> tuple[int, ...]:
-    return (*shape[:place], size, *shape[place:])
 
 
 __all__ = ["vmap"]

@@ -70,7 +70,9 @@ def wire(value: Any) -> Any:
     if kind is int or kind is bool or kind is str or value is None:
         return value
     if kind is float:
-        return value if isfinite(value) else _word(value)
+        if isfinite(value):
+            return value
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Tensor):
         return value._name
     if isinstance(value, DType):
@@ -87,10 +89,6 @@ def wire(value: Any) -> Any:
         "give tensors, numbers, strings, dtypes or lists of them",
         raised=TypeError,
     )
-
-
-def _word(value: float) -> str:
-    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
 
 
 def wire_index(index: Any) -> Any:

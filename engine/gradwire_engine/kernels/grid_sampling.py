@@ -85,7 +85,7 @@ def sampled_back(
     given = xp.ascontiguousarray(given).reshape(taps.flat.shape[0], input.shape[1])
     to_input = to_grid = None
     if needs[0]:
-        rows = _added(xp, taps, given, _rows_of(input))
+        rows = _added(xp, taps, given, input.shape[0] * prod(input.shape[2:]) + 1)
         planes = rows[:-1].reshape(input.shape[0], prod(input.shape[2:]), input.shape[1])
         to_input = xp.ascontiguousarray(planes.swapaxes(1, 2)).reshape(input.shape)
     if needs[1]:
@@ -123,10 +123,6 @@ def _added(xp: Any, taps: Taps, given: Array, count: int) -> Array:
     places = taps.flat.T[..., None] * channels + np.arange(channels)
     np.add.at(rows, places.reshape(-1), (taps.weights()[..., None] * given).reshape(-1))
     return rows.reshape(count, channels)
-
-
-def _rows_of(input: Array) -> int:
-    return int(input.shape[0] * prod(input.shape[2:]) + 1)
 
 
 def _rows(xp: Any, input: Array) -> Array:

@@ -87,7 +87,11 @@ def may_not_fit(input: Spec, value: Spec | Weak) -> bool:
         value=lambda g, mask: where(mask, g, 0),
     ),
     unpromoted=("mask", "value"),
-    batch=parts(lambda input, mask, value: _filled(input, mask, value)),
+    batch=parts(  # the value may differ from example to example
+        lambda input, mask, value: where(
+            mask, to_dtype(value, input.dtype) if hasattr(value, "spec") else value, input
+        )
+    ),
     check=_needs_mask,
     fallible=lambda operands: may_not_fit(operands[0], operands[2]),
     grad_name=lambda named: f"MaskedFillBackward{int(not isinstance(named['value'], Weak))}",
@@ -100,11 +104,6 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Array) -> Array:
     if not hasattr(value, "dtype") or value.dtype != input.dtype:
         value = fits("masked_fill", value, dtype_of(input.dtype))
     return chosen(xp, mask, xp.asarray(value).astype(input.dtype), input)
-
-
-def _filled(input: Any, mask: Any, value: Any) -> Any:
-    """The same where the value differs from example to example."""
-    return where(mask, to_dtype(value, input.dtype) if hasattr(value, "spec") else value, input)
 
 
 @elementwise(

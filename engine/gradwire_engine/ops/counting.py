@@ -13,7 +13,7 @@ from gradwire_engine.ops.creation import full
 from gradwire_engine.ops.expand import reshape
 from gradwire_engine.promote import Weak
 from gradwire_engine.signature import Dim, axis
-from gradwire_engine.spec import FLOAT, INTEGER, DType, Spec, float32, float64, int32, int64
+from gradwire_engine.spec import FLOAT, INTEGER, Spec, float32, float64, int32, int64
 
 
 def _side(asked: str, right: bool, side: str | None) -> str:
@@ -201,11 +201,8 @@ def _bincount_spec(input: Spec, weights: Spec | None, minlength: int) -> Spec:
             f"bincount: weights is {list(weights.shape)}, input is {list(input.shape)}",
             "give each value a weight",
         )
-    return Spec((max(minlength, 1),), _counted(weights), "")
-
-
-def _counted(weights: Spec | None) -> DType:
-    return int64 if weights is None else float32 if weights.dtype is float32 else float64
+    dtype = int64 if weights is None else float32 if weights.dtype is float32 else float64
+    return Spec((max(minlength, 1),), dtype, "")
 
 
 @primitive(spec=_bincount_spec, data_dependent=True, fallible=True, exact=True)

@@ -56,7 +56,8 @@ def tensor(data: Data, *, dtype: DType | None = None, device: Device | None = No
         data = data.numpy()
     wanted = None if dtype is None else dtype.numpy
     try:
-        made = np.array(data, dtype=wanted if _plain(data) else None)
+        whole = isinstance(data, int) and not isinstance(data, bool)  # goes not by way of float64
+        made = np.array(data, dtype=wanted if whole else None)
     except OverflowError as problem:
         raise invalid_argument(f"tensor: {problem}", "choose a wider dtype") from problem
     except (ValueError, TypeError) as problem:
@@ -71,11 +72,6 @@ def tensor(data: Data, *, dtype: DType | None = None, device: Device | None = No
     if local.state.meter is not None:
         local.state.meter.charge(stored.nbytes)
     return Tensor.of(stored, device=device or local.state.device)
-
-
-def _plain(data: Any) -> bool:
-    """Whether the data are Python ints, which must not go by way of float64."""
-    return isinstance(data, int) and not isinstance(data, bool)
 
 
 def _natural(made: np.ndarray) -> DType:

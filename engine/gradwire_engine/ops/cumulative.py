@@ -48,11 +48,7 @@ running = partial(primitive, spec=_cumulative_spec, family="along", inplace=True
 """What runs along an axis: as many results as elements."""
 
 
-def _flipped_sums(g: Any, dim: int) -> Any:
-    return flip(cumsum(flip(g, (dim,)), dim), (dim,)) if g.shape else g
-
-
-@one_pass(_flipped_sums, lambda g: g)
+@one_pass(lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)) if g.shape else g, lambda g: g)
 def reverse_cumsum(xp: Any, g: Array, dim: int) -> Array:
     """At each place the sum of what stands there and behind."""
     return running_sums(xp, g, dim, True) if g.ndim else g

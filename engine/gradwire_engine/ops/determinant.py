@@ -104,15 +104,26 @@ def _slogdet_spec(A: Spec) -> tuple[Spec, Spec]:
     return found, found.with_(dtype=real_of(A.dtype))
 
 
-def _slogdet_gradient(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
+def _slogdet_formula(g_sign: Any, g_logabsdet: Any, A: Any, sign: Any) -> Any:
     scale = g_logabsdet
     if is_complex(A):
         scale = scale + imag(mul(g_sign, conj(sign))) * 1j
     return mul(reshape(scale, (*scale.shape, 1, 1)), inv_ex(adjoint(A))[0])
 
 
+@one_pass(_slogdet_formula)
+def slogdet_gradient(xp: Any, g_sign: Array, g_logabsdet: Array, A: Array, sign: Array) -> Array:
+    """The gradient of the logarithm of a determinant's size, and where complex of its phase."""
+    if A.dtype.kind == "c":
+        return _slogdet_formula(g_sign, g_logabsdet, A, sign)
+    return inv_ex.kernel(xp, A.swapaxes(-1, -2))[0] * g_logabsdet[..., None, None]
+
+
 @primitive(
-    vjp("g A⁻ᴴ for the logarithm", A=_slogdet_gradient),
+    vjp(
+        "g A⁻ᴴ for the logarithm",
+        A=lambda g_sign, g_logabsdet, A, sign: slogdet_gradient(g_sign, g_logabsdet, A, sign),
+    ),
     spec=_slogdet_spec,
     name="linalg.slogdet",
     aliases=("slogdet",),

@@ -70,12 +70,12 @@ def spread(xp: Any, g: Array, dim: Dims | None, shape: Shape) -> Array:
     kept = g.reshape([1 if i in dim else size for i, size in enumerate(shape)]) if dim else g
     if prod(shape) > _SMALL:
         return xp.broadcast_to(kept, shape)
-    made = xp.empty(shape, g.dtype)  # a view of a few elements takes longer to make
+    made = xp.empty(shape, g.dtype)  # a view takes as long to make, and longer to multiply with
     made[...] = kept
     return made
 
 
-_SMALL = 4096
+_SMALL = 1 << 15
 
 
 @reduction(

@@ -102,10 +102,11 @@ def _rows_added(input: Any, index: Any, dim: int, shape: Shape) -> Any:
 def rows_sum(xp: Any, input: Array, index: Array, dim: int, shape: Ints) -> Array:
     """Zeros of a shape with the input's slices added at places of one axis."""
     seen, full = (input, shape) if shape else (input.reshape(1), (1,))
-    moved = xp.moveaxis(seen, dim, 0)
+    moved = xp.moveaxis(seen, dim, 0) if dim else seen
     rows = moved.reshape(moved.shape[0], prod(moved.shape[1:]))
     found = summed_rows(xp, index.reshape(-1), rows, full[dim])
-    return xp.moveaxis(found.reshape(full[dim], *moved.shape[1:]), 0, dim).reshape(shape)
+    found = found.reshape(full[dim], *moved.shape[1:])
+    return (xp.moveaxis(found, 0, dim) if dim else found).reshape(shape)
 
 
 def raised(shape: Shape) -> Shape:

@@ -39,8 +39,6 @@ def _adjoint(x: Array) -> Array:
 
 def _for_blas(xp: Any, x: Array) -> Array:
     """The array, or a copy where BLAS could not read it by strides."""
-    if x.flags.c_contiguous:
-        return x
     down, across = x.strides[-2:]
     height, width = x.shape[-2:]
     unit = x.itemsize

@@ -32,7 +32,8 @@ def _by_base(g: Any, input: Any, exponent: Any, exponent_spec: Spec | Weak) -> A
         return where(exponent == 0, 0, g * conj(exponent * pow(input, exponent - 1)))
     if exponent == 0:
         return zero_of(g)
-    return g * conj(exponent * pow(input, exponent - 1))
+    itself = exponent == 2 and type(input) is np.ndarray  # no work, though an op to what records
+    return g * conj(exponent * (input if itself else pow(input, exponent - 1)))
 
 
 def _by_exponent(g: Any, input: Any, exponent: Any, out: Any, out_spec: Spec) -> Any:

@@ -29,22 +29,17 @@ def _of_the_others(g: Any, input: Any, out: Any, dim: int) -> Any:
     """
     if not input.shape:
         return g
-    found = without_zeros(input)
+    found, kept = without_zeros(input), with_kept_dims(g, (dim,), input.shape)
     if found:
-        return mul(with_kept_dims(g, (dim,), input.shape), conj(div(_kept(out, dim, input), input)))
+        return mul(kept, conj(div(with_kept_dims(out, (dim,), input.shape), input)))
     if input.shape[dim] == 1:
-        return beside(with_kept_dims(g, (dim,), input.shape), input, zeros=True)
+        return beside(kept, input, zeros=True)
     if found is False:
-        g = add(g, mul(out, 0))
+        kept = add(kept, with_kept_dims(mul(out, 0), (dim,), input.shape))
     before = shifted(cumprod(input, dim), dim, 1, 1)
     turned = flip(input, (dim,))
     behind = flip(shifted(cumprod(turned, dim), dim, 1, 1), (dim,))
-    kept = expand(with_kept_dims(g, (dim,), input.shape), input.shape)
-    return mul(kept, conj(mul(before, behind)))
-
-
-def _kept(out: Any, dim: int, input: Any) -> Any:
-    return with_kept_dims(out, (dim,), input.shape)
+    return mul(expand(kept, input.shape), conj(mul(before, behind)))
 
 
 @one_pass(_of_the_others)

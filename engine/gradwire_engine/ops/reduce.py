@@ -13,11 +13,12 @@ from gradwire_engine.families import (
     reduced_shape,
     reduction,
 )
+from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.select import chosen
 from gradwire_engine.kernels.sums import summed
 from gradwire_engine.ops.arithmetic import div, mul, shared_out
 from gradwire_engine.ops.compare import isnan
-from gradwire_engine.ops.expand import spread_out, sum
+from gradwire_engine.ops.expand import spread, spread_out, sum
 from gradwire_engine.ops.logical import logical_not
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims, Ints
@@ -36,12 +37,19 @@ def mean_over(xp: Any, input: Array, dim: Dims | None, keepdim: bool) -> Array:
     return total / count if count else total * float("nan")
 
 
+def _mean_formula(g: Any, dim: Dims | None, input_spec: Spec, out_spec: Spec) -> Any:
+    return spread_out(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape)
+
+
+@one_pass(_mean_formula)
+def mean_gradient(xp: Any, g: Array, dim: Dims | None, input_spec: Spec, out_spec: Spec) -> Array:
+    """The gradient of what a mean is taken of."""
+    found: Array = spread(g / folded_count(input_spec, out_spec), dim, input_spec.shape)
+    return found
+
+
 @reduction(
-    vjp(
-        input=lambda g, dim, input_spec, out_spec: spread_out(
-            shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape
-        )
-    ),
+    vjp(input=lambda g, dim, input_spec, out_spec: mean_gradient(g, dim, input_spec, out_spec)),
     takes=INEXACT,
     grad_name=lambda named: f"MeanBackward{int(named['dim'] is not None)}",
     formula="g / n, expanded over the folded axes",

@@ -12,6 +12,7 @@ from gradwire_engine.families import internal
 from gradwire_engine.kernels import grid_sampling
 from gradwire_engine.kernels.grid_sampling import SHARPNESS, Sampling, far, near
 from gradwire_engine.kernels.one_pass import one_pass
+from gradwire_engine.ops.axes import unsqueeze
 from gradwire_engine.ops.cast import to_dtype
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.expand import reshape
@@ -113,11 +114,6 @@ def _weight(taps: tuple[tuple[int, Any, Any], ...], by: int | None = None) -> An
     return total
 
 
-def _by_place(weight: Any) -> Any:
-    """A weight for each place (N, P), alike for all channels."""
-    return reshape(weight, (weight.shape[0], 1, weight.shape[1]))
-
-
 def _gradients(
     g: Any, input: Any, grid: Any, mode: str, padding: str, corners: bool, needs: tuple[bool, ...]
 ) -> tuple[Any, Any]:
@@ -127,7 +123,8 @@ def _gradients(
     to_input = to_grid = None
     if needs[0]:
         shape = tuple(input.shape)
-        parts = [untapped(flat * _by_place(t.weight), t.places, shape) for t in taps]
+        # a weight for each place (N, P) is alike for all channels
+        parts = [untapped(flat * unsqueeze(t.weight, 1), t.places, shape) for t in taps]
         to_input = _added(parts)
     if needs[1]:
         along = [summed(flat * tapped(input, t.places), (1,)) for t in taps]

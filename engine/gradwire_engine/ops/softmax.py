@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.ones import ones_of
 from gradwire_engine.kernels.row_blocks import BLOCK, SMALL, as_rows, each_block
 from gradwire_engine.kernels.sums import summed
+from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import spread_out, sum
@@ -63,7 +65,7 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
 
 
 FEW = 1 << 12
-"""Elements below which a plain sum has the lower cost."""
+"""Elements below which a plain sum has the lower cost, and exponentials are not kept."""
 
 
 _maximum: Any = np.maximum.reduce
@@ -76,15 +78,20 @@ def _largest(x: Array) -> Array:
     return x.max(axis=-1, keepdims=True)
 
 
-def _total(xp: Any, *factors: Array) -> Array:
-    """The sum along the last axis of the factors' product, kept as an axis."""
-    first, *others = factors
-    if not others and type(first) is np.ndarray and first.size <= BLOCK:
-        return summed(first, (first.ndim - 1,), True)
-    if not others and first.size < FEW:
-        return first.sum(axis=-1, keepdims=True)
-    shared = ",".join(["...j"] * len(factors))
-    return xp.einsum(f"{shared}->...", *factors)[..., None]
+def _total(xp: Any, x: Array) -> Array:
+    """The sum along the last axis, kept as an axis."""
+    if type(x) is np.ndarray and x.size <= BLOCK:
+        return summed(x, (x.ndim - 1,), True)
+    if x.size < FEW:
+        return x.sum(axis=-1, keepdims=True)
+    return xp.einsum("...j->...", x)[..., None]
+
+
+def _shared_total(xp: Any, a: Array, b: Array) -> Array:
+    """The same of a product."""
+    if type(a) is np.ndarray and a.flags.c_contiguous and b.flags.c_contiguous:
+        return np.vecdot(a, b)[..., None]
+    return xp.einsum("...j,...j->...", a, b)[..., None]
 
 
 def _moderate(x: Array) -> bool:
@@ -105,13 +112,30 @@ def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
     out /= _total(xp, out)
 
 
-def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
+def _log_softmax_rows(xp: Any, x: Array, out: Array, powers: Array | None = None) -> Array:
     xp.subtract(x, _largest(x), out=out)
-    out -= xp.log(_total(xp, xp.exp(out)))
+    total = _total(xp, xp.exp(out, out=powers))
+    out -= xp.log(total)
+    return total
+
+
+class _Memory(np.ndarray):
+    """What holds a log_softmax, and behind it the exponentials that it was made of and their sums.
+
+    NumPy's exponential costs as much as ten other passes: the rule finds it here, by the base of
+    its array. It is held as long as the result, which is small, and only where nobody counts bytes.
+    """
+
+
+def _held(memory: np.ndarray, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """The logarithms, the exponentials and their sums."""
+    kind, size = memory.dtype, prod(shape) * memory.itemsize
+    every = np.ndarray(shape, kind, memory), np.ndarray(shape, kind, memory, size)
+    return *every, np.ndarray((*shape[:-1], 1), kind, memory, 2 * size)
 
 
 def _softmax_gradient_rows(xp: Any, g: Array, probability: Array, out: Array) -> None:
-    xp.subtract(g, _total(xp, g, probability), out=out)
+    xp.subtract(g, _shared_total(xp, g, probability), out=out)
     out *= probability
 
 
@@ -130,6 +154,10 @@ def softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
 @one_pass(lambda g, out, dim: sub(g, mul(exp(out), sum(g, (dim,), True))))
 def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     """The gradient of log_softmax's input."""
+    if type(getattr(out, "base", None)) is _Memory:
+        _, powers, sums = _held(out.base, out.shape)
+        found = powers * (_total(xp, g) / sums)
+        return xp.subtract(g, found, out=found)
     if _narrow(out, dim):
         found = xp.exp(out)
         found *= xp.matmul(g, ones_of(out.shape[-1], out.dtype))[..., None]  # sums of rows by BLAS
@@ -179,6 +207,13 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
         out = _columns(xp, input)
         out -= xp.log(xp.add.reduce(xp.exp(out), axis=0))
         return out.T.copy().reshape(input.shape)
+    state, few = local.state, FEW <= input.size <= SMALL
+    alone = type(input) is np.ndarray and dim == input.ndim - 1 and state.meter is None
+    if few and alone and state.grad:
+        memory = _Memory(2 * input.size + input.size // input.shape[-1], input.dtype)
+        out, powers, sums = _held(memory, input.shape)
+        sums[...] = _log_softmax_rows(xp, input, out, powers)
+        return out
     return _along(_log_softmax_rows, xp, dim, input)
 
 
@@ -213,22 +248,35 @@ def softmin(
     return softmax(neg(input), _guessed(input, dim), dtype)
 
 
+def _logsumexp_formula(g: Any, input: Any, out: Any, dim: Dims) -> Any:
+    weights = conj(exp(sub(input, spread_out(out, dim, input.shape))))
+    return mul(spread_out(g, dim, input.shape), weights)
+
+
+@one_pass(_logsumexp_formula)
+def logsumexp_gradient(xp: Any, g: Array, input: Array, out: Array, dim: Dims) -> Array:
+    """The gradient of logsumexp's input."""
+    shape = [1 if not dim or i in dim else size for i, size in enumerate(input.shape)]
+    weights: Array = conj(xp.exp(xp.subtract(input, out.reshape(shape))))
+    return weights * g.reshape(shape)
+
+
 @reduction(
     vjp(
-        input=lambda g, input, out, dim, input_spec: mul(
-            spread_out(g, dim, input_spec.shape),
-            conj(exp(sub(input, spread_out(out, dim, input_spec.shape)))),
-        )
+        "g conj(exp(input - out))",
+        input=lambda g, input, out, dim: logsumexp_gradient(g, input, out, dim),
     ),
     compute=floating,
     aliases=("special.logsumexp",),
     named_axes=True,
-    formula="g conj(exp(input - out))",
 )
 def logsumexp(xp: Any, input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """The logarithm of the sum of exponentials over some axes, without overflow."""
     if not input.size:
         return xp.log(xp.exp(input).sum(axis=dim or None, keepdims=keepdim))
+    if len(dim) == 1 and _narrow(input, *dim):
+        found: Array = logsumexp.kernel(xp, as_rows(input, input.shape[-1]).T.copy(), (0,))
+        return found.reshape(input.shape[:-1] + (1,) * keepdim)
     top = input.real.max(axis=dim or None, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0).astype(top.dtype)
     total = xp.exp(input - top).sum(axis=dim or None, keepdims=keepdim)

@@ -66,15 +66,10 @@ def each_matrix(xp: Any, function: Any, *stacks: Array) -> tuple[Array, ...]:
 )
 def inv(xp: Any, A: Array) -> Array:
     """The inverse of each square matrix."""
-    return spread_nan(xp, _inverted(xp, A), A)
-
-
-def _inverted(xp: Any, A: Array) -> Array:
     try:
-        found: Array = xp.linalg.inv(A)
+        return spread_nan(xp, xp.linalg.inv(A), A)
     except xp.linalg.LinAlgError:
         raise singular(xp, A, "the inversion could not be completed") from None
-    return found
 
 
 def _inv_ex_spec(A: Spec) -> tuple[Spec, Spec]:
@@ -108,11 +103,13 @@ def _inverse_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
 )
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, ...]:
     """The inverse of each square matrix, and an info that is not 0 where there is none."""
+    fine = xp.zeros(A.shape[:-2], xp.int32)
     if check_errors:
-        return _inverted(xp, A), xp.zeros(A.shape[:-2], xp.int32)
-    if not A.size:
-        return A.copy(), xp.zeros(A.shape[:-2], xp.int32)
-    return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
+        return inv.kernel(xp, A), fine
+    try:
+        return spread_nan(xp, xp.linalg.inv(A), A) if A.size else A.copy(), fine
+    except xp.linalg.LinAlgError:  # of one of them: each by itself
+        return each_matrix(xp, lambda a: _inverse_or_not(xp, a), A)
 
 
 def _system_spec(A: Spec, B: Spec) -> Inferred:

@@ -200,7 +200,10 @@ def _factor_or_not(xp: Any, a: Array) -> tuple[Array, Array]:
 
 @internal(
     vjp(A=lambda g_L, L: _cholesky_gradient(g_L, L)),
-    spec=lambda A: (need_matrices("linalg.cholesky_ex", A, square=True), _info_of(A)),
+    spec=lambda A: (
+        need_matrices("linalg.cholesky_ex", A, square=True),
+        Spec(A.shape[:-2], int32, ""),
+    ),
     outputs=("L", "info"),
     grad_name="LinalgCholeskyExBackward0",
     batch=leading,
@@ -214,10 +217,6 @@ def factor_or_not(xp: Any, A: Array, upper: bool) -> tuple[Array, Array]:
         return whole, xp.zeros(A.shape[:-2], xp.int32)
     found, info = each_matrix(xp, lambda a: _factor_or_not(xp, a), lower)
     return found, info.astype(xp.int32)
-
-
-def _info_of(A: Spec) -> Spec:
-    return Spec(A.shape[:-2], int32, "")
 
 
 class Factored(NamedTuple):

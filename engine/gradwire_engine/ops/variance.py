@@ -10,21 +10,17 @@ import numpy as np
 from gradwire_engine.arrays import Array
 from gradwire_engine.families import INEXACT, composite, reduction
 from gradwire_engine.op import Primitive
-from gradwire_engine.ops.arithmetic import div, mul, shared_out, sub
+from gradwire_engine.ops.arithmetic import div, mul, sub
 from gradwire_engine.ops.choose import where
 from gradwire_engine.ops.compare import eq
 from gradwire_engine.ops.expand import spread_out
 from gradwire_engine.ops.extremes import same
-from gradwire_engine.ops.reduce import folded_count, mean, mean_over
+from gradwire_engine.ops.reduce import mean, mean_gradient, mean_over
 from gradwire_engine.rule import vjp
 from gradwire_engine.signature import Dims
 from gradwire_engine.spec import Spec, real_of
 
 Moments = tuple[Array, Array]
-
-
-def _freedom(count: int, correction: float | None) -> float:
-    return max(0.0, count - (1 if correction is None else correction))
 
 
 def _moments(
@@ -33,7 +29,8 @@ def _moments(
     """Variance and mean; of complex numbers the variances of both parts together."""
     middle = mean_over(xp, input, dim, True)
     away = input - middle
-    freedom = _freedom(input.size // max(1, middle.size), correction)
+    count = input.size // max(1, middle.size)
+    freedom = max(0.0, count - (1 if correction is None else correction))
     parts = (away.real, away.imag) if away.dtype.kind == "c" else (away,)
     totals = [(part * part).sum(axis=dim or None, keepdims=keepdim) for part in parts]
     variances = [total / freedom if freedom else total * float("inf") for total in totals]
@@ -77,9 +74,7 @@ def _std_gradient(g: Any, input: Any, out: Any, dim: Any, correction: Any, input
 
 
 def _mean_gradient(g: Any, dim: Any, input_spec: Spec, out_spec: Spec) -> Any:
-    if g is None:
-        return None
-    return spread_out(shared_out(g, folded_count(input_spec, out_spec)), dim, input_spec.shape)
+    return None if g is None else mean_gradient(g, dim, input_spec, out_spec)
 
 
 def _both(by_spread: Any, by_mean: Any) -> Any:

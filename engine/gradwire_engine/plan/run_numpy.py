@@ -245,7 +245,7 @@ def _step_runner(code: Code, unit: Step) -> Callable[..., Any]:
         given = any(scalars) and not isinstance(unit.run, Straight)
         return partial(_on_arrays, unit.run) if given else unit.run
     if unit.run is copied:
-        return partial(_copy, phantoms[0].dtype)
+        return partial(np.array, dtype=phantoms[0].dtype, order="C")
     if unit.kind == VIEW and len(phantoms) == 1:
         return plain_view(code.phantoms.get(unit.operands[0]), phantoms[0]) or unit.run
     if unit.kind == PRODUCT and unit.run is np.matmul and len(phantoms[0].shape) > 2:
@@ -273,10 +273,6 @@ def _swept(code: Code, sweep: Sweep) -> Callable[..., Any]:
 def _on_arrays(run: Callable[..., Any], *operands: Any) -> Any:
     """A kernel on operands that may have become scalars of NumPy's, which are arrays again."""
     return run(*[np.asarray(x) if isinstance(x, np.generic) else x for x in operands])
-
-
-def _copy(dtype: np.dtype, x: Any) -> Any:
-    return np.array(x, dtype, order="C")
 
 
 _SCALAR: dict[Any, Callable[..., Any]] = {

@@ -42,18 +42,8 @@ class Looking(Tested):
 
     def run(self, leaves: Sequence[Any]) -> list[Any]:
         """The function's results that can be differentiated."""
-        given = list(self.inputs)
-        for place, leaf in zip(self.places, leaves, strict=True):
-            given[place] = leaf
         with enable_grad(), self.inputs[self.places[0]].session.here():
-            result = self.function(*given)
-        outputs = result if isinstance(result, tuple | list) else (result,)
-        return [y for y in outputs if isinstance(y, Tensor) and y.dtype.differentiable]
-
-    def _values(self, directions: Sequence[Host | None], step: float) -> list[Host]:
-        pairs = zip(self._points, directions, strict=True)
-        moved = [p if d is None else p + step * d for p, d in pairs]
-        return [y.detach().numpy() for y in self.run(self.leaves(moved))]
+            return super().run(leaves)
 
     def rows(self) -> list[list[Jacobian]]:
         """The Jacobians by reverse mode, for each output and input: a walk for each row."""

@@ -83,7 +83,8 @@ def problem(kind: type[BaseModel], found: ValidationError) -> GradwireError:
     first = next((one for one in details if one["type"] == "extra_forbidden"), details[0])
     place = _place(kind, first["loc"])
     detail, hint = _explain(place, first)
-    raised = error("invalid_request", _encodable(detail), hint)
+    sent = detail.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair can't be
+    raised = error("invalid_request", sent, hint)
     raised.step = place.step
     return raised
 
@@ -166,11 +167,6 @@ def _place(
         case (int(index), *rest):
             return _place(kind, tuple(rest), f"{path}[{index}]", step)
     return Place(path, step, kind)
-
-
-def _encodable(text: str) -> str:
-    """Half a surrogate pair can be posted, but not sent back."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _join(path: str, field: str) -> str:
