@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from gradwire_engine.backward import grad
 from gradwire_engine.catalogue import resolve
 from gradwire_engine.kernels import short_rows, sums
-from gradwire_engine.mode import no_grad, using
 from gradwire_engine.ops import accumulate, softmax
 from gradwire_engine.tensor import Tensor
 
@@ -177,46 +176,3 @@ def test_softmax_of_many_rows_is_that_of_each(largest: float) -> None:
             whole = resolve(name)(Tensor.of(x), 1).numpy()
             each = [resolve(name)(Tensor.of(row), 0).numpy() for row in x]
             np.testing.assert_allclose(whole, np.stack(each), rtol=2e-6, atol=1e-6)
-
-
-def _entropy(x: Tensor) -> Tensor:
-    found: Tensor = resolve("sum")(resolve("log_softmax")(x, 1) * resolve("sin")(x))
-    return found
-
-
-def test_what_log_softmax_keeps_gives_its_gradients_of_any_order() -> None:
-    x = Tensor.of(np.random.default_rng(6).standard_normal((64, 80)), requires_grad=True)
-    assert isinstance(resolve("log_softmax")(x, 1).array.base, np.ndarray)
-    (kept,) = grad([_entropy(x)], [x])
-    (recorded,) = grad([_entropy(x)], [x], create_graph=True)
-    assert kept is not None
-    assert recorded is not None
-    np.testing.assert_allclose(kept.numpy(), recorded.detach().numpy(), rtol=1e-12, atol=1e-12)
-    (second,) = grad([resolve("sum")(recorded * recorded)], [x])
-    way = np.random.default_rng(7).standard_normal(x.shape)
-    near = []
-    for step in (1e-5, -1e-5):
-        y = Tensor.of(x.array + step * way, requires_grad=True)
-        (g,) = grad([_entropy(y)], [y])
-        assert g is not None
-        near.append(float((g.numpy() ** 2).sum()))
-    assert second is not None
-    np.testing.assert_allclose((second.numpy() * way).sum(), (near[0] - near[1]) / 2e-5, rtol=1e-6)
-
-
-def test_log_softmax_keeps_nothing_where_bytes_are_counted_or_no_gradient_is_to_come() -> None:
-    x = np.random.default_rng(6).standard_normal((64, 80)).astype(np.float32)
-    log_softmax = resolve("log_softmax")
-    with no_grad():
-        assert log_softmax(Tensor.of(x), 1).array.base is None
-    with using(meter=Unmoved()):
-        assert log_softmax(Tensor.of(x, True), 1).array.base is None
-    large = np.zeros((2, softmax.SMALL), np.float32)
-    assert log_softmax(Tensor.of(large, True), 1).array.base is None
-
-
-class Unmoved:
-    """A meter that allows everything."""
-
-    def charge(self, nbytes: int, flops: int = 0, ops: int = 0) -> None:
-        """Nothing is counted."""

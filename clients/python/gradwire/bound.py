@@ -104,8 +104,8 @@ def of_two(  # noqa: C901 (one hot frame)
         if thread.entries or thread.blocks or thread.recordings:
             return apart(x, other)
         if not session.takes_calls:
-            short = mirrored if run is near else op.way
-            found = recorded(session, op, (x, other), {}, adopt, short)
+            on_mirrors = mirrored if run is near else op.way
+            found = recorded(session, op, (x, other), {}, adopt, on_mirrors)
             if found is not NOT_DONE:
                 return found
             try:

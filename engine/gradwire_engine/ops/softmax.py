@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from gradwire_engine.kernels.one_pass import one_pass
 from gradwire_engine.kernels.ones import ones_of
 from gradwire_engine.kernels.row_blocks import BLOCK, SMALL, as_rows, each_block
 from gradwire_engine.kernels.sums import summed
-from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.ops.arithmetic import conj, mul, neg, sub
 from gradwire_engine.ops.expand import spread_out, sum
@@ -65,7 +63,7 @@ def _along(work: Any, xp: Any, dim: int, *arrays: Array) -> Array:
 
 
 FEW = 1 << 12
-"""Elements below which a plain sum has the lower cost, and exponentials are not kept."""
+"""Elements below which a plain sum has the lower cost."""
 
 
 _maximum: Any = np.maximum.reduce
@@ -112,26 +110,9 @@ def _softmax_rows(xp: Any, x: Array, out: Array) -> None:
     out /= _total(xp, out)
 
 
-def _log_softmax_rows(xp: Any, x: Array, out: Array, powers: Array | None = None) -> Array:
+def _log_softmax_rows(xp: Any, x: Array, out: Array) -> None:
     xp.subtract(x, _largest(x), out=out)
-    total = _total(xp, xp.exp(out, out=powers))
-    out -= xp.log(total)
-    return total
-
-
-class _Memory(np.ndarray):
-    """What holds a log_softmax, and behind it the exponentials that it was made of and their sums.
-
-    NumPy's exponential costs as much as ten other passes: the rule finds it here, by the base of
-    its array. It is held as long as the result, which is small, and only where nobody counts bytes.
-    """
-
-
-def _held(memory: np.ndarray, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """The logarithms, the exponentials and their sums."""
-    kind, size = memory.dtype, prod(shape) * memory.itemsize
-    every = np.ndarray(shape, kind, memory), np.ndarray(shape, kind, memory, size)
-    return *every, np.ndarray((*shape[:-1], 1), kind, memory, 2 * size)
+    out -= xp.log(_total(xp, xp.exp(out)))
 
 
 def _softmax_gradient_rows(xp: Any, g: Array, probability: Array, out: Array) -> None:
@@ -154,10 +135,6 @@ def softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
 @one_pass(lambda g, out, dim: sub(g, mul(exp(out), sum(g, (dim,), True))))
 def log_softmax_gradient(xp: Any, g: Array, out: Array, dim: int) -> Array:
     """The gradient of log_softmax's input."""
-    if type(getattr(out, "base", None)) is _Memory:
-        _, powers, sums = _held(out.base, out.shape)
-        found = powers * (_total(xp, g) / sums)
-        return xp.subtract(g, found, out=found)
     if _narrow(out, dim):
         found = xp.exp(out)
         found *= xp.matmul(g, ones_of(out.shape[-1], out.dtype))[..., None]  # sums of rows by BLAS
@@ -207,13 +184,6 @@ def log_softmax(xp: Any, input: Array, dim: Dim, dtype: DType | None = None) -> 
         out = _columns(xp, input)
         out -= xp.log(xp.add.reduce(xp.exp(out), axis=0))
         return out.T.copy().reshape(input.shape)
-    state, few = local.state, FEW <= input.size <= SMALL
-    alone = type(input) is np.ndarray and dim == input.ndim - 1 and state.meter is None
-    if few and alone and state.grad:
-        memory = _Memory(2 * input.size + input.size // input.shape[-1], input.dtype)
-        out, powers, sums = _held(memory, input.shape)
-        sums[...] = _log_softmax_rows(xp, input, out, powers)
-        return out
     return _along(_log_softmax_rows, xp, dim, input)
 
 
