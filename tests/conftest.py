@@ -25,6 +25,20 @@ def pytest_collection() -> Iterator[None]:
         gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
 
 
+@pytest.fixture
+def young() -> Iterator[None]:
+    """All that is there grows old and no collector runs: the young generation is what a test makes.
+
+    A full collection walks all tests, which takes a second.
+    """
+    gc.collect(1)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 LEFT_OUT = "PostgreSQL isn't installed"
 
 

@@ -63,16 +63,10 @@ def session(kind: str, request: pytest.FixtureRequest) -> Iterator[Session]:
 
 
 @pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
-    """What only the cycle collector would free stays, and is seen; anomaly mode ends.
-
-    All that is there grows old, so that what a test makes is the young generation.
-    """
-    gc.collect(1)
-    gc.disable()
+def no_collector(young: None) -> Iterator[None]:
+    """What only the cycle collector would free stays, and is seen; anomaly mode ends."""
     yield
     torch.autograd.set_detect_anomaly(False)
-    gc.enable()
 
 
 def held(session: Session) -> dict[str, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.nursery import COMMAND, run
+from tests.nursery import run
 from tests.service.crash.campaign import dump
 from tests.service.crash.process import Process, served
 from tests.service.snapshots import FILE
@@ -272,7 +272,7 @@ def test_data_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def _refused(data: object) -> str:
-    done = run(COMMAND, "serve", "--port", 0, "--data", data)
+    done = run("tests.service.crash.impatient:main", "serve", "--port", 0, "--data", data)
     assert done.returncode == 1, done.stdout
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())
