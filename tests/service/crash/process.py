@@ -26,7 +26,8 @@ class Process:
     """`gradwire serve --data DATA` on a free port of this machine.
 
     With `faults`, which may be "", things can go wrong in it: see faulty.py, and `plan`. It is
-    forked in the nursery, or started `as_command`.
+    forked in the nursery, or started `as_command`: so is one with variables that aren't its own,
+    for libraries read them when they are loaded.
     """
 
     def __init__(
@@ -46,7 +47,8 @@ class Process:
         reader, writer = os.pipe()
         with os.fdopen(reader) as said, os.fdopen(writer, "w") as out:
             self.process: subprocess.Popen[str] | Child
-            start = self._started if as_command else self._forked
+            own = all(name.startswith("GRADWIRE_") for name in environment)
+            start = self._forked if own and not as_command else self._started
             self.process = start(arguments, faults, environment, out)
             out.close()
             line = said.readline()
