@@ -5,7 +5,6 @@ What is asked here holds whichever way ops take inside the process.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -274,25 +273,20 @@ def test_errors_name_what_was_wrong(embedded: Session) -> None:
 # what is let go goes at once
 
 
-def test_nothing_waits_for_the_collector(embedded: Session) -> None:
-    gc.collect()
-    gc.disable()
-    try:
-        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-        opt = torch.optim.Adam(model.parameters(), lr=0.01)
-        seen = []
-        for _ in range(5):
-            opt.zero_grad()
-            hidden = model(torch.ones(4, 8))
-            loss = (hidden**2).mean()
-            seen += [ref(hidden), ref(loss)]
-            loss.backward()
-            opt.step()
-            loss.item()
-            del hidden, loss
-        assert [r() for r in seen] == [None] * len(seen)
-    finally:
-        gc.enable()
+def test_nothing_waits_for_the_collector(young: None, embedded: Session) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    opt = torch.optim.Adam(model.parameters(), lr=0.01)
+    seen = []
+    for _ in range(5):
+        opt.zero_grad()
+        hidden = model(torch.ones(4, 8))
+        loss = (hidden**2).mean()
+        seen += [ref(hidden), ref(loss)]
+        loss.backward()
+        opt.step()
+        loss.item()
+        del hidden, loss
+    assert [r() for r in seen] == [None] * len(seen)
 
 
 def test_a_loop_holds_no_more_after_many_steps(embedded: Session) -> None:

@@ -87,14 +87,14 @@ def test_a_failed_walk_leaves_no_hooks_behind(session: Session) -> None:
     assert mask.tolist() == [True, False]
 
 
-def test_the_place_of_a_hook_ends_with_its_graph(session: Session) -> None:
+def test_the_place_of_a_hook_ends_with_its_graph(young: None, session: Session) -> None:
     x = torch.tensor([1.0], requires_grad=True)
     for _ in range(5):
         h = x * 2
         h.register_hook(lambda g: g * 2)
         h.sum().backward()
     del h
-    gc.collect()
+    gc.collect(0)
     session.flush()
     assert session.info()["tensors"] <= 3
     assert x.grad.tolist() == [20.0]
@@ -209,7 +209,9 @@ def _uses_up_names() -> None:
 
 
 @pytest.mark.recorded
-def test_a_leafs_hook_that_raises_leaves_a_session_that_works(session: Session) -> None:
+def test_a_leafs_hook_that_raises_leaves_a_session_that_works(
+    young: None, session: Session
+) -> None:
     x, kept = torch.tensor([1.0, 2.0], requires_grad=True), []
     seen = x.register_hook(kept.append)
 
@@ -231,11 +233,11 @@ def test_a_leafs_hook_that_raises_leaves_a_session_that_works(session: Session) 
     _uses_up_names()
     (x**2).sum().backward()
     assert x.grad.tolist() == [2.0, 4.0]
-    gc.collect()
+    gc.collect(0)
     assert session.info()["tensors"] <= 3
 
 
-def test_what_hooks_drop_is_freed_on_the_host(session: Session) -> None:
+def test_what_hooks_drop_is_freed_on_the_host(young: None, session: Session) -> None:
     x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
     sums = []
 
@@ -249,7 +251,7 @@ def test_what_hooks_drop_is_freed_on_the_host(session: Session) -> None:
     for _ in range(3):
         (x * y).sum().backward()
     assert sums == [6.0, 6.0, 12.0, 12.0, 18.0, 18.0]
-    gc.collect()
+    gc.collect(0)
     assert session.info()["tensors"] <= 4
 
 
@@ -265,7 +267,9 @@ def test_a_hook_far_away_is_shown_a_copy_once_and_waits_for_the_walk_then(
 
 
 @pytest.mark.recorded
-def test_a_hook_in_a_walk_of_another_hook_is_called_once_more(session: Session) -> None:
+def test_a_hook_in_a_walk_of_another_hook_is_called_once_more(
+    young: None, session: Session
+) -> None:
     """There is no copy of a copy; what the first call made is given up."""
     x, y = (torch.tensor([3.0, 4.0], requires_grad=True) for _ in range(2))
     norms, calls = [], []
@@ -285,11 +289,11 @@ def test_a_hook_in_a_walk_of_another_hook_is_called_once_more(session: Session) 
     assert norms == pytest.approx([5.0, 15.0])
     assert calls == ["inner"] * 3
     _uses_up_names()
-    gc.collect()
+    gc.collect(0)
     assert session.info()["tensors"] <= 5
 
 
-def test_the_place_of_a_hook_that_was_lost_is_not_freed(server_url: str) -> None:
+def test_the_place_of_a_hook_that_was_lost_is_not_freed(young: None, server_url: str) -> None:
     with torch.connect(server_url).session(memory_limit_bytes=2**20) as session:
         x = torch.ones(2, requires_grad=True)
         session.flush()
@@ -300,18 +304,18 @@ def test_the_place_of_a_hook_that_was_lost_is_not_freed(server_url: str) -> None
             session.flush()
         assert refused.value.code == "memory_limit"
         del y
-        gc.collect()
+        gc.collect(0)
         _uses_up_names()
         assert torch.ones(2).sum().item() == 2.0
 
 
 @pytest.mark.recorded
-def test_what_somebody_else_freed_does_not_matter(session: Session) -> None:
+def test_what_somebody_else_freed_does_not_matter(young: None, session: Session) -> None:
     a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
     session.flush()
     names = [a._name, c._name]
     session.transport.steps(session.id, Request([{"free": names}]))
     del a, b, c
-    gc.collect()
+    gc.collect(0)
     assert torch.ones(2).sum().item() == 2.0
     assert session.info()["tensors"] <= 2

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from tests.service.crash.nursery import ROOT
+from tests.nursery import ROOT
 
 STEPS, INTERRUPTS = 1500, 12
 

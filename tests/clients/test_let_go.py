@@ -63,13 +63,10 @@ def session(kind: str, request: pytest.FixtureRequest) -> Iterator[Session]:
 
 
 @pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
+def no_collector(young: None) -> Iterator[None]:
     """What only the cycle collector would free stays, and is seen; anomaly mode ends."""
-    gc.collect()
-    gc.disable()
     yield
     torch.autograd.set_detect_anomaly(False)
-    gc.enable()
 
 
 def held(session: Session) -> dict[str, int]:
@@ -77,7 +74,10 @@ def held(session: Session) -> dict[str, int]:
     session.info()
     info = session.info()  # what the last step forgot went with the request before
     forgotten = session._forgotten
-    types = Counter(map(type, gc.get_objects()))
+    young = gc.get_objects(0)
+    assert any(found is session for found in young)  # with all that was made since
+    types = Counter(map(type, young))
+    del young
     del types[Place]  # of the files read last, which are remembered
     ours = (n for kind, n in types.items() if str(kind.__module__).startswith("gradwire"))
     return {

@@ -89,13 +89,13 @@ def test_a_copy_walks_where_the_mirrors_failed_on_the_way(session: Session, coun
     assert counted.copies == 1
 
 
-def test_no_copy_is_left(session: Session) -> None:
+def test_no_copy_is_left(young: None, session: Session) -> None:
     x = _leaf()
     x.register_hook(_raises)
     for _ in range(3):
         with pytest.raises(KeyError):
             (x * 2).sum().backward()
-    gc.collect()
+    gc.collect(0)
     assert session.info()["tensors"] <= 3
 
 
@@ -140,7 +140,7 @@ def test_a_function_that_raises_does_so_in_derivatives_of_functions(session: Ses
         torch.autograd.functional.jacobian(Fails.apply, torch.ones(2))
 
 
-def test_the_last_of_faults_with_one_text_is_meant() -> None:
+def test_the_last_of_faults_with_one_text_is_meant(young: None) -> None:
     first, last = Fault("f", ValueError("first")), Fault("f", ValueError("last"))
     told = error("invalid_argument", f"einsum: {ending(last.text, 'g', 'o')['args'][0]!r}: no")
     assert last.became(meant(told)) and not first.became(meant(told))
@@ -148,7 +148,7 @@ def test_the_last_of_faults_with_one_text_is_meant() -> None:
     assert tells(told, first.again())
     assert not tells(told, ValueError("first"))
     del first, last
-    gc.collect()
+    gc.collect(0)
     assert meant(told) is told
 
 

@@ -323,15 +323,15 @@ def test_large_recordings_are_sent_by_themselves(
     assert len(kept) == 4
 
 
-def test_what_python_forgets_is_freed(session: Session) -> None:
+def test_what_python_forgets_is_freed(young: None, session: Session) -> None:
     kept = torch.ones(3)
     for _ in range(10):
         kept = kept * 2
-    gc.collect()
+    gc.collect(0)
     assert session.info()["tensors"] == 1
     assert kept.tolist() == [1024.0] * 3
     del kept
-    gc.collect()
+    gc.collect(0)
     assert session.info()["tensors"] == 0
 
 
@@ -343,7 +343,7 @@ def test_long_loops_hold_little(door: str | None) -> None:
         assert x[0].item() == 500.0
 
 
-def test_the_graph_outlives_names(session: Session) -> None:
+def test_the_graph_outlives_names(young: None, session: Session) -> None:
     x = torch.tensor([2.0], requires_grad=True)
 
     def loss() -> torch.Tensor:
@@ -351,7 +351,7 @@ def test_the_graph_outlives_names(session: Session) -> None:
         return (hidden * x).sum()
 
     found = loss()
-    gc.collect()
+    gc.collect(0)
     session.flush()
     found.backward()
     assert x.grad.tolist() == [12.0]

@@ -59,7 +59,7 @@ def test_sessions_nest(door: str | None) -> None:
         assert outer.info()["label"] == "outer"
 
 
-def test_a_forgotten_session_is_ended_on_the_host(door: str | None) -> None:
+def test_a_forgotten_session_is_ended_on_the_host(young: None, door: str | None) -> None:
     client = torch.connect(door)
     found = client.session()
     with found:
@@ -67,7 +67,7 @@ def test_a_forgotten_session_is_ended_on_the_host(door: str | None) -> None:
     other = client.session()
     key = other.id
     del other
-    gc.collect()
+    gc.collect(0)
     with client.session() as last, pytest.raises(RuntimeError, match="closed"):
         last.transport.describe(key)
 

@@ -119,7 +119,7 @@ def test_errors_are_those_of_http(server: Running) -> None:
     assert raised[0] == raised[1]
 
 
-def test_streams_are_closed_with_their_sessions(server: Running) -> None:
+def test_streams_are_closed_with_their_sessions(young: None, server: Running) -> None:
     client = torch.connect(server.url, transport="stream")
     until(lambda: not server.service.everybody.streams)
     session = client.session()
@@ -131,7 +131,7 @@ def test_streams_are_closed_with_their_sessions(server: Running) -> None:
     with forgotten.here():
         torch.ones(1).numpy()
     del forgotten
-    gc.collect()
+    gc.collect(0)
     with client.session():
         torch.ones(1).numpy()
         until(lambda: server.service.everybody.streams == 1)

@@ -68,5 +68,10 @@ def say(what: object, value: torch.Tensor) -> None:
     sys.stdout.flush()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Train as the arguments say."""
     train(*sys.argv[1:4], *map(int, sys.argv[4:]))
+
+
+if __name__ == "__main__":
+    main()

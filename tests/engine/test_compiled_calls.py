@@ -310,7 +310,7 @@ def test_functions_of_a_list_are_few() -> None:
     agree(found, calls, a, b, row)
 
 
-def test_a_call_keeps_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_keeps_what_it_uses(young: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm, "MOST", 1)  # functions that the compiler itself keeps
     a, b = arrays(2)
     sheet = np.zeros((8, 128), np.float32)
@@ -319,7 +319,7 @@ def test_a_call_keeps_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     ).calls[0]
     wanted = np.exp(a + b)
     compiled_calls([(np.add, (b, 7.0, b.copy())), (np.exp, (b, b.copy()))], (), Memory(ROOM))
-    gc.collect()
+    gc.collect(0)
     ready(*given)
     same_bits(a, wanted)
 

@@ -1,4 +1,4 @@
-"""The command line, run as its users run it."""
+"""The command line, run as its users run it: each command once from its file, and forked else."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
+from tests import nursery
 from tests.service.conftest import Running, until
 from tests.service.test_http_lanes import SLOW
 
@@ -55,7 +56,12 @@ LOOP = {
 
 
 def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
+    """Run the command to its end, forked."""
+    return nursery.run(nursery.COMMAND, *arguments, **variables)
+
+
+def installed(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end, from its file: it imports what it needs."""
     return subprocess.run(
         [COMMAND, *map(str, arguments)],
         capture_output=True,
@@ -66,16 +72,27 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
     )
 
 
-@contextmanager
-def serving(*arguments: object, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server process, and the URL that it prints."""
-    with subprocess.Popen(
+def _started(
+    *arguments: object, as_command: bool, **variables: str
+) -> subprocess.Popen[str] | nursery.Child:
+    if not as_command:
+        place = nursery.nursery()
+        return place.spawn(nursery.COMMAND, "serve", *arguments, environment=variables)
+    return subprocess.Popen(
         [COMMAND, "serve", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | variables,
-    ) as process:
+    )
+
+
+@contextmanager
+def serving(
+    *arguments: object, as_command: bool = False, **variables: str
+) -> Iterator[tuple[subprocess.Popen[str] | nursery.Child, str]]:
+    """A server process, and the URL that it prints."""
+    with _started(*arguments, as_command=as_command, **variables) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         try:
@@ -87,14 +104,14 @@ def serving(*arguments: object, **variables: str) -> Iterator[tuple[subprocess.P
 
 
 def test_help_names_every_command() -> None:
-    shown = run("--help")
+    shown = installed("--help")
     assert shown.returncode == 0
     for command in ("serve", "ops", "run", "graph", "top"):
         assert command in shown.stdout
 
 
 def test_serve_on_a_free_port_and_end_with_sigterm() -> None:
-    with serving("--port", 0, "--log", "json") as (process, url):
+    with serving("--port", 0, "--log", "json", as_command=True) as (process, url):
         assert url.startswith("http://127.0.0.1:")
         assert httpx.get(f"{url}/health/ready").status_code == 200
         assert httpx.post(f"{url}/v1/sessions", json={}).status_code == 201
@@ -160,7 +177,7 @@ def test_a_unix_socket_is_its_owners(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
 def test_other_machines_need_keys(host: str) -> None:
-    refused = run("serve", "--host", host, "--port", 0)
+    refused = installed("serve", "--host", host, "--port", 0)
     assert refused.returncode == 1
     assert "no keys are configured" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -193,7 +210,7 @@ def test_a_wrong_setting(name: str, value: str) -> None:
 
 
 def test_ops() -> None:
-    shown = run("ops")
+    shown = installed("ops")
     assert shown.returncode == 0
     assert any(line.startswith("matmul ") for line in shown.stdout.splitlines())
     shown = run("ops", "softmax")
@@ -238,7 +255,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 def test_run(server: Running, files: dict[str, Path], remote: bool) -> None:
     where = ["--server", server.url] if remote else []
     before = len(server.service.host.sessions())
-    rows = table(run("run", files["steps.json"], *where))
+    rows = table(installed("run", files["steps.json"], *where))
     assert rows == [
         ["name", "dtype", "shape", "grad_fn", "value"],
         ["z", "float32", "[]", "SumBackward0", "14.0"],
@@ -326,12 +343,12 @@ def test_graph(server: Running, files: dict[str, Path], tmp_path: Path, remote: 
         out = tmp_path / f"graph{suffix}"
         assert run("graph", files["steps.json"], "-o", out, *where).returncode == 0
         assert start in out.read_text()
-    assert run("graph", files["steps.json"]).stdout.startswith("<svg")
+    assert installed("graph", files["steps.json"]).stdout.startswith("<svg")
     assert "suffix" in run("graph", files["steps.json"], "-o", tmp_path / "a.png").stderr
 
 
 def test_the_version_is_printed() -> None:
-    said = run("--version")
+    said = installed("--version")
     assert said.returncode == 0
     assert said.stdout.split()[0] == "gradwire"
     assert said.stdout.split()[1][0].isdigit()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
 import time
 from datetime import datetime
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.nursery import run
 from tests.service.crash.campaign import dump
-from tests.service.crash.process import GRADWIRE, Process, served
+from tests.service.crash.process import Process, served
 from tests.service.snapshots import FILE
 
 STEPS = [
@@ -272,8 +272,7 @@ def test_data_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def _refused(data: object) -> str:
-    command = [str(GRADWIRE), "serve", "--port", "0", "--data", str(data)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = run("tests.service.crash.impatient:main", "serve", "--port", 0, "--data", data)
     assert done.returncode == 1, done.stdout
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())

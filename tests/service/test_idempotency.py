@@ -116,7 +116,9 @@ def test_who_hangs_up_before_a_thread_is_free_cancels(serve: Callable[..., Runni
     until(lambda: not server.service.executor.waiting)
 
 
-def test_a_request_that_nobody_waits_for_is_forgotten(server: Running, session: Client) -> None:
+def test_a_request_that_nobody_waits_for_is_forgotten(
+    young: None, server: Running, session: Client
+) -> None:
     """With its body: what it was lent has gone back, whoever might still ask for the reply."""
     name = key()["idempotency-key"]
     with begin(server, session, *SLOW * 2, key=name):
@@ -134,7 +136,7 @@ def brief(server: Running) -> httpx.Client:
 
 def calls_of(name: str) -> list[Call]:
     """The requests with this key that are in memory."""
-    calls = [found for found in gc.get_objects() if type(found) is Call]
+    calls = [found for found in gc.get_objects(0) if type(found) is Call]
     return [call for call in calls if call.place is not None and call.place.key == name]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.service.conftest import Running
-from tests.service.test_cli import run, serving
+from tests.service.test_cli import installed, run, serving
 
 from gradwire_engine.errors import GradwireError
 from gradwire_service.keys import KeyFile, Ring
@@ -28,7 +28,7 @@ def status(server: Running, key: str) -> int:
 
 def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
-    made = run("keys", "create", "alice", "--file", file, "--note", "laptop")
+    made = installed("keys", "create", "alice", "--file", file, "--note", "laptop")
     key = made.stdout.strip()
     assert key.startswith("gw_")
     assert len(key) >= 43

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.service.crash.nursery import ROOT
+from tests.nursery import ROOT, Child, nursery
 from tests.service.crash.process import served
 
 STEPS, KILLS = 400, 20
@@ -26,15 +24,11 @@ def data(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def started(
-    url: str, label: str, *numbers: int, transport: str = "http"
-) -> Iterator[subprocess.Popen[str]]:
+def started(url: str, label: str, *numbers: int, transport: str = "http") -> Iterator[Child]:
     """The training program, which has ended after the block."""
-    given = map(str, numbers or (STEPS,))
-    command = [sys.executable, "-m", "tests.clients.training", url, label, transport, *given]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    given = numbers or (STEPS,)
+    program = "tests.clients.training:main"
+    with nursery().spawn(program, url, label, transport, *given, folder=ROOT) as process:
         try:
             yield process
         finally:
@@ -49,7 +43,7 @@ def told(url: str, label: str, *numbers: int) -> list[tuple[str, str]]:
     return [(step, loss) for step, _, loss in (line.partition(" ") for line in said.splitlines())]
 
 
-def read(process: subprocess.Popen[str]) -> tuple[str, str]:
+def read(process: Child) -> tuple[str, str]:
     """A step and its loss, which the program tells."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -58,7 +52,7 @@ def read(process: subprocess.Popen[str]) -> tuple[str, str]:
     return step, loss.strip()
 
 
-def killed(process: subprocess.Popen[str]) -> list[tuple[str, str]]:
+def killed(process: Child) -> list[tuple[str, str]]:
     """Kill the program; what it had told whole, and nobody read yet."""
     process.kill()
     rest, complaints = process.communicate(timeout=60)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.clients.proxy import Exchange, Fault, between
 from tests.clients.test_interrupts_remote import STEPS, TRANSPORTS, Loop, session_by, steps_of
-from tests.service.crash.nursery import Nursery
 from tests.service.crash.process import Process
 
 import gradwire as torch
@@ -18,13 +17,13 @@ import gradwire as torch
 class Server:
     """A server on one port and one set of data, however often it is killed."""
 
-    def __init__(self, data: str, nursery: Nursery) -> None:
-        self._data, self._nursery, self.kills = data, nursery, 0
+    def __init__(self, data: str) -> None:
+        self._data, self.kills = data, 0
         self.process = self._started(0)
         self.port = int(self.process.url.rpartition(":")[2])
 
     def _started(self, port: int) -> Process:
-        return Process(self._data, ("--port", str(port)), "", self._nursery)
+        return Process(self._data, ("--port", str(port)), "")
 
     def again(self) -> None:
         """Kill it, unless it is dead already, and start it."""
@@ -59,21 +58,14 @@ class Server:
         self.again()
 
 
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    made = Nursery()
-    yield made
-    made.close()
-    torch.connect()
-
-
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
-def server(request: pytest.FixtureRequest, tmp_path: Path, nursery: Nursery) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     postgres = request.param == "PostgreSQL"
     data = request.getfixturevalue("cluster").database() if postgres else tmp_path / "data"
-    made = Server(str(data), nursery)
+    made = Server(str(data))
     yield made
     made.process.stop()
+    torch.connect()
 
 
 @pytest.fixture(scope="module")

@@ -188,22 +188,21 @@ def test_refusals_are_counted_and_have_their_callers_id(crowded: Running) -> Non
 
 
 @pytest.mark.parametrize("count", [10, 5000])
-def test_what_is_refused_is_freed_without_the_collector(server: Running, count: int) -> None:
+def test_what_is_refused_is_freed_without_the_collector(
+    young: None, server: Running, count: int
+) -> None:
     """On the event loop and in a thread: no error leads to itself by way of its frames."""
     session = server.session()
     body = {"steps": [{"tensor": "unheard", "value": 1}] * count + [{"free": ["nothing"]}]}
-    gc.collect()
-    gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         assert session.post("/steps", body).status_code in (404, 413)
-        gc.collect()
+        gc.collect(0)
         codes = [found.f_code for found in gc.garbage if isinstance(found, FrameType)]
         assert not [code for code in codes if "gradwire_" in code.co_filename]  # not others' here
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
-        gc.enable()
 
 
 def test_posts_in_one_segment_are_answered_in_their_order(raw: Raw) -> None:
@@ -246,7 +245,7 @@ def test_heads_alone_are_answered_with_heads_alone(raw: Raw) -> None:
     assert found.count(b"ready") == 1
 
 
-def test_who_hangs_up_leaves_nothing_behind(server: Running, session: Client) -> None:
+def test_who_hangs_up_leaves_nothing_behind(young: None, server: Running, session: Client) -> None:
     """The request had begun where it was read, and waited as a task, which was cancelled.
 
     What is in memory is looked at when the server has nothing to do: a tuple that is being made
@@ -255,22 +254,17 @@ def test_who_hangs_up_leaves_nothing_behind(server: Running, session: Client) ->
     slow = [{"op": "rand", "args": [[1_000_000]], "out": "r"}] * 2000
     body = orjson.dumps({"steps": slow})
     path = f"{session.path}/steps"
-    gc.collect()
-    gc.disable()
-    try:
-        raw = Raw(server)
-        with raw.socket:
-            raw.send(f"POST {path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-            until(lambda: server.service.underway)
-        until(lambda: not server.service.underway and not server.service.executor.waiting)
-        until(lambda: not calls_to(path))
-    finally:
-        gc.enable()
+    raw = Raw(server)
+    with raw.socket:
+        raw.send(f"POST {path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        until(lambda: server.service.underway)
+    until(lambda: not server.service.underway and not server.service.executor.waiting)
+    until(lambda: not calls_to(path))
 
 
 def calls_to(path: str) -> list[Call]:
     """The requests for this path that are in memory."""
-    return [o for o in gc.get_objects() if type(o) is Call and o.scope["path"] == path]
+    return [o for o in gc.get_objects(0) if type(o) is Call and o.scope["path"] == path]
 
 
 def test_who_is_refused_again_and_again_is_not_hung_up_on_before_the_connection_lies_idle(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
+from tests.nursery import COMMAND, run
 from tests.service.crash.campaign import dump
 from tests.service.crash.postgres import Postgres
-from tests.service.crash.process import GRADWIRE, Process, served
+from tests.service.crash.process import Process, served
 from tests.service.test_durable import STEPS, do, made
 
 from gradwire_service.store import opening
@@ -21,8 +21,7 @@ from gradwire_service.store import opening
 
 def refused(data: object) -> str:
     """What a server says that doesn't start."""
-    command = [str(GRADWIRE), "serve", "--port", "0", "--data", str(data)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = run(COMMAND, "serve", "--port", 0, "--data", data)
     assert done.returncode == 1, done.stdout
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())

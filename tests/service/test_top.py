@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 from tests.service.conftest import Running
-from tests.service.test_cli import run
+from tests.service.test_cli import installed, run
 
 from gradwire_service.commands.top import Look, look, shown, shown_tensors, size, span
 
@@ -19,7 +19,7 @@ def text(before: Look | None, now: Look, rows: int) -> str:
 def test_once_lists_the_sessions_and_what_the_server_holds(server: Running) -> None:
     session = server.session(label="mine [red]", ttl_seconds=7200)
     session.steps({"tensor": "x", "value": [1.0, 2.0]})
-    done = run("top", "--server", server.url, "--once", COLUMNS="140")
+    done = installed("top", "--server", server.url, "--once", COLUMNS="140")
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if session.id in line]
     assert line.split()[1:5] == ["mine", "[red]", "cpu", "1"]

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import httpx
 import numpy as np
-from tests.service.crash.nursery import Nursery
 from tests.service.crash.process import TLS, Process
 from tests.service.crash.reference import Asked, Reference, Told, program
 from tests.service.crash.work import PROGRAM, request
@@ -136,23 +135,12 @@ def _got(http: httpx.Client, path: str) -> Any:
 
 def run(data: str, kills: int, seed: int, tick: Callable[[], object] = int) -> Counter[str]:
     """Kill a server so often; what was counted. Raises AssertionError at the first wrong thing."""
-    nursery = Nursery()
-    try:
-        return _run(data, kills, Random(seed), tick, nursery)
-    finally:
-        nursery.close()
-
-
-def _run(
-    data: str, kills: int, draw: Random, tick: Callable[[], object], nursery: Nursery
-) -> Counter[str]:
-    host, clients = Host(), []
+    draw, host, clients = Random(seed), Host(), []
     counts: Counter[str] = Counter()
     program(host, PROGRAM)
     for number in range(kills + 1):
         faults = draw.choice(FAULTS) if number else ""
-        place = None if draw.random() < _AS_COMMAND else nursery
-        server = Process(data, (), "", place, **_ENVIRONMENT)
+        server = Process(data, (), "", draw.random() < _AS_COMMAND, **_ENVIRONMENT)
         program_id = server.client.post("/v1/programs", json=PROGRAM).json()["id"]
         try:
             _look(server, clients)

@@ -66,6 +66,11 @@ def install(file: Path) -> None:
     faults.install(happens)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the server that the arguments after the file ask for."""
     install(Path(sys.argv.pop(1)))
     app()
+
+
+if __name__ == "__main__":
+    main()

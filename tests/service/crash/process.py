@@ -14,18 +14,20 @@ from tempfile import TemporaryFile, mkstemp
 from typing import IO
 
 import httpx
-from tests.service.crash.nursery import ROOT, Child, Nursery
+from tests.nursery import COMMAND, ROOT, Child, nursery
 
 TLS = ssl.create_default_context()
 """Not used; to make one takes a client longer than all else."""
 GRADWIRE = Path(sys.executable).with_name("gradwire")
+FAULTY = "tests.service.crash.faulty:main"
 
 
 class Process:
     """`gradwire serve --data DATA` on a free port of this machine.
 
-    With `faults`, which may be "", things can go wrong in it: see faulty.py, and `plan`. With a
-    `nursery` it is forked there.
+    With `faults`, which may be "", things can go wrong in it: see faulty.py, and `plan`. It is
+    forked in the nursery, or started `as_command`: so is one with variables that aren't its own,
+    for libraries read them when they are loaded.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Process:
         data: str,
         options: tuple[str, ...] = (),
         faults: str | None = None,
-        nursery: Nursery | None = None,
+        as_command: bool = False,
         **environment: str,
     ) -> None:
         descriptor, self._faults = mkstemp()
@@ -45,11 +47,9 @@ class Process:
         reader, writer = os.pipe()
         with os.fdopen(reader) as said, os.fdopen(writer, "w") as out:
             self.process: subprocess.Popen[str] | Child
-            if nursery is None:
-                self.process = self._started(arguments, faults, environment, out)
-            else:
-                arguments.insert(0, self._faults)
-                self.process = nursery.spawn(arguments, environment, out, self._log)
+            own = all(name.startswith("GRADWIRE_") for name in environment)
+            start = self._forked if own and not as_command else self._started
+            self.process = start(arguments, faults, environment, out)
             out.close()
             line = said.readline()
         if not line.startswith("gradwire listens on "):
@@ -70,6 +70,14 @@ class Process:
             text=True,
             cwd=ROOT,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
+        )
+
+    def _forked(
+        self, arguments: list[str], faults: str | None, environment: dict[str, str], out: IO[str]
+    ) -> Child:
+        program = [COMMAND] if faults is None else [FAULTY, self._faults]
+        return nursery().spawn(
+            *program, *arguments, environment=environment, folder=ROOT, out=out, errors=self._log
         )
 
     def plan(self, faults: str) -> None:
