@@ -111,16 +111,7 @@ class Distribution:
             )
 
     def _check_value(self, value: Any, well: Any) -> None:
-        """Refuse a value that is never drawn."""
-        if self._looks and innermost() is None and not bool(well(value).all()):
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"to be within the support of the distribution {self!r}, but found invalid "
-                f"values:\n{value}"
-            )
-
-    def _check_shape(self, value: Any) -> None:
-        """Refuse what is no tensor, or no batch of events."""
+        """Refuse what is no tensor, or no batch of events, or never drawn."""
         if not self._looks:
             return
         if not isinstance(value, Tensor):
@@ -133,6 +124,12 @@ class Distribution:
             raise ValueError(
                 f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs "
                 f"{expected}."
+            )
+        if innermost() is None and not bool(well(value).all()):
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"to be within the support of the distribution {self!r}, but found invalid "
+                f"values:\n{value}"
             )
 
     def __repr__(self) -> str:
