@@ -236,12 +236,7 @@ class Steps:
                 f"out: {len(names)} names for {len(gradients)} inputs",
                 "give a name or null for each input",
             )
-        for name, gradient in zip(names, gradients, strict=True):
-            if name is not None and gradient is not None:
-                self.bind(name, gradient)
-            elif name is not None:
-                self.session.unbind(name)
-                self.absent.add(name)
+        self._bind_all(names, gradients)
 
     def gradients(self, asked: GradFields) -> list[Tensor | None]:
         """What a grad step, or a request of its own, asks for; in the order of inputs."""
