@@ -66,7 +66,9 @@ def read(data: Buffer, binary: bool, depth: int, lend: Callable[[int], None]) ->
     except GradwireError as problem:
         raise Unfit(problem) from None
     found = _message(text, depth, lend)
-    return found._replace(body=_with_request(data, bytes(found.body)))
+    # in a copy made always alike
+    request = bytes(found.body).decode()
+    return found._replace(body=b"".join(safetensors.retold(data, "request", lambda _: request)))
 
 
 def _message(text: bytes, depth: int, lend: Callable[[int], None]) -> Message:
@@ -167,13 +169,3 @@ def _query(given: Mapping[str, Any]) -> bytes:
             f"one of {', '.join(DATA)}",
         )  # fmt: skip
     return b"data=" + str(data).encode()
-
-
-def _with_request(file: Buffer, text: bytes) -> bytes:
-    """The safetensors file with another text of the request, in a copy made always alike."""
-    start = 8 + int.from_bytes(file[:8], "little")
-    header = orjson.loads(bytes(file[8:start]))
-    header[safetensors.METADATA]["request"] = text.decode()
-    changed = orjson.dumps(header)
-    changed += b" " * (-len(changed) % 8)
-    return b"".join([len(changed).to_bytes(8, "little"), changed, memoryview(file)[start:]])
