@@ -59,19 +59,11 @@ def _read_step_back(read: Read, data: Any) -> StepBack:
     return StepBack(_read_loop(read, loop), wanted, collected, kept)
 
 
-def _segment(write: Write, segment: Segment) -> list[Any]:
-    return [_loop(write, segment.loop), segment.times, segment.reverse]
-
-
 def _read_segment(read: Read, data: Any) -> Segment:
     loop, times, reverse = listed(data, "a segment", 3)
     return Segment(
         run, _read_loop(read, loop), whole(times, "steps of a segment"), flag(reverse, "reverse")
     )
-
-
-def _seeded(write: Write, seeded: Seeded) -> list[Any]:
-    return [write(seeded.body), seeded.place, str(seeded.seed), seeded.draw]
 
 
 def _read_seeded(read: Read, data: Any) -> Seeded:
@@ -95,8 +87,8 @@ WRITE: Mapping[type, tuple[str, Callable[[Write, Any], Any]]] = {
     WayBack: ("loop", _way_back),
     StepBack: ("step_back", _step_back),
     PullBack: ("call", lambda write, it: [_loop(write, it.loop), list(it.wanted)]),
-    Segment: ("segment", _segment),
-    Seeded: ("seeded", _seeded),
+    Segment: ("segment", lambda write, it: [_loop(write, it.loop), it.times, it.reverse]),
+    Seeded: ("seeded", lambda write, it: [write(it.body), it.place, str(it.seed), it.draw]),
     Counted: ("counted", lambda write, it: [write(it.program), it.steps]),
     Unbounded: ("unbounded", lambda _, it: it.id),
 }
