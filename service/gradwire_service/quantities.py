@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -17,13 +15,7 @@ def span(seconds: float) -> str:
 
 def size(nbytes: float) -> str:
     """Bytes in the unit that leaves few digits."""
-    count, unit = scaled(nbytes, 1024, _BYTES)
-    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-
-
-def scaled(count: float, step: int, units: Sequence[str]) -> tuple[float, str]:
-    """A count in the largest of these units that it is at least one of, and that unit."""
     place = 0
-    while count >= step and place < len(units) - 1:
-        count, place = count / step, place + 1
-    return count, units[place]
+    while nbytes >= 1024 and place < len(_BYTES) - 1:
+        nbytes, place = nbytes / 1024, place + 1
+    return f"{nbytes:.0f} {_BYTES[place]}" if not place else f"{nbytes:.1f} {_BYTES[place]}"

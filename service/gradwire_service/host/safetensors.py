@@ -12,7 +12,7 @@ believed: each of its claims is checked against the bytes that are there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -198,24 +198,14 @@ def write(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> list[Buff
         }
         if array.nbytes:
             buffers.append(raw(array))
-    buffers[0] = _head(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode())
+    buffers[0] = head(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode())
     return buffers
 
 
-def _head(text: bytes) -> bytes:
+def head(text: bytes) -> bytes:
     """A header's text as it stands in a file: what follows it lies aligned."""
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text
-
-
-def retold(file: Buffer, name: str, tell: Callable[[str], str]) -> tuple[bytes, memoryview]:
-    """A file's header with another text in its metadata, made of the one there, and the rest."""
-    import orjson  # for streams, which have it
-
-    start = 8 + int.from_bytes(file[:8], "little")
-    header = orjson.loads(bytes(file[8:start]))
-    header[METADATA][name] = tell(header[METADATA][name])
-    return _head(orjson.dumps(header)), memoryview(file)[start:]
 
 
 def raw(array: Array) -> memoryview:

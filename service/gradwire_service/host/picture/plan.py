@@ -8,7 +8,6 @@ from typing import Any
 
 from gradwire_engine.spec import DTYPES
 from gradwire_service.host.picture.data import EdgeData, GraphData, Kind, NodeData
-from gradwire_service.quantities import scaled
 
 _STEPS = ("", "k", "M", "G", "T", "P")
 Shown = Mapping[str, Any]
@@ -105,5 +104,7 @@ def _nbytes(spec: Shown) -> int:
 
 def _many(count: float) -> str:
     """A count with the sign for its thousands: `33.6 M`."""
-    found, sign = scaled(count, 1000, _STEPS)
-    return f"{found:.3g} {sign}"
+    sign = 0
+    while count >= 1000 and sign < len(_STEPS) - 1:
+        count, sign = count / 1000, sign + 1
+    return f"{count:.3g} {_STEPS[sign]}"

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_service.host import safetensors
 from gradwire_service.host.elements import shown
-from gradwire_service.host.safetensors import Buffer
+from gradwire_service.host.safetensors import METADATA, Buffer, head
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import DATA
 from gradwire_service.http.codec.json import weight as weight_of
@@ -68,7 +67,15 @@ def read(data: Buffer, binary: bool, depth: int, lend: Callable[[int], None]) ->
     found = _message(text, depth, lend)
     # in a copy made always alike
     request = bytes(found.body).decode()
-    return found._replace(body=b"".join(safetensors.retold(data, "request", lambda _: request)))
+    return found._replace(body=b"".join(retold(data, "request", lambda _: request)))
+
+
+def retold(file: Buffer, name: str, tell: Callable[[str], str]) -> tuple[bytes, memoryview]:
+    """A file's header with another text in its metadata, made of the one there, and the rest."""
+    start = 8 + int.from_bytes(file[:8], "little")
+    header = orjson.loads(bytes(file[8:start]))
+    header[METADATA][name] = tell(header[METADATA][name])
+    return head(orjson.dumps(header)), memoryview(file)[start:]
 
 
 def _message(text: bytes, depth: int, lend: Callable[[int], None]) -> Message:

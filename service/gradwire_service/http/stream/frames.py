@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gradwire_service.host.safetensors import Buffer, retold
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.codec.negotiation import JSON, SAFETENSORS
-from gradwire_service.http.stream.envelope import Id
+from gradwire_service.http.stream.envelope import Id, retold
 
 _SAID: dict[bytes, tuple[str, Callable[[bytes], object]]] = {
     b"retry-after": ("retry_after", int),
