@@ -70,18 +70,13 @@ def serve(
     ] = None,
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C. Everything else is set by GRADWIRE_* variables."""
+    given = {name: value for name, value in locals().items() if value is not None}
     from gradwire_engine.collector import importing
 
     with importing():
         from gradwire_service.http.serve import serve as run_server
 
-    given = {
-        "host": host, "port": port, "uds": uds, "log": log, "workers": workers,
-        "body_bytes": body_bytes, "session_bytes": session_bytes, "server_bytes": server_bytes,
-        "seconds": seconds, "keys_file": keys_file, "allowed_hosts": allowed_hosts,
-        "allowed_origins": allowed_origins, "data": data, "insecure": insecure,
-    }  # fmt: skip
-    _settled(lambda: run_server({k: v for k, v in given.items() if v is not None}))
+    _settled(lambda: run_server(given))
 
 
 @app.command()

@@ -282,13 +282,13 @@ def _refuse_writes(
 def _copied(tensor: Tensor) -> Tensor:
     """A copy: in a trace a step of it, outside a leaf, since derivatives don't lead further."""
     if innermost() is not None:
-        made: Tensor = tensor.clone()
-        return made
+        return tensor.clone()
     found: Tensor = tensor.detach().clone()
     return found.requires_grad_(tensor.requires_grad)
 
 
 def flat(value: Any) -> list[Tensor]:
+    """The tensors in a structure, in order."""
     found: list[Tensor] = []
     taken_apart(value, found.append)
     return found
@@ -303,4 +303,4 @@ def session_of(args: Any, kwargs: dict[str, Any]) -> Any:
     return current.session() if first is None else first.session
 
 
-__all__ = ["RESULT", "Argnums", "Asked", "Function", "session_of"]
+__all__ = ["RESULT", "Argnums", "Asked", "Function", "flat", "session_of"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire.creation import as_tensor
-from gradwire.functions import catalogued
+from gradwire.functions import catalogued, op
 from gradwire.more import result_type
 from gradwire.tensor import Tensor
 from gradwire_engine.errors import error
@@ -23,8 +23,7 @@ def isin(
     dtype = result_type(elements, test_elements)
     sought, among = (as_tensor(v).to(dtype) for v in (elements, test_elements))
     if not among.numel():
-        nowhere: Tensor = catalogued("full_like")(sought, invert, dtype=bool_)
-        return nowhere
+        return op("full_like")(sought, invert, dtype=bool_)
     ordered = among.reshape(-1).sort().values
     places = catalogued("searchsorted")(ordered, sought).clamp(max=among.numel() - 1)
     found: Tensor = ordered[places] == sought
@@ -61,15 +60,16 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             f"vander: x has {x.ndim} axes, N is {N}",
             "x must be a vector, N not negative",
         )
-    powers = catalogued("arange")(count) if increasing else catalogued("arange")(count).flip(0)
-    found: Tensor = x.unsqueeze(-1) ** powers
-    return found
+    powers = op("arange")(count)
+    return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
 # windows
 
 
-def _window(name: str, sentence: str, first: float, second: float, third: float = 0) -> Any:
+def _window(
+    name: str, sentence: str, first: float, second: float, third: float = 0
+) -> Callable[..., Tensor]:
     """A window that is a sum of cosines with these weights."""
 
     def window(
@@ -93,7 +93,7 @@ def _turns(name: str, length: int, periodic: bool, dtype: Any, device: Any) -> T
             f"{name} requires non-negative window_length, got window_length={length}",
             "give a number of elements",
         )
-    steps: Tensor = catalogued("arange")(float(length), dtype=dtype, device=device)
+    steps = op("arange")(float(length), dtype=dtype, device=device)
     if not steps.is_floating_point():
         raise error(
             "dtype_mismatch",
@@ -117,10 +117,8 @@ def hamming_window(
     *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Hamming's window, alpha less beta times a cosine."""
-    window: Tensor = _window("hamming_window", "", alpha, beta)(
-        window_length, periodic, dtype=dtype, device=device, requires_grad=requires_grad
-    )
-    return window
+    window = _window("hamming_window", "", alpha, beta)
+    return window(window_length, periodic, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def bartlett_window(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire import called
-from gradwire.asking import session_of
+from gradwire.asking import flat, session_of
 from gradwire.called import Wanted
 from gradwire.carries import (
     arranged,
@@ -24,7 +24,7 @@ from gradwire.carries import (
 )
 from gradwire.pytrees import each_once
 from gradwire.tensor import Tensor
-from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
+from gradwire.trace import Trace, Traced, innermost, trace
 
 Function = Callable[..., Any]
 
@@ -47,7 +47,7 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, operands: Any = ()) -
     both = [first, _traced(_named(other, false_fn), operands, session)]
     need_same("cond", "true_fn", gives, "false_fn", both[1].restored(both[1].outputs))
     need_tensors("cond", "true_fn", gives, first.outputs)
-    count = len(_tensors(operands))
+    count = len(flat(operands))
     programs, captured = _together(both, count)
     inputs = [t for _, t in both[0].trace.inputs[:count]]
     parts = [Wanted(o.shape, o.dtype, "CondBackward") for o in both[0].outputs]
@@ -90,8 +90,8 @@ def loop(
 ) -> tuple[Any, Any]:
     """A scan; named: what the node of its results is called here."""
     session: Any = innermost() or session_of([init, xs], {})
-    carries = _tensors(init)
-    rows = [session.lifted(x.movedim(dim, 0) if dim else x) for x in _tensors(xs)]
+    carries = flat(init)
+    rows = [session.lifted(x.movedim(dim, 0) if dim else x) for x in flat(xs)]
     count = _steps(xs, rows, length)
     left = iter([*[tuple(c.shape) for c in carries], *[tuple(r.shape[1:]) for r in rows]])
 
@@ -153,7 +153,7 @@ def while_loop(
     need_carries("while_loop", "body_fn", carried, gives)
     need_tensors("while_loop", "body_fn", gives, both[1].outputs)
     need_condition(both[0].restored(both[0].outputs), both[0].outputs)
-    carries = _tensors(carried)
+    carries = flat(carried)
     programs, captured = _together(both, len(carries))
     inputs = [t for _, t in both[0].trace.inputs[: len(carries)]]
     parts = [Wanted(c.shape, c.dtype, "WhileLoopBackward") for c in carries]
@@ -167,12 +167,6 @@ def while_loop(
     )
     session.flush()
     return both[1].restored(found)
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    taken_apart(value, found.append)
-    return found
 
 
 def _named(function: Function, like: Function) -> Function:

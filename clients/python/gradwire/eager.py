@@ -21,8 +21,7 @@ def variable(tensor: Tensor) -> Tensor:
     """A tensor that the function records by, in the graph of the one given where that has one."""
     if tensor.requires_grad:
         with enable_grad():
-            made: Tensor = tensor.view_as(tensor)
-        return made
+            return tensor.view_as(tensor)
     return tensor.detach().requires_grad_()
 
 

@@ -56,8 +56,7 @@ def _programs() -> Posted:
     known = _host().programs
 
     def post(text: str) -> str:
-        found: str = known.put(read(Program, loads(text)), {})[0].program.id
-        return found
+        return known.put(read(Program, loads(text)), {})[0].program.id
 
     return Posted(post, known.delete)
 
@@ -83,8 +82,7 @@ class Embedded:
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""
         self._drop()
-        found: dict[str, Any] = _host().create(read(SessionCreate, body)).describe()
-        return found
+        return _host().create(read(SessionCreate, body)).describe()
 
     def held(self, session_id: str) -> Any:
         """The host's own session, whose tensors are in this process."""
@@ -93,8 +91,7 @@ class Embedded:
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
         self._drop()
-        found: dict[str, Any] = _host().session(session_id).describe()
-        return found
+        return _host().session(session_id).describe()
 
     def change(self, session_id: str, body: dict[str, Any]) -> None:
         """Change what the body names."""
@@ -121,8 +118,7 @@ class Embedded:
 
     def info(self) -> dict[str, Any]:
         """What the host is and can: version, devices, dtypes, limits."""
-        found: dict[str, Any] = _host().info()
-        return found
+        return _host().info()
 
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
@@ -164,8 +160,7 @@ class Embedded:
         """A session of a snapshot, given as what its file says; its resource."""
         self._drop()
         with _own_state():
-            found: dict[str, Any] = _host().restore(metadata, arrays).describe()
-        return found
+            return _host().restore(metadata, arrays).describe()
 
     def steps(self, session_id: str, request: Request) -> Values:
         """Do the steps; nothing is read, since all tensors are here."""

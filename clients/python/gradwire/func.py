@@ -7,7 +7,7 @@ from typing import Any
 from gradwire.asking import RESULT, Argnums, Asked, Function
 from gradwire.autograd.transformable import FORWARD, REVERSE, VMAP
 from gradwire.called import Wanted
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.pytrees import check_tensors, leaves, shown
 from gradwire.tensor import Tensor
 from gradwire.vmapped import vmap
@@ -197,7 +197,7 @@ def _stacked(named: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         every = [tensors[name] for tensors in named]
         if any(t.requires_grad is not first.requires_grad for t in every):
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-        made: Tensor = catalogued("stack")([t.detach() for t in every])
+        made = op("stack")([t.detach() for t in every])
         found[name] = made.requires_grad_(first.requires_grad)
     return found
 

@@ -100,15 +100,13 @@ class Http:
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make a session; its resource."""
-        found: dict[str, Any] = self._send("POST", "/v1/sessions", json=body).json()
-        return found
+        return self._json("POST", "/v1/sessions", json=body)
 
     def describe(self, session_id: str) -> dict[str, Any]:
         """The session's resource."""
         in_no_path = "/" in session_id or session_id in ("", ".", "..")
         key = self._id_of(session_id) if in_no_path else quote(session_id, safe="")
-        found: dict[str, Any] = self._send("GET", f"/v1/sessions/{key}").json()
-        return found
+        return self._json("GET", f"/v1/sessions/{key}")
 
     def _id_of(self, label: str) -> str:
         """The id of the only session of a label that can't stand in a path."""
@@ -143,7 +141,7 @@ class Http:
 
     def info(self) -> dict[str, Any]:
         """What the server is and can: version, devices, dtypes, limits."""
-        return self._send("GET", "/v1/info").json()  # type: ignore[no-any-return]
+        return self._json("GET", "/v1/info")
 
     def graph(self, session_id: str, format: str, tensor: str | None) -> Any:
         """The graph: json as data, dot, mermaid and svg as text."""
@@ -157,9 +155,7 @@ class Http:
 
     def _post_program(self, text: str) -> str:
         json = {"Content-Type": "application/json"}
-        reply = self._send("POST", "/v1/programs", content=text, headers=json)
-        found: str = reply.json()["id"]
-        return found
+        return str(self._json("POST", "/v1/programs", content=text, headers=json)["id"])
 
     def _delete_program(self, key: str) -> None:
         self._send("DELETE", f"/v1/programs/{key}")
@@ -170,7 +166,7 @@ class Http:
         if isinstance(body.get("program"), str):
             path = f"/v1/programs/{body['program']}/{name}"
             body = {key: value for key, value in body.items() if key != "program"}
-        return self._send("POST", path, json=body).json()  # type: ignore[no-any-return]
+        return self._json("POST", path, json=body)
 
     def optimizers(self, session_id: str) -> list[dict[str, Any]]:
         """The session's optimisers; what they keep of parameters as numbers and Received."""
@@ -190,7 +186,7 @@ class Http:
         asked = {"limit": "1000"} | ({} if label is None else {"label": label})
         cursor: dict[str, str] = {}
         while True:
-            page = self._send("GET", "/v1/sessions", params=asked | cursor).json()
+            page = self._json("GET", "/v1/sessions", params=asked | cursor)
             found += page["items"]
             if page["next"] is None:
                 return found
@@ -202,7 +198,7 @@ class Http:
 
     def names(self, session_id: str) -> list[str]:
         """The names of the session's tensors."""
-        found = self._send("GET", f"/v1/sessions/{session_id}/tensors").json()
+        found = self._json("GET", f"/v1/sessions/{session_id}/tensors")
         return [one["name"] for one in found["items"]]
 
     def snapshot(self, session_id: str) -> bytes:
@@ -215,10 +211,7 @@ class Http:
         from gradwire_service.host import safetensors
 
         body, headers = b"".join(safetensors.write(arrays, metadata)), {"Content-Type": SAFETENSORS}
-        found: dict[str, Any] = self._send(
-            "POST", "/v1/sessions", content=body, headers=headers
-        ).json()
-        return found
+        return self._json("POST", "/v1/sessions", content=body, headers=headers)
 
     def steps(self, session_id: str, request: Request) -> Values:
         """Do the steps, then read tensors. An interrupted call is made again with its request.
@@ -261,7 +254,7 @@ class Http:
         self, session_id: str, steps: Sequence[Step], arrays: Arrays, returns: Sequence[str]
     ) -> Values:
         """What tensors would be after some steps: these are done in a copy of the session."""
-        copy: str = self._send("POST", f"/v1/sessions/{session_id}/fork").json()["id"]
+        copy = self._json("POST", f"/v1/sessions/{session_id}/fork")["id"]
         try:
             return self.steps(copy, Request(steps, returns, arrays))
         finally:
@@ -312,6 +305,10 @@ class Http:
             self._connect_anew()
             raise
         return checked(reply)
+
+    def _json(self, method: str, url: str, **fields: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._send(method, url, **fields).json()
+        return found
 
 
 def _drop(client: httpx.Client, sessions: deque[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire import defaults
 from gradwire.creation import as_tensor, tensor
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.tensor import Tensor
 from gradwire.wire import plain
 from gradwire_engine import promote
@@ -69,7 +69,7 @@ def scalar_tensor(
     s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor without axes; of the default dtype where none is given."""
-    made: Tensor = tensor(s, device=device).to(defaults.dtype() if dtype is None else dtype)
+    made = tensor(s, device=device).to(defaults.dtype() if dtype is None else dtype)
     return made.requires_grad_(requires_grad)
 
 
@@ -84,8 +84,7 @@ def _new(name: str) -> Any:
     def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs.setdefault("dtype", self.dtype)
         with self.session.here():
-            made: Tensor = catalogued(name)(*args, **kwargs)
-        return made
+            return op(name)(*args, **kwargs)
 
     new.__name__ = f"new_{name}"
     new.__doc__ = f"torch.{name} in this tensor's dtype and session."

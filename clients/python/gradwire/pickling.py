@@ -15,12 +15,9 @@ import numpy as np
 from gradwire import current
 from gradwire.functions import catalogued
 from gradwire.leaf import leaf
-from gradwire.saving.tensors import fetch
+from gradwire.saving.tensors import fetch, flat, place_of
 from gradwire.tensor import Tensor
 from gradwire.within import within
-
-Place = tuple[tuple[int, ...], tuple[int, ...], int]
-"""Sizes, strides and offset, in elements, by which a tensor sees its memory."""
 
 
 class Memory:
@@ -102,21 +99,6 @@ def _memory_of(tensor: Tensor) -> Memory | None:
 def _covers(tensor: Tensor) -> bool:
     """Whether a tensor sees all of its memory, in a row."""
     return tensor.numel() == tensor._meta.storage.array.size and tensor.is_contiguous()
-
-
-def flat(tensor: Tensor) -> Tensor:
-    """All of the memory that a tensor sees, in a row."""
-    count = tensor._meta.storage.array.size
-    with within(grad=False):
-        found: Tensor = tensor.detach().as_strided((count,), (1,), 0)
-    return found
-
-
-def place_of(tensor: Tensor) -> Place:
-    """How a tensor sees its memory."""
-    meta = tensor._meta
-    start, first = (a.__array_interface__["data"][0] for a in (meta.storage.array, meta.array))
-    return tuple(tensor.shape), tuple(tensor.stride()), (first - start) // tensor.itemsize
 
 
 def _order(tensor: Tensor) -> list[int]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.tensor import Tensor
 
 _REDUCTIONS = {1: "mean", 2: "sum"}
 """By number; all others are none. Torch says that 1 is the default, and means 0."""
 
 
-def _layer(name: str, *args: Any, **kwargs: Any) -> Any:
-    return catalogued(f"nn.functional.{name}")(*args, **kwargs)
+def _layer(name: str, *args: Any, **kwargs: Any) -> Tensor:
+    return op(f"nn.functional.{name}")(*args, **kwargs)
 
 
 def _reduction(asked: str, number: Any) -> str:
@@ -35,8 +35,7 @@ def embedding(
     """Rows of a table by their numbers; the table first. padding_idx: below 0 for none."""
     padding = None if padding_idx < 0 else padding_idx
     given = {"scale_grad_by_freq": scale_grad_by_freq, "sparse": sparse}
-    found: Tensor = _layer("embedding", indices, weight, padding, **given)
-    return found
+    return _layer("embedding", indices, weight, padding, **given)
 
 
 def kl_div(
@@ -44,8 +43,7 @@ def kl_div(
 ) -> Tensor:
     """The Kullback-Leibler divergence. reduction: 1 for the mean, 2 for the sum."""
     how = _reduction("kl_div", reduction)
-    found: Tensor = _layer("kl_div", input, target, reduction=how, log_target=log_target)
-    return found
+    return _layer("kl_div", input, target, reduction=how, log_target=log_target)
 
 
 def ctc_loss(
@@ -55,8 +53,7 @@ def ctc_loss(
     """The loss of all alignments. reduction: 1 for the mean, 2 for the sum."""
     how = _reduction("ctc_loss", reduction)
     given = (log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
-    found: Tensor = _layer("ctc_loss", *given)
-    return found
+    return _layer("ctc_loss", *given)
 
 
 def batch_norm(
@@ -65,8 +62,7 @@ def batch_norm(
 ) -> Tensor:  # fmt: skip
     """Normalisation over a batch; weight and bias before the running statistics."""
     given = (running_mean, running_var, weight, bias, training, momentum, eps)
-    found: Tensor = _layer("batch_norm", input, *given)
-    return found
+    return _layer("batch_norm", input, *given)
 
 
 def instance_norm(
@@ -76,8 +72,7 @@ def instance_norm(
 ) -> Tensor:  # fmt: skip
     """Normalisation over each example; weight and bias before the running statistics."""
     given = (running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
-    found: Tensor = _layer("instance_norm", input, *given)
-    return found
+    return _layer("instance_norm", input, *given)
 
 
 def layer_norm(
@@ -85,8 +80,7 @@ def layer_norm(
     eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Tensor:  # fmt: skip
     """Normalisation over the last axes."""
-    found: Tensor = _layer("layer_norm", input, normalized_shape, weight, bias, eps)
-    return found
+    return _layer("layer_norm", input, normalized_shape, weight, bias, eps)
 
 
 def group_norm(
@@ -94,8 +88,7 @@ def group_norm(
     eps: float = 1e-5, cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
     """Normalisation over groups of channels."""
-    found: Tensor = _layer("group_norm", input, num_groups, weight, bias, eps)
-    return found
+    return _layer("group_norm", input, num_groups, weight, bias, eps)
 
 
 def _with_numbers(name: str, before: tuple[str, ...], defaults: dict[str, Any]) -> Any:
@@ -107,8 +100,7 @@ def _with_numbers(name: str, before: tuple[str, ...], defaults: dict[str, Any]) 
             raise TypeError(f"{name}(): takes {len(order)} positional arguments, got {len(args)}")
         given = dict(zip(order, args, strict=False)) | kwargs
         given["reduction"] = _reduction(name, given.get("reduction", 0))
-        found: Tensor = _layer(name, **(defaults | given))
-        return found
+        return _layer(name, **(defaults | given))
 
     loss.__name__ = loss.__qualname__ = name
     loss.__doc__ = f"torch.nn.functional.{name}; reduction: 1 for the mean, 2 for the sum."

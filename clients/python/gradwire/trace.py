@@ -361,16 +361,11 @@ Enter = Callable[["Trace", Tensor], Tensor]
 """How an argument is entered."""
 
 
-def _as_it_is(found: Trace, tensor: Tensor) -> Tensor:
-    made: Tensor = found.lifted(tensor)
-    return made
-
-
 def trace(
     function: Callable[..., Any],
     args: Sequence[Any],
     outer: Any,
-    enter: Enter = _as_it_is,
+    enter: Enter = Trace.lifted,
     transforms: tuple[str, ...] = (),
 ) -> Traced:
     """Call a function with placeholders for its tensors, and write down what it does."""

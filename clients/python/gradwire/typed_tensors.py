@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire import creation
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.more import SHORT
 from gradwire.size import Size
 from gradwire.tensor import Tensor
@@ -24,8 +24,7 @@ class TypedTensors(type):
             args = (0,)
         if all(type(size) is int for size in args) or isinstance(args[0], Size):
             sizes = args[0] if isinstance(args[0], Size) else args
-            made: Tensor = catalogued("empty")(tuple(sizes), dtype=cls.dtype)
-            return made
+            return op("empty")(tuple(sizes), dtype=cls.dtype)
         (data,) = args
         if isinstance(data, Tensor):
             if data.dtype is not cls.dtype:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwire import called
-from gradwire.asking import session_of
+from gradwire.asking import flat, session_of
 from gradwire.autograd.transformable import VMAP
 from gradwire.pytrees import each_once, leaves, shown, spread
 from gradwire.tensor import Tensor
-from gradwire.trace import Trace, Traced, innermost, taken_apart, trace
+from gradwire.trace import Trace, Traced, innermost, trace
 
 Function = Callable[..., Any]
 
@@ -26,8 +26,7 @@ def vmap(
     """The function for every example along an axis of its arguments, at once."""
 
     def batched(*args: Any, **kwargs: Any) -> Any:
-        tensors: list[Tensor] = []
-        taken_apart(args, tensors.append)
+        tensors = flat(args)
         dims = _dims_of(in_dims, args)
         size = _batch_size(tensors, dims)
         session: Any = innermost() or session_of(args, kwargs)

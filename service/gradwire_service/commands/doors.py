@@ -54,8 +54,7 @@ class There:
 
     def program(self, body: dict[str, Any]) -> str:
         """The id of a program, which is stored, and stays: others may have posted the same."""
-        found: str = self._send("POST", "/v1/programs", json=body).json()["id"]
-        return found
+        return str(self._send("POST", "/v1/programs", json=body).json()["id"])
 
     def run(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
         """The reply to a request."""

@@ -66,8 +66,13 @@ def forecast(program: Program, asked: PlanInputs, meter: Meter) -> Reply:
         return list(results.values())
 
     with using(meter=_Clock(meter)):
-        graph = without_dead(_traced(program, function, specs))
-        return reply | _taken(whole(graph), program.inputs, list(results))
+        found = whole(without_dead(_traced(program, function, specs)))
+        return reply | {
+            "flops": found.flops,
+            "bytes_moved": found.moved,
+            "peak_bytes": found.nbytes,
+            "regions": _Regions().of(found, program.inputs, list(results)),
+        }
 
 
 def _given(
@@ -133,16 +138,6 @@ def _untraceable(program: Program, problem: UntraceableError) -> GradwireError:
         f"plan: program {program.id} can't be worked out from shapes alone: {problem}",
         "run it, by evaluate",
     )
-
-
-def _taken(found: Whole, inputs: Sequence[str], results: Sequence[str]) -> dict[str, Reply]:
-    """What a run takes, and its parts."""
-    return {
-        "flops": found.flops,
-        "bytes_moved": found.moved,
-        "peak_bytes": found.nbytes,
-        "regions": _Regions().of(found, inputs, results),
-    }
 
 
 class _Regions:

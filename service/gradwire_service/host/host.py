@@ -142,7 +142,7 @@ class Host:
             self.check_open(session)
             yield session
 
-    def info(self) -> Reply:
+    def info(self) -> dict[str, Reply]:
         """What this server is and can: version, catalogue, devices, dtypes, limits."""
         return {
             "version": VERSION,

@@ -11,7 +11,7 @@ from array import array as Packed
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,17 +37,12 @@ from gradwire_service.host.elements import (
     pairs_of,
     shown,
 )
+from gradwire_service.host.scope import Meter
 
 _FLOATS = {float}
 _WHAT = "tensor literal"
 """How errors of literals begin."""
 _NONE: Mapping[str, Array] = MappingProxyType({})
-
-
-class Meter(Protocol):
-    """Whoever counts bytes: raises memory_limit where a session has no room for `nbytes` more."""
-
-    def charge(self, nbytes: int) -> None: ...
 
 
 class _Asked(NamedTuple):

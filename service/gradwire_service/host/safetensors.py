@@ -198,10 +198,14 @@ def write(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> list[Buff
         }
         if array.nbytes:
             buffers.append(raw(array))
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    buffers[0] = len(text).to_bytes(8, "little") + text
+    buffers[0] = head(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode())
     return buffers
+
+
+def head(text: bytes) -> bytes:
+    """A header's text as it stands in a file: what follows it lies aligned."""
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
 
 
 def raw(array: Array) -> memoryview:

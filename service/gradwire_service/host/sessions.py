@@ -204,7 +204,7 @@ class Session:
             found = owner.grad
         return None if found is None else shown(name, found, data=data)
 
-    def brief(self) -> Reply:
+    def brief(self) -> dict[str, Reply]:
         """What can be said of the session without counting what it holds."""
         return {
             "id": self.id,
@@ -222,7 +222,7 @@ class Session:
             "tensors": len(self.tensors) if self.asleep is None else self.durable.names,
         }
 
-    def describe(self) -> Reply:
+    def describe(self) -> dict[str, Reply]:
         """The session as a resource, bytes counted exactly."""
         held = self.meter.count()
         return self.brief() | {

@@ -236,12 +236,7 @@ class Steps:
                 f"out: {len(names)} names for {len(gradients)} inputs",
                 "give a name or null for each input",
             )
-        for name, gradient in zip(names, gradients, strict=True):
-            if name is not None and gradient is not None:
-                self.bind(name, gradient)
-            elif name is not None:
-                self.session.unbind(name)
-                self.absent.add(name)
+        self._bind_all(names, gradients)
 
     def gradients(self, asked: GradFields) -> list[Tensor | None]:
         """What a grad step, or a request of its own, asks for; in the order of inputs."""
@@ -262,9 +257,6 @@ class Steps:
             is_grads_batched=asked.is_grads_batched,
             output_names=asked.outputs,
         )
-
-    def backward(self, step: BackwardStep) -> None:
-        self.run_backward(step.backward)
 
     def run_backward(self, asked: BackwardFields) -> None:
         """Accumulate gradients, for a step or a request of its own."""
@@ -325,18 +317,6 @@ class Steps:
             except GradwireError as problem:
                 raise placed(problem, f"{step.set_grad}.grad") from problem.__cause__
             owner.set_grad(made)
-
-    def requires_grad(self, step: RequiresGradStep) -> None:
-        self.session.require_grad(step.requires_grad, step.value)
-
-    def retain_grad(self, step: RetainGradStep) -> None:
-        self.session.find(step.retain_grad).retain_grad()
-
-    def detach(self, step: DetachStep) -> None:
-        self.bind(step.out, self.session.find(step.detach).detach())
-
-    def seed(self, step: SeedStep) -> None:
-        self.session.generator.restart(step.seed, step.draws)
 
     def free(self, step: FreeStep) -> None:
         for name in step.free:
@@ -413,13 +393,15 @@ DO: dict[type[StepPart], Callable[[Steps, Any], None]] = {
     TensorStep: Steps.tensor,
     OpStep: Steps.op,
     GradStep: Steps.grad,
-    BackwardStep: Steps.backward,
+    BackwardStep: lambda steps, step: steps.run_backward(step.backward),
     ZeroGradStep: Steps.zero_grad,
     SetGradStep: Steps.set_grad,
-    RequiresGradStep: Steps.requires_grad,
-    RetainGradStep: Steps.retain_grad,
-    DetachStep: Steps.detach,
-    SeedStep: Steps.seed,
+    RequiresGradStep: lambda steps, step: steps.session.require_grad(
+        step.requires_grad, step.value
+    ),
+    RetainGradStep: lambda steps, step: steps.session.find(step.retain_grad).retain_grad(),
+    DetachStep: lambda steps, step: steps.bind(step.out, steps.session.find(step.detach).detach()),
+    SeedStep: lambda steps, step: steps.session.generator.restart(step.seed, step.draws),
     FreeStep: Steps.free,
     RenameStep: Steps.rename,
     BindStep: Steps.another_name,

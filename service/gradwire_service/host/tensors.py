@@ -12,7 +12,7 @@ from gradwire_service.host.protocol.requests import StepsRequest, TensorBody
 from gradwire_service.host.protocol.steps import FreeStep, SetGradStep, TensorStep
 from gradwire_service.host.reply import Reply, TensorReply
 from gradwire_service.host.run import run
-from gradwire_service.host.sessions import Session
+from gradwire_service.host.sessions import Session, shown
 
 
 def listed(session: Session) -> Reply:
@@ -36,10 +36,7 @@ def listed(session: Session) -> Reply:
 
 def one(session: Session, name: str) -> TensorReply:
     """A tensor by name; `x.grad` is a gradient, tensor_not_found where there is none."""
-    session.find(name)
-    found = session.reply(name)
-    assert found is not None
-    return found
+    return shown(name, session.find(name))
 
 
 def put(

@@ -18,7 +18,7 @@ from gradwire_service.http.drawing import PICTURES
 from gradwire_service.http.openapi import DATA, FORMAT, Doc, Query
 from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
-from gradwire_service.http.routes import optimizers, pages, server, sessions, steps, tensors
+from gradwire_service.http.routes import pages, server, sessions, steps, tensors
 from gradwire_service.http.running import GONE, STORED, run
 from gradwire_service.http.table_programs import program_routes, transform_routes
 
@@ -130,7 +130,7 @@ def _tensors() -> list[Route]:
         Route(
             f"{SESSION}/optimizers",
             "GET",
-            optimizers.list_optimizers,
+            tensors.list_optimizers,
             Doc(tag, "OptimizersReply", query=(DATA,), errors=GONE, binary=True),
         ),
         Route(

@@ -10,7 +10,7 @@ from gradwire_service.http.drawing import PICTURES
 from gradwire_service.http.openapi import FORMAT, Doc
 from gradwire_service.http.paging import PAGE
 from gradwire_service.http.route import Route
-from gradwire_service.http.routes import applied, plans, programs
+from gradwire_service.http.routes import applied, programs
 from gradwire_service.http.running import STORED, run
 
 PROGRAM = "/v1/programs/{id}"
@@ -62,17 +62,15 @@ def transform_routes() -> list[Route]:
 
 
 def _inline(name: str) -> Route:
-    handler = plans.plan if name == "plan" else applied.inline(name)
     body = {"program": EXAMPLE, "inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
     doc = _doc(name, TRANSFORMS[name].inline, body)
-    return Route(f"/v1/{name}", "POST", handler, doc)
+    return Route(f"/v1/{name}", "POST", applied.inline(name), doc)
 
 
 def _stored(name: str) -> Route:
     body = {"inputs": {"x": [1, 2, 3]}, **_BESIDE.get(name, {})}
-    handler = plans.program_plan if name == "plan" else applied.stored(name)
     doc = _doc(name, TRANSFORMS[name].stored, body)
-    return Route(f"{PROGRAM}/{name}", "POST", handler, doc)
+    return Route(f"{PROGRAM}/{name}", "POST", applied.stored(name), doc)
 
 
 def _doc(name: str, kind: Any, body: dict[str, Any]) -> Doc:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from sqlalchemy import Engine, delete, select
 
@@ -14,15 +13,6 @@ from gradwire_service.store.rows import Buffer
 from gradwire_service.store.schema import pieces
 
 _PIECE = 2**22
-
-
-class Files(Protocol):
-    """Bytes by name. What was written is on the disk when `write` returns."""
-
-    def write(self, name: str, buffers: Sequence[Buffer]) -> None: ...
-    def read(self, name: str) -> bytes: ...
-    def remove(self, names: Iterable[str]) -> None: ...
-    def names(self) -> list[str]: ...
 
 
 class Folder:
@@ -102,6 +92,10 @@ class Pieces:
         """All that have pieces."""
         with self._engine.connect() as connection:
             return list(connection.execute(select(pieces.c.name).distinct()).scalars())
+
+
+Files = Folder | Pieces
+"""Bytes by name. What was written is on the disk when `write` returns."""
 
 
 def _cut(buffers: Sequence[Buffer]) -> Iterable[bytes]:

@@ -7,6 +7,7 @@ done with them there stands in `hooked`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
 from weakref import WeakSet, finalize, ref
@@ -23,7 +24,7 @@ Hook = Callable[..., Any]
 _ids = count()
 
 
-class RemovableHandle:
+class RemovableHandle(AbstractContextManager["RemovableHandle"]):
     """Takes a hook away: by remove(), or at the end of a `with` block."""
 
     def __init__(self, handle: Handle, hook: Registered, known: WeakSet[Registered]) -> None:
@@ -37,9 +38,6 @@ class RemovableHandle:
         hook = self._hook()
         if hook is not None:
             self._known.discard(hook)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()

@@ -88,7 +88,6 @@ class Bernoulli(_OfChances):
             return self.probs.expand(self._extended(sample_shape)).bernoulli()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_shape(value)
         self._check_value(value, lambda v: (v == 0) | (v == 1))
         logits, value = op("broadcast_tensors")(self.logits, value)
         return -_cross_entropy(logits, value)
@@ -154,17 +153,14 @@ class Categorical(_OfChances):
             return rows.multinomial(prod(sample_shape), True).T.reshape(shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_shape(value)
         self._check_value(value, lambda v: (v % 1 == 0) & (v >= 0) & (v < self._num_events))
         places = value.long().unsqueeze(-1)
         places, logits = op("broadcast_tensors")(places, self.logits)
-        found: Tensor = logits.gather(-1, places[..., :1]).squeeze(-1)
-        return found
+        return op("gather")(logits, -1, places[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
         least = finfo(self.logits.dtype).min
-        found: Tensor = (self.logits.clamp(min=least) * self.probs).sum(-1)
-        return -found
+        return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All categories, along a new first axis."""

@@ -32,7 +32,7 @@ class Distribution:
         event_shape: Shape = (),
         validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._looks = validate_args  # type: ignore[misc]
 
@@ -42,14 +42,6 @@ class Distribution:
         if value not in (True, False):
             raise ValueError
         Distribution._looks = value
-
-    @property
-    def batch_shape(self) -> Size:
-        return self._batch_shape
-
-    @property
-    def event_shape(self) -> Size:
-        return self._event_shape
 
     @property
     def mean(self) -> Tensor:
@@ -96,10 +88,10 @@ class Distribution:
         return self.parameters
 
     def _event_of_parameters(self) -> tuple[int, ...]:
-        return tuple(self._event_shape)
+        return tuple(self.event_shape)
 
     def _extended(self, sample_shape: Shape) -> tuple[int, ...]:
-        return (*sample_shape, *self._batch_shape, *self._event_shape)
+        return (*sample_shape, *self.batch_shape, *self.event_shape)
 
     def _check(self, name: str, value: Tensor, well: Any, meant: str) -> None:
         """Refuse a parameter that is not what is meant."""
@@ -111,28 +103,25 @@ class Distribution:
             )
 
     def _check_value(self, value: Any, well: Any) -> None:
-        """Refuse a value that is never drawn."""
-        if self._looks and innermost() is None and not bool(well(value).all()):
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"to be within the support of the distribution {self!r}, but found invalid "
-                f"values:\n{value}"
-            )
-
-    def _check_shape(self, value: Any) -> None:
-        """Refuse what is no tensor, or no batch of events."""
+        """Refuse what is no tensor, or no batch of events, or never drawn."""
         if not self._looks:
             return
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        expected = (*self._batch_shape, *self._event_shape)
+        expected = (*self.batch_shape, *self.event_shape)
         pairs = zip(reversed(value.shape), reversed(expected), strict=False)
-        events = len(self._event_shape)
-        short = tuple(value.shape)[value.ndim - events :] != tuple(self._event_shape)
+        events = len(self.event_shape)
+        short = tuple(value.shape)[value.ndim - events :] != tuple(self.event_shape)
         if short or any(i != j and 1 not in (i, j) for i, j in pairs):
             raise ValueError(
                 f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs "
                 f"{expected}."
+            )
+        if innermost() is None and not bool(well(value).all()):
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"to be within the support of the distribution {self!r}, but found invalid "
+                f"values:\n{value}"
             )
 
     def __repr__(self) -> str:

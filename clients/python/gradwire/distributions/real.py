@@ -49,11 +49,10 @@ class Normal(Distribution):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_shape(value)
         self._check_value(value, lambda v: v == v)
         spread = 2 * self.scale**2
-        found: Tensor = -((value - self.loc) ** 2) / spread - self.scale.log()
-        return found - math.log(math.sqrt(2 * math.pi))
+        exponent = -((value - self.loc) ** 2) / spread
+        return exponent - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of less."""
@@ -95,7 +94,6 @@ class Uniform(Distribution):
         return self.low + drawn * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_shape(value)
         self._check_value(value, lambda v: (v >= self.low) & (v <= self.high))
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
@@ -144,7 +142,6 @@ class Exponential(Distribution):
         return drawn.exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_shape(value)
         self._check_value(value, lambda v: v >= 0)
         return self.rate.log() - self.rate * value
 

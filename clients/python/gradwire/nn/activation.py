@@ -8,7 +8,7 @@ from typing import Any
 from gradwire.functions import catalogued
 from gradwire.nn.applied import Applied
 from gradwire.nn.init import constant_
-from gradwire.nn.module import Module
+from gradwire.nn.module import Module, settings
 from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
@@ -63,7 +63,7 @@ class PReLU(Module):
         return input.prelu(self.weight)
 
     def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
+        return settings(self, "num_parameters")
 
 
 __all__ = ["PReLU", "Softmax2d"]

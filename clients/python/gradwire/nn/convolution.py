@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.module import Module
+from gradwire.nn.module import Module, settings
 from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
@@ -79,18 +79,12 @@ class Convolution(Module):
         return [pad for pad in reversed(self.padding) for _ in range(2)]
 
     def extra_repr(self) -> str:
-        shown = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}"]
-        shown.append(f"stride={self.stride}")
-        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
-            if getattr(self, name) != self._each(usual):
-                shown.append(f"{name}={getattr(self, name)}")
-        if self.groups != 1:
-            shown.append(f"groups={self.groups}")
-        if self.bias is None:
-            shown.append("bias=False")
-        if self.padding_mode != "zeros":
-            shown.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(shown)
+        zeros, ones = self._each(0), self._each(1)
+        said = settings(
+            self, "kernel_size", "stride", padding=zeros, dilation=ones, output_padding=zeros,
+            groups=1, bias=True, padding_mode="zeros",
+        )  # fmt: skip
+        return f"{self.in_channels}, {self.out_channels}, {said}"
 
 
 class Transposed(Convolution):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +24,7 @@ class _Hook(NamedTuple):
     with_kwargs: bool
 
 
-class RemovableHandle:
+class RemovableHandle(AbstractContextManager["RemovableHandle"]):
     """Takes a hook away again: by remove(), or at the end of a with block."""
 
     def __init__(self, hooks: Hooks, number: int) -> None:
@@ -32,9 +33,6 @@ class RemovableHandle:
     def remove(self) -> None:
         """Take the hook away; once it is gone, this does nothing."""
         self._hooks.found.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.module import Module
+from gradwire.nn.module import Module, settings
 from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 
@@ -50,10 +50,7 @@ class Linear(Module):
         return catalogued("nn.functional.linear")(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+        return settings(self, "in_features", "out_features", "bias")
 
 
 class Bilinear(Module):
@@ -86,10 +83,7 @@ class Bilinear(Module):
         return catalogued("nn.functional.bilinear")(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
+        return settings(self, "in1_features", "in2_features", "out_features", "bias")
 
 
 class Flatten(Module):
@@ -103,7 +97,7 @@ class Flatten(Module):
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+        return settings(self, "start_dim", "end_dim")
 
 
 class Unflatten(Module):
@@ -117,7 +111,7 @@ class Unflatten(Module):
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+        return settings(self, "dim", "unflattened_size")
 
 
 __all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]

@@ -330,6 +330,17 @@ class Module(Tree):
         return f"{self._get_name()}(\n  " + "\n  ".join(own + below) + "\n)"
 
 
+def settings(module: Module, *names: str, **usual: Any) -> str:
+    """Settings as `extra_repr` shows them; of a bias whether there is one.
+
+    usual: by name, those that are shown only where they are something else.
+    """
+    values = {name: getattr(module, name) for name in (*names, *usual)}
+    if not isinstance(values.get("bias", False), bool):  # a parameter, or None
+        values["bias"] = values["bias"] is not None
+    return ", ".join(f"{n}={v}" for n, v in values.items() if n in names or v != usual[n])
+
+
 Module.__hash__ = object.__hash__  # type: ignore[method-assign]
 
-__all__ = ["Iterator", "Module"]
+__all__ = ["Iterator", "Module", "settings"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.module import Module
+from gradwire.nn.module import Module, settings
 from gradwire.nn.parameter import declare
 from gradwire.tensor import Tensor
 from gradwire_engine.spec import int64
@@ -18,6 +18,11 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 class _Affine(Module):
     """Normalisation whose results are scaled by a weight, and shifted by a bias if it has one."""
+
+    def _scale(self, shape: tuple[int, ...] | None, bias: bool, device: Any, dtype: Any) -> None:
+        """Have a weight of this shape, if any, and a bias of it if asked."""
+        declare(self, device, dtype, weight=shape, bias=shape if bias else None)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Begin without scale and shift."""
@@ -42,18 +47,14 @@ class LayerNorm(_Affine):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape if elementwise_affine else None
-        declare(self, device, dtype, weight=shape, bias=shape if bias else None)
-        self.reset_parameters()
+        self._scale(self.normalized_shape if elementwise_affine else None, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Any:
         return input.layer_norm(self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
+        said = settings(self, "eps", "elementwise_affine", "bias")
+        return f"{self.normalized_shape}, {said}"
 
 
 class RMSNorm(_Affine):
@@ -78,8 +79,7 @@ class RMSNorm(_Affine):
         return input.rms_norm(self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        affine = self.elementwise_affine
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={affine}"
+        return f"{self.normalized_shape}, {settings(self, 'eps', 'elementwise_affine')}"
 
 
 class GroupNorm(_Affine):
@@ -103,18 +103,14 @@ class GroupNorm(_Affine):
             )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        shape = (num_channels,) if affine else None
-        declare(self, device, dtype, weight=shape, bias=shape if bias else None)
-        self.reset_parameters()
+        self._scale((num_channels,) if affine else None, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Any:
         return input.group_norm(self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+        said = settings(self, "eps", "affine", "bias")
+        return f"{self.num_groups}, {self.num_channels}, {said}"
 
 
 class _Running(_Affine):
@@ -167,10 +163,8 @@ class _Running(_Affine):
             raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        said = settings(self, "eps", "momentum", "affine", "bias", "track_running_stats")
+        return f"{self.num_features}, {said}"
 
 
 class BatchNorm(_Running):

@@ -13,18 +13,27 @@ if TYPE_CHECKING:
     from gradwire.nn.module import Module
 
 
-class Parameter(Tensor):
+class _Detached(Tensor):
+    """A leaf over a tensor's elements."""
+
+    __slots__ = ()
+
+    def __init__(self, source: Tensor) -> None:
+        session = source.session
+        with session.recording() as mark:
+            super().__init__(session, source._meta.detach())
+            step = {"detach": source._name, "out": self._name}
+            session.record(step, [self], mark=mark)
+
+
+class Parameter(_Detached):
     """A leaf over a tensor's elements, which a module that it is assigned to trains and saves."""
 
     __slots__ = ()
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = op("empty")(0) if data is None else data
-        session = source.session
-        with session.recording() as mark:
-            super().__init__(session, source._meta.detach())
-            step = {"detach": source._name, "out": self._name}
-            session.record(step, [self], mark=mark)
+        super().__init__(source)
         if requires_grad:
             self.requires_grad_()
 
@@ -54,17 +63,13 @@ def declare(module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] |
         module.register_parameter(name, made)
 
 
-class Buffer(Tensor):
+class Buffer(_Detached):
     """A tensor that a module which it is assigned to saves, but doesn't train."""
 
     __slots__ = ("persistent",)
 
     def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
-        session = data.session
-        with session.recording() as mark:
-            super().__init__(session, data._meta.detach())
-            step = {"detach": data._name, "out": self._name}
-            session.record(step, [self], mark=mark)
+        super().__init__(data)
         self.persistent = persistent
 
 

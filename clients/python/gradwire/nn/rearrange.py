@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from gradwire.functions import catalogued
 from gradwire.nn.applied import Applied
-from gradwire.nn.module import Module
+from gradwire.nn.module import Module, settings
 from gradwire.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ class ConstantPad(Pad):
         self.value = value
 
     def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
+        return settings(self, "padding", "value")
 
 
 __all__ = ["Upsample"]

@@ -13,7 +13,7 @@ from typing import Any
 from gradwire.control import loop
 from gradwire.functions import catalogued
 from gradwire.nn import init
-from gradwire.nn.module import Module
+from gradwire.nn.module import Module, settings
 from gradwire.nn.parameter import declare
 from gradwire.nn.utils.rnn import PackedSequence, folded, unfolded
 from gradwire.tensor import Tensor
@@ -258,20 +258,11 @@ class RNNBase(_Stepping):
         return output, state
 
     def extra_repr(self) -> str:
-        shown = [f"{self.input_size}, {self.hidden_size}"]
-        if self.proj_size:
-            shown.append(f"proj_size={self.proj_size}")
-        if self.num_layers != 1:
-            shown.append(f"num_layers={self.num_layers}")
-        if self.bias is not True:
-            shown.append(f"bias={self.bias}")
-        if self.batch_first:
-            shown.append("batch_first=True")
-        if self.dropout:
-            shown.append(f"dropout={self.dropout}")
-        if self.bidirectional:
-            shown.append("bidirectional=True")
-        return ", ".join(shown)
+        said = settings(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+            bidirectional=False,
+        )  # fmt: skip
+        return f"{self.input_size}, {self.hidden_size}" + (f", {said}" if said else "")
 
 
 class RNN(_Plain, RNNBase):
@@ -345,8 +336,7 @@ class RNNCellBase(_Stepping):
         return found[0] if self.states == 1 else found
 
     def extra_repr(self) -> str:
-        bias = "" if self.bias else ", bias=False"
-        return f"{self.input_size}, {self.hidden_size}{bias}"
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
 
 class RNNCell(_Plain, RNNCellBase):

@@ -88,9 +88,7 @@ class LBFGS(Hosted):
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Take over settings and what was kept."""
-        self.param_groups[0] |= {
-            name: value for name, value in state_dict["param_groups"][0].items() if name != "params"
-        }
+        self._take_settings(state_dict)
         self._kept = {n: _taken(v) for n, v in state_dict["state"].get(0, {}).items()}
 
     def _said(self) -> dict[str, Any]:

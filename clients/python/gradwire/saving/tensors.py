@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwire.functions import catalogued
+from gradwire.functions import op
 from gradwire.leaf import leaf
 from gradwire.recorder import MAX_BYTES
 from gradwire.saving.structure import Path, damaged
@@ -20,6 +20,8 @@ from gradwire.tensor import Tensor
 from gradwire.within import within
 from gradwire_engine.spec import DTYPES
 
+Place = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Sizes, strides and offset, in elements, by which a tensor sees its memory."""
 _FIELDS = {"array", "dtype", "kind", "requires_grad", "seen"}
 
 
@@ -43,8 +45,7 @@ class Taken:
 
     def written(self) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
         """Rows, and arrays by name. The elements are read with one request for many."""
-        with within(grad=False):
-            wholes = _wholes(self.found)
+        wholes = _wholes(self.found)
         names = list(_distinct(".".join(path) or "tensor" for path in self.paths))
         rows: list[dict[str, Any]] = []
         read: dict[str, Tensor] = {}
@@ -53,7 +54,7 @@ class Taken:
             whole = wholes.get(tensor._meta.storage)
             key = of.setdefault(tensor._meta.storage, name) if whole is not None else name
             read[key] = tensor if whole is None else whole
-            rows.append(_row(tensor, key, None if whole is None else _seen(tensor)))
+            rows.append(_row(tensor, key, None if whole is None else place_of(tensor)))
         arrays = zip(read, _elements(list(read.values())), strict=True)
         return rows, {name: _pairs(array) for name, array in arrays}
 
@@ -75,22 +76,29 @@ def _wholes(tensors: Sequence[Tensor]) -> dict[Any, Tensor]:
     found: dict[Any, Tensor] = {}
     for tensor in tensors:
         storage = tensor._meta.storage
-        count = storage.array.size
         of_one_kind = all(
             t.dtype is tensor.dtype and t.dtype.numpy == storage.array.dtype
             for t in tensors
             if t._meta.storage is storage
         )
-        if shared[storage] > 1 and count and storage.array.flags.c_contiguous and of_one_kind:
-            found[storage] = tensor.detach().as_strided((count,), (1,), 0)
+        in_a_row = storage.array.size and storage.array.flags.c_contiguous
+        if shared[storage] > 1 and in_a_row and of_one_kind:
+            found[storage] = flat(tensor)
     return found
 
 
-def _seen(tensor: Tensor) -> list[Any]:
-    """What a tensor sees of its memory: sizes, steps, and where it begins."""
+def flat(tensor: Tensor) -> Tensor:
+    """All of the memory that a tensor sees, in a row."""
+    count = tensor._meta.storage.array.size
+    with within(grad=False):
+        return tensor.detach().as_strided((count,), (1,), 0)
+
+
+def place_of(tensor: Tensor) -> Place:
+    """How a tensor sees its memory."""
     meta = tensor._meta
     start, first = (a.__array_interface__["data"][0] for a in (meta.storage.array, meta.array))
-    return [list(tensor.shape), list(tensor.stride()), (first - start) // tensor.itemsize]
+    return tuple(tensor.shape), tuple(tensor.stride()), (first - start) // tensor.itemsize
 
 
 def _distinct(names: Iterator[str]) -> Iterator[str]:
@@ -179,8 +187,7 @@ class Loaded:
         whole = self._wholes.get(row["array"])
         if whole is None:
             whole = self._wholes[row["array"]] = self._leaf(row)
-        found: Tensor = catalogued("as_strided")(whole, *row["seen"])
-        return found.detach()
+        return op("as_strided")(whole, *row["seen"]).detach()
 
 
 def _is_row(row: Any, arrays: Mapping[str, np.ndarray]) -> bool:
@@ -196,4 +203,4 @@ def _is_row(row: Any, arrays: Mapping[str, np.ndarray]) -> bool:
     )
 
 
-__all__ = ["Loaded", "Taken", "fetch"]
+__all__ = ["Loaded", "Taken", "fetch", "flat", "place_of"]

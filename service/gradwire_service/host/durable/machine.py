@@ -35,13 +35,13 @@ def facts() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "system": [platform.machine(), *platform.libc_ver()],
         "blas": sorted(map(list, blas)),
-        "loops": _hash(loops),
+        "loops": name_of(loops),
     }
 
 
 def name_of(found: dict[str, Any]) -> str:
     """A short name of such facts, equal where they are."""
-    return _hash(found)
+    return blake2b(json.dumps(found, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def described(found: dict[str, Any] | None) -> str:
@@ -53,7 +53,3 @@ def described(found: dict[str, Any] | None) -> str:
         f"gradwire {found['gradwire']}, NumPy {found['numpy']}, SciPy {found['scipy']}, "
         f"{blas or 'no BLAS'}, loops {found['loops']}"
     )
-
-
-def _hash(data: Any) -> str:
-    return blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.config import JsonDict
@@ -21,8 +21,15 @@ from gradwire_service.host.protocol.names import (
     field,
     optional,
 )
-from gradwire_service.host.protocol.step import GradMode
-from gradwire_service.host.protocol.steps import GradStep, OpStep, RequiresGradStep, Step, word_of
+from gradwire_service.host.protocol.step import GradMode, StepPart
+from gradwire_service.host.protocol.steps import (
+    GradStep,
+    OpStep,
+    RequiresGradStep,
+    Step,
+    one_of,
+    word_of,
+)
 from gradwire_service.host.protocol.walks import BackwardFields, GradFields, Part
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -193,18 +200,15 @@ Input = Annotated[
     Annotated[Written, Tag("name")] | Annotated[ProgramInput, Tag("object")],
     Discriminator(lambda value: "object" if isinstance(value, dict) else "name"),
 ]
-ProgramStep = Annotated[
-    Annotated[OpStep, Tag("op")]
-    | Annotated[GradStep, Tag("grad")]
-    | Annotated[RequiresGradStep, Tag("requires_grad")]
-    | Annotated[CallStep, Tag("call")]
-    | Annotated[TransformStep, Tag("transform")]
-    | Annotated[VmapStep, Tag("vmap")]
-    | Annotated[CondStep, Tag("cond")]
-    | Annotated[ScanStep, Tag("scan")]
-    | Annotated[WhileStep, Tag("while_loop")],
-    Discriminator(word_of),
-]
+if TYPE_CHECKING:
+    ProgramStep = StepPart
+else:
+    ProgramStep = one_of(
+        (
+            OpStep, GradStep, RequiresGradStep, CallStep, TransformStep, VmapStep, CondStep,
+            ScanStep, WhileStep,
+        )
+    )  # fmt: skip
 
 
 class Program(OpsOrSource):

@@ -45,12 +45,6 @@ def read(
     return Source(writer.steps, writer.lines)
 
 
-def parse(
-    text: str,
-    *,
-    max_length: int = MAX_LENGTH,
-    max_steps: int = MAX_STEPS,
-    names: Collection[str] = (),
-) -> list[Step]:
+def parse(text: str, *, max_steps: int = MAX_STEPS, names: Collection[str] = ()) -> list[Step]:
     """The steps of `read` alone."""
-    return read(text, max_length=max_length, max_steps=max_steps, names=names).steps
+    return read(text, max_steps=max_steps, names=names).steps

@@ -55,7 +55,9 @@ class Statements:
         """`a = b = value`, from left to right."""
         first = self._to_name(targets[0], value)
         for target in targets[1:]:
-            self._bind(target, first)
+            name = self._name(target)
+            self.writer.assigned.add(name)
+            self.writer.bind(target, first, name)
 
     def _to_name(self, target: ast.expr, value: ast.expr) -> str:
         """Name the value of an expression: by the op that makes it, or as a second name."""
@@ -65,11 +67,6 @@ class Statements:
         if holds != name:
             self.writer.bind(target, holds, name)
         return name
-
-    def _bind(self, target: ast.expr, holds: str) -> None:
-        name = self._name(target)
-        self.writer.assigned.add(name)
-        self.writer.bind(target, holds, name)
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
         names = [self._name_or_none(item) for item in target.elts]

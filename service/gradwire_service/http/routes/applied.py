@@ -15,6 +15,7 @@ from gradwire_service.host.reply import Filled, Reply
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import Call
+from gradwire_service.http.drawing import asked_format, drawn
 from gradwire_service.http.route import Handler
 
 ABOUT = {
@@ -24,6 +25,7 @@ ABOUT = {
     "jvp": "Run a program, and its jacobian times a vector.",
     "hvp": "The hessian of a scalar output times a vector.",
     "vhp": "A vector times the hessian of a scalar output.",
+    "plan": "What a program will take for inputs of given shapes; nothing is run.",
     "jacobian": "The derivative of each element of each output by each element of each input.",
     "gradcheck": "Compare the derivatives of a program with central differences.",
     "gradgradcheck": "Compare the second derivatives of a program with central differences.",
@@ -64,11 +66,24 @@ async def _answer(
     call: Call, transform: str, kind: Any, program: Program | Model | None = None
 ) -> Answer:
     await call.body()
-    call.form()
-    return await call.replied((await found(call, transform, kind, program))[1])
+    form = asked_format(call) if transform == "plan" else "json"
+    if form == "json":
+        call.form()
+    request, reply = await _found(call, transform, kind, program)
+    if form == "json":
+        return await call.replied(reply)
+    return await call.executor.apart(lambda: _plan_drawn(call, form, request, reply))
 
 
-async def found(
+def _plan_drawn(call: Call, form: str, request: Any, reply: Any) -> Answer:
+    """A plan as a picture."""
+    from gradwire_service.host.picture.plan import plan_graph
+
+    inputs = {name: {"dtype": x.dtype, "shape": x.shape} for name, x in request.inputs.items()}
+    return drawn(call, form, plan_graph(reply, inputs))
+
+
+async def _found(
     call: Call, transform: str, kind: Any, program: Program | Model | None = None
 ) -> tuple[Any, Reply | Filled]:
     """The request that the body holds, and the reply to it."""

@@ -1,11 +1,11 @@
-"""Tensors of a session as resources."""
+"""Tensors of a session as resources, and its optimisers to be read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from gradwire_service.host import tensors
+from gradwire_service.host import optimizers, tensors
 from gradwire_service.host.protocol import read
 from gradwire_service.host.protocol.requests import TensorBody
 from gradwire_service.host.reply import Reply
@@ -19,6 +19,7 @@ from gradwire_service.http.codec.json import weight as weight_of
 from gradwire_service.http.codec.negotiation import JSON, sent
 from gradwire_service.http.codec.request import read_request
 
+Done = TypeVar("Done")
 _FEW = 100
 """Names that are looked through on the event loop."""
 _FLAGS = {"true": True, "false": False}
@@ -26,8 +27,12 @@ _FLAGS = {"true": True, "false": False}
 
 async def list_tensors(call: Call) -> Answer:
     """What tensors there are, without their elements."""
-    found: Answer = await _done(call, lambda session: call.answer(tensors.listed(session)))
-    return found
+    return await _done(call, lambda session: call.answer(tensors.listed(session)))
+
+
+async def list_optimizers(call: Call) -> Answer:
+    """Every optimiser: its kind, its settings, and what it keeps of each parameter."""
+    return await _done(call, lambda held: call.answer(optimizers.listed(held)), short=False)
 
 
 async def read_tensor(call: Call) -> Answer:
@@ -109,14 +114,15 @@ async def _held(call: Call, read_: Callable[[Session], Reply]) -> Answer:
     return await call.replied(await _done(call, read_))
 
 
-async def _done(call: Call, work: Callable[[Session], Any]) -> Any:
-    """Do something short on the session, after all that came before."""
+async def _done(call: Call, work: Callable[[Session], Done], *, short: bool = True) -> Done:
+    """Do something on the session, after all that came before. short: where there are few names."""
     session = call.session()
     call.form()
 
-    def held() -> Any:
+    def held() -> Done:
         with call.host.using(session.id) as found:
             return work(found)
 
-    few = len(session.tensors) <= _FEW
-    return await call.executor.run(session, held, held if few else None)
+    here = short and len(session.tensors) <= _FEW
+    found: Done = await call.executor.run(session, held, held if here else None)
+    return found

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from gradwire_engine.errors import GradwireError, error
-from gradwire_service.host import safetensors
 from gradwire_service.host.elements import shown
-from gradwire_service.host.safetensors import Buffer
+from gradwire_service.host.safetensors import METADATA, Buffer, head
 from gradwire_service.http.body import SMALL
 from gradwire_service.http.call import DATA
 from gradwire_service.http.codec.json import weight as weight_of
@@ -66,7 +65,17 @@ def read(data: Buffer, binary: bool, depth: int, lend: Callable[[int], None]) ->
     except GradwireError as problem:
         raise Unfit(problem) from None
     found = _message(text, depth, lend)
-    return found._replace(body=_with_request(data, bytes(found.body)))
+    # in a copy made always alike
+    request = bytes(found.body).decode()
+    return found._replace(body=b"".join(retold(data, "request", lambda _: request)))
+
+
+def retold(file: Buffer, name: str, tell: Callable[[str], str]) -> tuple[bytes, memoryview]:
+    """A file's header with another text in its metadata, made of the one there, and the rest."""
+    start = 8 + int.from_bytes(file[:8], "little")
+    header = orjson.loads(bytes(file[8:start]))
+    header[METADATA][name] = tell(header[METADATA][name])
+    return head(orjson.dumps(header)), memoryview(file)[start:]
 
 
 def _message(text: bytes, depth: int, lend: Callable[[int], None]) -> Message:
@@ -167,13 +176,3 @@ def _query(given: Mapping[str, Any]) -> bytes:
             f"one of {', '.join(DATA)}",
         )  # fmt: skip
     return b"data=" + str(data).encode()
-
-
-def _with_request(file: Buffer, text: bytes) -> bytes:
-    """The safetensors file with another text of the request, in a copy made always alike."""
-    start = 8 + int.from_bytes(file[:8], "little")
-    header = orjson.loads(bytes(file[8:start]))
-    header[safetensors.METADATA]["request"] = text.decode()
-    changed = orjson.dumps(header)
-    changed += b" " * (-len(changed) % 8)
-    return b"".join([len(changed).to_bytes(8, "little"), changed, memoryview(file)[start:]])

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gradwire_service.host.safetensors import METADATA, Buffer
+from gradwire_service.host.safetensors import Buffer
 from gradwire_service.http.answer import Answer
 from gradwire_service.http.codec.negotiation import JSON, SAFETENSORS
-from gradwire_service.http.stream.envelope import Id
+from gradwire_service.http.stream.envelope import Id, retold
 
 _SAID: dict[bytes, tuple[str, Callable[[bytes], object]]] = {
     b"retry-after": ("retry_after", int),
@@ -43,14 +43,8 @@ def framed(found: Answer, key: Id | None, request_id: str | None) -> Frame:
             said[member] = read(value)
     if found.media_type != SAFETENSORS:
         return Frame([_members(said), memoryview(first)[1:], *rest], False)
-    start = 8 + int.from_bytes(first[:8], "little")
-    header = orjson.loads(bytes(first[8:start]))
-    text = header[METADATA]["response"]
-    header[METADATA]["response"] = _members(said).decode() + text[1:]
-    changed = orjson.dumps(header)
-    changed += b" " * (-len(changed) % 8)
-    head = len(changed).to_bytes(8, "little") + changed
-    left = memoryview(first)[start:]
+    members = _members(said).decode()
+    head, left = retold(first, "response", lambda text: members + text[1:])
     return Frame([head, left, *rest] if left else [head, *rest], True)
 
 

@@ -47,10 +47,10 @@ def _unknown(found: Any) -> TypeError:
     )
 
 
-def _like(mapping: Mapping[Any, Any], found: dict[Any, Any]) -> Any:
-    """What was found in a mapping of the samples' type, where one can be made."""
+def _like(sample: Any, found: Any) -> Any:
+    """What was found in a mapping or sequence of the sample's type, where one can be made."""
     try:
-        return type(mapping)(found)  # type: ignore[call-arg]
+        return type(sample)(found)
     except TypeError:
         return found
 
@@ -61,12 +61,7 @@ def _sequences(batch: Sequence[Any], first: Any) -> Any:
     found = [default_collate(parts) for parts in zip(*batch, strict=True)]
     if hasattr(first, "_fields"):
         return type(first)(*found)
-    if isinstance(first, tuple):
-        return found
-    try:
-        return type(first)(found)
-    except TypeError:
-        return found
+    return found if isinstance(first, tuple) else _like(first, found)
 
 
 def default_convert(data: Any) -> Any:

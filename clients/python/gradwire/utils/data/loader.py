@@ -103,24 +103,12 @@ class DataLoader(Generic[T]):
 
     def __iter__(self) -> Iterator[Any]:
         if self._one_by_one:
-            return self._iterate()
+            size = self.batch_size
+            batched = None if size is None else BatchSampler(self.dataset, size, self.drop_last)
+            return map(self.collate_fn, self.dataset if batched is None else batched)
         if self.batch_sampler is None:
             return (self.collate_fn(self.dataset[index]) for index in self.sampler)
         return (self._batch(list(indices)) for indices in self.batch_sampler)
-
-    def _iterate(self) -> Iterator[Any]:
-        samples = iter(self.dataset)
-        if self.batch_size is None:
-            yield from map(self.collate_fn, samples)
-            return
-        found: list[Any] = []
-        for sample in samples:
-            found.append(sample)
-            if len(found) == self.batch_size:
-                yield self.collate_fn(found)
-                found = []
-        if found and not self.drop_last:
-            yield self.collate_fn(found)
 
     def _batch(self, indices: list[Any]) -> Any:
         if type(self.dataset) is TensorDataset and self.collate_fn is default_collate:
