@@ -71,8 +71,13 @@ class Child:
     def communicate(self, timeout: float) -> tuple[str, str]:
         """What it still says until it ends."""
         with ThreadPoolExecutor(2) as pool:
-            out, errors = pool.map(_rest, (self.stdout, self.stderr))
-        self.wait(timeout)
+            reading = [pool.submit(_rest, stream) for stream in (self.stdout, self.stderr)]
+            try:
+                out, errors = [one.result(timeout) for one in reading]
+                self.wait(timeout)
+            except (TimeoutError, subprocess.TimeoutExpired):
+                self.kill()  # or what is read has no end
+                raise
         return out, errors
 
     def send_signal(self, how: int) -> None:
@@ -92,7 +97,14 @@ class Child:
     def __enter__(self) -> Child:
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.kill()
         for stream in (self.stdout, self.stderr):
             if stream is not None:
                 stream.close()
@@ -224,6 +236,8 @@ def _become(
         resolve_name(given[0])()
     except SystemExit as ending:
         status = ending.code
+        if isinstance(status, str):
+            sys.stderr.write(f"{status}\n")
     except BaseException:
         traceback.print_exc()
         status = 1

@@ -208,6 +208,7 @@ def _raw_step(  # noqa: C901 (one hot frame)
                 part = step.function(g, saved_values(node)[0])
         if part.shape != step.shape or (part.dtype is not step.dtype and part.dtype != step.dtype):
             part = _fit_raw(part, recipe.call.inputs[step.target])
+        # here and below what add_pending does first, without its three calls
         if type(edge) is not Output and (
             (old := pending.get(edge)) is None or old.shape == part.shape
         ):

@@ -13,47 +13,30 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPSConnection
-from json import loads
 from os import close
 from socket import SHUT_RDWR, socket
 from ssl import SSLContext
-from typing import Any, NoReturn
+from typing import NamedTuple
 
 import httpx
-from httptools import (
-    HttpParserCallbackError,
-    HttpParserError,
-    HttpParserUpgrade,
-    HttpResponseParser,
-)
+from httptools import HttpParserError, HttpParserUpgrade
+
+from gradwire.replies import Answer, Replies
 
 _JOINED = 2**16
-"""Bytes of a body that is copied behind its head, and that are read at a time."""
+"""Bytes of a body that is copied behind its head."""
 _PART = 2**18
 """Bytes that are sent within one timeout."""
 _KEPT = 8
 """Connections that wait for their next use: as many as threads ask at a time."""
 
 
-class Answer:
-    """A reply that came over such a connection, or by a stream."""
-
-    __slots__ = ("content", "headers", "status_code")
-
-    def __init__(self, status: int, headers: Mapping[str, str], content: bytes | bytearray) -> None:
-        self.status_code, self.headers, self.content = status, headers, content
-
-    @property
-    def text(self) -> str:
-        """The body as text; what is none is shown as far as it goes."""
-        return self.content.decode(errors="replace")
-
-    def json(self) -> Any:
-        """The body as JSON; ValueError where it is none."""
-        return loads(self.content)
-
-
 Reply = httpx.Response | Answer
+
+
+class _Line(NamedTuple):
+    connection: HTTPConnection
+    replies: Replies
 
 
 class Direct:
@@ -72,39 +55,43 @@ class Direct:
         self._path, self._timeout = url.raw_path.decode().rstrip("/"), timeout
         fixed = {"Host": url.netloc.decode(), "Accept-Encoding": "identity"} | dict(headers)
         self._head = _lines(fixed | {"User-Agent": "gradwire"})
-        self._idle: deque[HTTPConnection] = deque()
+        self._idle: deque[_Line] = deque()
 
     def post(self, path: str, content: bytes, headers: Mapping[str, str]) -> Answer:
         """The reply to a body. Raises httpx.TransportError, or what a signal's handler raises."""
         first = f"POST {self._path}{path} HTTP/1.1\r\nContent-Length: {len(content)}\r\n"
         head = f"{first}{self._head}{_lines(headers)}\r\n".encode("latin-1")
-        connection = self._connection()
+        line = self._line()
         try:
-            if connection.sock is None:
-                self._open(connection)
-            reply, last = _exchange(connection.sock, head, content)
+            if line.connection.sock is None:
+                self._open(line.connection)
+            reply, last = _exchange(line, head, content)
         except BaseException:  # its reply may still come: to nobody
-            _break_off(connection)
+            _break_off(line.connection)
             raise
         if last or len(self._idle) >= _KEPT:
-            connection.close()
+            line.connection.close()
         else:
-            self._idle.append(connection)
+            self._idle.append(line)
         return reply
 
-    def _connection(self) -> HTTPConnection:
+    def _line(self) -> _Line:
         """One that waits and that the server has not closed, else a new one, not open yet."""
         while self._idle:
             try:
                 found = self._idle.pop()
             except IndexError:  # another thread was faster
                 break
-            if not _is_readable(found.sock):
+            if not _is_readable(found.connection.sock):
                 return found
-            found.close()
+            found.connection.close()
         if not self._secure:
-            return HTTPConnection(self._host, self._port, timeout=self._timeout)
-        return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
+            made = HTTPConnection(self._host, self._port, timeout=self._timeout)
+        else:
+            made = HTTPSConnection(
+                self._host, self._port, timeout=self._timeout, context=self._context
+            )
+        return _Line(made, Replies())
 
     def _open(self, connection: HTTPConnection) -> None:
         try:
@@ -118,7 +105,7 @@ class Direct:
         """Close what waits. Those of a forked child are copies, on which nothing is said."""
         while self._idle:
             with suppress(OSError, IndexError):
-                self._idle.pop().close()
+                self._idle.pop().connection.close()
 
 
 def _is_readable(connection: socket) -> bool:
@@ -141,53 +128,9 @@ def _break_off(connection: HTTPConnection) -> None:
     connection.close()
 
 
-class _Reading:
-    """A reply, of which httptools tells part by part.
-
-    status: once its head is there. last: whether the connection ends with it. through: whether all
-    of it is there.
-    """
-
-    def __init__(self) -> None:
-        self.parser = HttpResponseParser(self)
-        self.status, self.last, self.through = 0, False, False
-        self.headers: dict[str, str] = {}
-        self.body: list[bytes] = []
-
-    @property
-    def has_head(self) -> bool:
-        """Whether its head is there, which is not that of an interim reply."""
-        return self.status >= 200
-
-    def feed(self, part: bytes) -> None:
-        """Parse what came. An interrupt may come in what the parser calls, which wraps it."""
-        try:
-            self.parser.feed_data(part)
-        except HttpParserCallbackError as problem:
-            raise problem.__context__ or problem from None
-
-    def on_message_begin(self) -> None:
-        if self.has_head:
-            raise HttpParserError("the server replied twice")
-        self.headers.clear()  # an interim reply's
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
-
-    def on_headers_complete(self) -> None:
-        self.status = self.parser.get_status_code()
-        self.last = not self.parser.should_keep_alive()
-
-    def on_body(self, part: bytes) -> None:
-        self.body.append(part)
-
-    def on_message_complete(self) -> None:
-        self.through = self.has_head
-
-
-def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Answer, bool]:
+def _exchange(line: _Line, head: bytes, content: bytes) -> tuple[Answer, bool]:
     """Send a request and read its reply; whether it is the last one on the connection."""
-    broken = False
+    connection, broken = line.connection.sock, False
     try:
         try:
             send_all(connection, head + content if len(content) <= _JOINED else head)
@@ -195,43 +138,16 @@ def _exchange(connection: socket, head: bytes, content: bytes) -> tuple[Answer, 
                 send_all(connection, content)
         except (BrokenPipeError, ConnectionResetError):
             broken = True  # a server that refuses the head answers before it has read the body
-        found, last = _read(connection)
+        found, last = line.replies.read(connection)
     except TimeoutError as problem:
         raise httpx.ReadTimeout(str(problem)) from problem
-    except (HttpParserError, HttpParserUpgrade) as problem:
+    except HttpParserUpgrade as problem:
+        raise httpx.RemoteProtocolError("the server changed to another protocol") from problem
+    except HttpParserError as problem:
         raise httpx.RemoteProtocolError(_said(problem)) from problem
     except OSError as problem:
         raise httpx.ReadError(_said(problem)) from problem
     return found, broken or last
-
-
-def _read(connection: socket) -> tuple[Answer, bool]:
-    """A reply, and whether it is the last one on the connection."""
-    reading = _Reading()
-    while not reading.has_head:
-        reading.feed(_received(connection))
-    length = reading.headers.get("content-length")
-    while not (reading.through or length):
-        part = connection.recv(_JOINED)
-        if not part and "transfer-encoding" not in reading.headers:
-            break  # it ends with the connection
-        reading.feed(part or _received(connection))
-    body: bytes | bytearray = b"".join(reading.body)
-    if length and len(body) < int(length):  # a long one is read into its place
-        begun, body = body, bytearray(int(length))
-        body[: len(begun)] = begun
-        view = memoryview(body)[len(begun) :]
-        while view:
-            view = view[connection.recv_into(view) or _ended() :]
-    return Answer(reading.status, reading.headers, body), reading.last
-
-
-def _received(connection: socket) -> bytes:
-    return connection.recv(_JOINED) or _ended()
-
-
-def _ended() -> NoReturn:
-    raise HttpParserError("the server closed the connection before its reply was there")
 
 
 def send_all(connection: socket, data: bytes) -> None:
@@ -249,4 +165,4 @@ def _said(problem: Exception) -> str:
     return str(problem) or type(problem).__name__
 
 
-__all__ = ["Answer", "Direct", "Reply", "send_all"]
+__all__ = ["Direct", "Reply", "send_all"]

@@ -15,7 +15,7 @@ import numpy as np
 from gradwire import current
 from gradwire.functions import catalogued
 from gradwire.leaf import leaf
-from gradwire.saving.tensors import fetch, flat, place_of
+from gradwire.saving.tensors import fetch, in_a_row, place_of
 from gradwire.tensor import Tensor
 from gradwire.within import within
 
@@ -91,7 +91,7 @@ def _memory_of(tensor: Tensor) -> Memory | None:
     if found is not None or array.dtype != tensor.dtype.numpy or not array.flags.c_contiguous:
         return None
     whole = place_of(tensor) == ((array.size,), (1,), 0)
-    made = Memory(tensor if whole or _covers(tensor) else flat(tensor))
+    made = Memory(tensor if whole or _covers(tensor) else in_a_row(tensor))
     _memories[id(storage)] = made
     return made
 
@@ -190,7 +190,7 @@ def _own_elements(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         return tensor.detach().clone()
     known = memo.get(id(storage))
     if known is None:
-        known = tensor.detach().clone() if _covers(tensor) else flat(tensor).clone()
+        known = tensor.detach().clone() if _covers(tensor) else in_a_row(tensor).clone()
         memo[id(storage)] = known
         memo.setdefault(id(memo), []).append(storage)  # so that its id stays its own
     return _seen(known, place_of(tensor))

@@ -125,11 +125,24 @@ class _OfSession(Generator):
 default_generator: Generator = _OfSession()
 
 
-# torch's functions of the session's random state
-manual_seed = default_generator.manual_seed
-seed = default_generator.seed
-initial_seed = default_generator.initial_seed
-get_rng_state = default_generator.get_state
+def manual_seed(seed: int) -> Generator:
+    """Seed the session's random numbers; they are not torch's, but the same each time."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the session's random numbers by what nobody knows before; the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the session's random numbers began with."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The session's random state, as a tensor of bytes for `set_rng_state`."""
+    return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:

@@ -80,8 +80,8 @@ def _of_a_handler(problem: Exception, handled: BaseException | None) -> BaseExce
 
 _CONNECTIONS = frozenset(
     {
-        "h11", "http", "httpcore", "httpx", "websockets", "socket", "ssl", "threading", "selectors",
-        "queue", "contextlib", "gradwire",
+        "h11", "http", "httpcore", "httptools", "httpx", "websockets", "socket", "ssl", "threading",
+        "selectors", "queue", "contextlib", "gradwire",
     }
 )  # fmt: skip
 """Packages in which what goes wrong with a connection is raised."""

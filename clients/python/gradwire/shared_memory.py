@@ -8,7 +8,7 @@ from gradwire_engine.errors import error
 
 
 class _Refused:
-    """A name of torch's tensors that isn't here, of a tensor as of its class."""
+    """Refuses a name of torch's tensors that isn't here, asked of a tensor or of the class."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

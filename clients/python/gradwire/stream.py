@@ -14,9 +14,10 @@ from weakref import finalize
 import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from gradwire.direct import Answer, Reply
+from gradwire.direct import Reply
 from gradwire.http import SAFETENSORS, Http, Part, checked, encoded
 from gradwire.messages import Messages, Proxied
+from gradwire.replies import Answer
 from gradwire.retrying import sent
 from gradwire_engine.errors import error
 from gradwire_engine.locks import lock

@@ -365,7 +365,7 @@ def trace(
     function: Callable[..., Any],
     args: Sequence[Any],
     outer: Any,
-    enter: Enter = Trace.lifted,
+    enter: Enter = lambda found, tensor: found.lifted(tensor),
     transforms: tuple[str, ...] = (),
 ) -> Traced:
     """Call a function with placeholders for its tensors, and write down what it does."""

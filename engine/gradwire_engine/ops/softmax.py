@@ -86,7 +86,7 @@ def _total(xp: Any, x: Array) -> Array:
 
 
 def _shared_total(xp: Any, a: Array, b: Array) -> Array:
-    """The same of a product."""
+    """The sum along the last axis of a product, kept as an axis."""
     if type(a) is np.ndarray and a.flags.c_contiguous and b.flags.c_contiguous:
         return np.vecdot(a, b)[..., None]
     return xp.einsum("...j,...j->...", a, b)[..., None]

@@ -32,7 +32,7 @@ class Distribution:
         event_shape: Shape = (),
         validate_args: bool | None = None,
     ) -> None:
-        self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._looks = validate_args  # type: ignore[misc]
 
@@ -42,6 +42,14 @@ class Distribution:
         if value not in (True, False):
             raise ValueError
         Distribution._looks = value
+
+    @property
+    def batch_shape(self) -> Size:
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        return self._event_shape
 
     @property
     def mean(self) -> Tensor:
@@ -88,10 +96,10 @@ class Distribution:
         return self.parameters
 
     def _event_of_parameters(self) -> tuple[int, ...]:
-        return tuple(self.event_shape)
+        return tuple(self._event_shape)
 
     def _extended(self, sample_shape: Shape) -> tuple[int, ...]:
-        return (*sample_shape, *self.batch_shape, *self.event_shape)
+        return (*sample_shape, *self._batch_shape, *self._event_shape)
 
     def _check(self, name: str, value: Tensor, well: Any, meant: str) -> None:
         """Refuse a parameter that is not what is meant."""
@@ -108,10 +116,10 @@ class Distribution:
             return
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        expected = (*self.batch_shape, *self.event_shape)
+        expected = (*self._batch_shape, *self._event_shape)
         pairs = zip(reversed(value.shape), reversed(expected), strict=False)
-        events = len(self.event_shape)
-        short = tuple(value.shape)[value.ndim - events :] != tuple(self.event_shape)
+        events = len(self._event_shape)
+        short = tuple(value.shape)[value.ndim - events :] != tuple(self._event_shape)
         if short or any(i != j and 1 not in (i, j) for i, j in pairs):
             raise ValueError(
                 f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs "
@@ -165,6 +173,14 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
+    def batch_shape(self) -> Size:
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        return self._event_shape
+
+    @property
     def mean(self) -> Tensor:
         return self.base_dist.mean
 
@@ -196,7 +212,7 @@ class Independent(Distribution):
         return value.sum(axes) if axes else value
 
     def expand(self, batch_shape: Shape) -> Independent:
-        own = self.base_dist.batch_shape[len(self.batch_shape) :]
+        own = self.base_dist.batch_shape[len(self._batch_shape) :]
         base = self.base_dist.expand((*batch_shape, *own))
         return Independent(base, self.reinterpreted_batch_ndims, False)
 

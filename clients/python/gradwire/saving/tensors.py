@@ -81,13 +81,13 @@ def _wholes(tensors: Sequence[Tensor]) -> dict[Any, Tensor]:
             for t in tensors
             if t._meta.storage is storage
         )
-        in_a_row = storage.array.size and storage.array.flags.c_contiguous
-        if shared[storage] > 1 and in_a_row and of_one_kind:
-            found[storage] = flat(tensor)
+        dense = storage.array.size and storage.array.flags.c_contiguous
+        if shared[storage] > 1 and dense and of_one_kind:
+            found[storage] = in_a_row(tensor)
     return found
 
 
-def flat(tensor: Tensor) -> Tensor:
+def in_a_row(tensor: Tensor) -> Tensor:
     """All of the memory that a tensor sees, in a row."""
     count = tensor._meta.storage.array.size
     with within(grad=False):
@@ -203,4 +203,4 @@ def _is_row(row: Any, arrays: Mapping[str, np.ndarray]) -> bool:
     )
 
 
-__all__ = ["Loaded", "Taken", "fetch", "flat", "place_of"]
+__all__ = ["Loaded", "Taken", "fetch", "in_a_row", "place_of"]

@@ -228,6 +228,5 @@ def one_of(kinds: Iterable[type[StepPart]]) -> Any:
 
 if TYPE_CHECKING:
     Step = StepPart
-else:
+else:  # any step that a client may post
     Step = one_of(STEPS.values())
-"""Any step a client may post."""
