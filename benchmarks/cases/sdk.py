@@ -109,7 +109,8 @@ def _sent(harness: Harness, url: str) -> list[Figure]:
             f"{SMALL} by the SDK, stream / HTTP", STREAM, *_over(measured, "stream", "HTTP"),
         ),
         Figure("8×8 product by the SDK, recorded for a server, in µs", RECORDED,
-            Spread.of([1e6 * seconds for seconds in recorded.medians])),
+            Spread.of([1e6 * seconds for seconds in recorded.medians]),
+            "one of fifty in a row, whose results are held"),
         Figure("messages a step of the four programs, HTTP: most", 1.0,
             Spread.of([counts[most]]), most),
     ]  # fmt: skip
@@ -126,7 +127,7 @@ def _kept(
     return [
         Figure(
             f"resident after {steps} steps of the four programs less after 10, {of}, in MB",
-            MEGABYTES, Spread.of([nbytes / 1e6]),
+            MEGABYTES, Spread.of([max(0, nbytes) / 1e6]), f"of {', '.join(FOUR)}",
         )
         for of, nbytes in grown.items()
     ]  # fmt: skip
@@ -142,10 +143,10 @@ def _beside(harness: Harness) -> list[Figure]:
     product = harness.take_turns(sides)
     ratio, note = _over(product, "embedded", "engine")
     rounds = zip(product["embedded"].medians, product["engine"].medians, strict=True)
-    more = Spread.of([1e6 * (ours - engines) for ours, engines in rounds])
+    more = Spread.of([1e6 * max(0.0, ours - engines) for ours, engines in rounds])
     found = [
         Figure("8×8 product, embedded / engine", None, ratio, note),
-        Figure("8×8 product, embedded less engine, in µs", MORE, more),
+        Figure("8×8 product, embedded less engine, in µs", MORE, more, note),
         Figure("8×8 product, embedded / torch", None, *_over(product, "embedded", "torch")),
     ]
     for name, said, limit in (
