@@ -39,7 +39,7 @@ class Posts:
         Direct.post = noted  # type: ignore[method-assign,assignment]
 
     def cycle(self) -> list[tuple[str, bytes, dict[str, str]]]:
-        """The messages that come again and again, by turns, as names are given again."""
+        """Return the messages that repeat in turn: names that are free again are given again."""
         said = [content for _, content, _ in self.sent]
         for length in range(1, SETTLED // 2):
             if said[-length:] == said[-2 * length : -length]:
@@ -79,13 +79,13 @@ def by_http_client(name: str, url: str) -> Callable[[], bytes]:
 
 
 class Counted:
-    """Messages a step of each of the four programs."""
+    """Counts the messages that a step of each of the four programs takes."""
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     def measure(self, seconds: float) -> dict[str, float]:  # noqa: ARG002 - a count takes its time
-        """By the program's name, once its messages are alike."""
+        """Return messages for one step by the program's name, once its messages repeat."""
         posts = Posts()
         found = {}
         for name in FOUR:
@@ -100,13 +100,13 @@ class Counted:
 
 
 class Recording:
-    """Products that are recorded for a server, and sent between the times that are taken."""
+    """Times the recording of products for a server, which is sent them between two times."""
 
     def __init__(self, url: str) -> None:
         self._step = by_sdk("product", url)
 
     def measure(self, seconds: float) -> dict[str, list[float]]:
-        """Seconds an op, each time of as many as a step of a small model has."""
+        """Return seconds for one op, each averaged over as many as a small model's step has."""
         from gradwire.current import session
 
         step, times, end = self._step, [], perf_counter() + seconds

@@ -19,10 +19,10 @@ EMBEDDED, LARGEST, HTTP = 1.0, 1.4, 3.0
 """What the geometric means of the four programs, and the largest embedded, are to come to."""
 SMALL = "small gradient"
 BARE, STREAM = 1.3, 1.0
-"""What the small gradient over HTTP is to come to beside its bytes by http.client, and by stream
-beside HTTP."""
+"""The largest ratios allowed: the small gradient over HTTP to the same bytes by http.client, and by
+stream to HTTP."""
 MORE, RECORDED = 0.5, 5.0
-"""Microseconds: of an embedded op beside the engine's, and of one that is recorded."""
+"""The most microseconds allowed: an embedded op less the engine's, and recording one op."""
 STEPS, MEGABYTES = 1000, 20.0
 
 
@@ -86,7 +86,7 @@ def figures(harness: Harness) -> Sequence[Figure]:
 
 
 def _sent(harness: Harness, url: str) -> list[Figure]:
-    """What is posted for a step, beside the same bytes by http.client; and recording an op."""
+    """Measure what the SDK posts for a step against http.client, and the recording of an op."""
     bare = "benchmarks.sdk_posts:by_http_client"
     sides = {
         "HTTP": _side("by_sdk", name=SMALL, url=url),
@@ -119,7 +119,7 @@ def _sent(harness: Harness, url: str) -> list[Figure]:
 def _kept(
     harness: Harness, steps: int, url: str | None = None, server: int | None = None
 ) -> list[Figure]:
-    """Megabytes that are resident after many steps and were not after ten. server: its process."""
+    """Measure how resident memory grows from ten steps to many. server: its process's id."""
     harness.tick(f"{steps} steps of the four programs")
     arguments = {"url": url, "server": server, "steps": steps}
     with Worker(Side("benchmarks.sdk_posts:Kept", arguments, all_cores(), threads=1)) as worker:

@@ -13,13 +13,13 @@ from typing import Any
 from httptools import HttpParserError, HttpResponseParser
 
 _READ = 2**16
-"""Bytes that are read at a time; a longer body is read into its place."""
+"""Bytes that are read from a socket at a time. A longer body is read into its own memory."""
 _HEAD = 2**18
-"""Bytes at most until a head is whole."""
+"""Bytes of status line and headers at most: a reply with more is refused."""
 
 
 class Answer:
-    """A reply that came over such a connection, or by a stream."""
+    """A reply: status, headers with names in lower case, and body; over HTTP or by a stream."""
 
     __slots__ = ("content", "headers", "status_code")
 
@@ -69,7 +69,7 @@ class Replies:
         return made
 
     def read(self, connection: socket) -> tuple[Answer, bool]:
-        """The next reply, and whether it is the last one.
+        """Read the next reply; return it, and whether the connection ends with it.
 
         Raises HttpParserError or HttpParserUpgrade where it is none, and what a socket raises.
         """
@@ -100,7 +100,7 @@ class Replies:
         return len(self._ends) == len(self._heads)
 
     def _rest(self, connection: socket, counted: bool, headers: Mapping[str, str]) -> bytes:
-        """A body that the parser sees the end of, unless it ends with the connection."""
+        """Read until the parser sees the body's end, or the connection ends; return the body."""
         while not self._is_through:
             part = connection.recv(_READ)
             if not part and (counted or "transfer-encoding" in headers):
@@ -111,7 +111,7 @@ class Replies:
         return b"".join(self._body)
 
     def _rest_of_many(self, connection: socket, length: int) -> bytearray:
-        """A long body, read into its place."""
+        """Read a body of a known length into memory of its own, and return it."""
         try:
             body = bytearray(length)
         except (MemoryError, OverflowError):

@@ -8,7 +8,7 @@ from gradwire_engine.errors import error
 
 
 class _Refused:
-    """Refuses a name of torch's tensors that isn't here, asked of a tensor or of the class."""
+    """An attribute of torch's tensors that is refused by name, on a tensor and on the class."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

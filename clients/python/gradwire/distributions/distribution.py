@@ -173,14 +173,6 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
-    def batch_shape(self) -> Size:
-        return self._batch_shape
-
-    @property
-    def event_shape(self) -> Size:
-        return self._event_shape
-
-    @property
     def mean(self) -> Tensor:
         return self.base_dist.mean
 
