@@ -139,6 +139,22 @@ def test_dropout_keeps_the_mean_and_passes_gradients_where_it_keeps() -> None:
         op("nn.functional.dropout", x, 1.5)
 
 
+@pytest.mark.parametrize("p", [1e-5, 0.1, 1 / 3, 0.5, 2.5 / 2**16, 1 - 1e-5])
+def test_dropout_drops_as_large_a_share_of_many_as_it_says(p: float) -> None:
+    count = 2**22
+    y = drawn("nn.functional.dropout", plain(np.ones(count, np.float32), "float32"), p)
+    dropped = count - np.count_nonzero(y)
+    assert stats.binomtest(dropped, count, p).pvalue > 1e-3
+    np.testing.assert_allclose(y[y != 0], 1 / (1 - p), rtol=1e-6)
+
+
+def test_dropout_of_many_elements_is_that_of_its_seed() -> None:
+    x = plain(np.ones((70, 50)))
+    first, again, other = (drawn("nn.functional.dropout", x, 0.3, seed=s) for s in (0, 0, 1))
+    assert (first == again).all()
+    assert 0.3 < np.mean(first != other) < 0.55  # 2 p (1 - p) of them, where masks are independent
+
+
 def test_feature_dropout_drops_whole_channels() -> None:
     y = drawn("nn.functional.dropout2d", plain(np.ones((8, 16, 3, 3)))).reshape(128, 9)
     assert ((y == y[:, :1]).all(axis=1)).all()

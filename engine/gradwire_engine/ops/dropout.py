@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from math import isfinite, sqrt
+from math import isfinite, prod, sqrt
 from typing import Any
+
+import numpy as np
 
 from gradwire_engine.accepted import COMPLEX, WHOLE, refuse
 from gradwire_engine.arrays import Array
@@ -37,8 +39,27 @@ def _kept_spec(input: Spec, shape: Ints, p: float) -> Spec:
 @internal(spec=_kept_spec, random=True)
 def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: float) -> Array:
     """A mask in the input's dtype: `scale` with probability 1 - p, else 0."""
-    held = generator.random(shape, dtype=xp.float32) >= p
+    if xp is np and prod(shape) >= LONG and 0 < p < 1:
+        held = _held(generator, shape, p)
+    else:
+        held = generator.random(shape, dtype=xp.float32) >= p
+    if input.dtype == xp.float32:
+        return xp.multiply(held, xp.float32(scale))
     return (held.astype(input.dtype) * scale).astype(input.dtype, copy=False)
+
+
+LONG = 1 << 11
+"""Elements of a mask from which on it pays to draw no more bits than decide it."""
+
+
+def _held(generator: np.random.Generator, shape: Ints, p: float) -> Array:
+    """True with probability 1 - p: 16 bits decide, and another draw where they are those of p."""
+    level, rest = divmod(p * 2**16, 1)
+    bits = generator.bit_generator.random_raw(-(-prod(shape) // 4)).view(np.uint16)[: prod(shape)]
+    held = bits > np.uint16(level)
+    ties = np.flatnonzero(bits == np.uint16(level))
+    held[ties] = generator.random(len(ties)) >= rest
+    return held.reshape(shape)
 
 
 @internal(random=True)
