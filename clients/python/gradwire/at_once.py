@@ -93,11 +93,11 @@ def recorded(  # noqa: C901 (one hot frame)
             return NOT_DONE
         finally:
             state.device, state.generator, state.fallible = before
+        mark = len(session.journal.entries)
         step: dict[str, Any] = {"op": name, "args": sent}
         if kwargs:
             step["args"], named = sent[: len(args)], sent[len(args) :]
             step["kwargs"] = dict(zip(kwargs, named, strict=True))
-        mark = len(session.journal.entries)
         other = type(result) is not Value
         for meta in given:
             if meta is result:
