@@ -19,7 +19,6 @@ from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.promote import Weak
 from gradwire_engine.random import running
-from gradwire_engine.recipe import Span
 from gradwire_engine.spec import BOOL, INTEGER, DType, Spec, float32
 
 if TYPE_CHECKING:
@@ -74,7 +73,9 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     if leading:
         base = partial(kernel, **call.attributes)
     else:
-        base = partial(_regroup, kernel, call.spans, call.attributes)
+        slots = [slice(s.start, s.stop) if s.many else s.start for s in call.spans]
+        places = [*zip(op.places, slots, strict=True)]
+        base = partial(_regroup, kernel, list(call.arguments), places, op.keywords)
     if op.view:
         return base if bind is None else bind(call, base)
     given = [
@@ -104,10 +105,21 @@ def _with_generator(
 
 
 def _regroup(
-    kernel: Callable[..., Any], spans: list[Span], attributes: dict[str, Any], *flat: Any
+    kernel: Callable[..., Any],
+    arguments: list[Any],
+    places: list[tuple[int, int | slice]],
+    keywords: tuple[str, ...],
+    /,
+    *flat: Any,
 ) -> Any:
-    operands = {s.name: list(flat[s.start : s.stop]) if s.many else flat[s.start] for s in spans}
-    return kernel(**operands, **attributes)
+    """Run a kernel with its operands at their places among the arguments."""
+    operands, given = [*flat], arguments.copy()
+    for place, slot in places:
+        given[place] = operands[slot]
+    if not keywords:
+        return kernel(*given)
+    count = len(given) - len(keywords)
+    return kernel(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
 
 
 def _worked_in(spec: Spec, compute: DType | None, exact: bool) -> DType:

@@ -284,7 +284,12 @@ def _general_parts(
     values = ways.values(node) if recipe.saved else []
     found = []
     for step in recipe.steps:
-        wanted = [t for t in step.targets if wanted_here(edges[t], useful)]
+        wanted = [
+            place
+            for place in step.targets
+            if (edge := edges[place]) is not None
+            and (useful is None or (edge.node if type(edge) is Output else edge) in useful)
+        ]
         if not (wanted or call.op.refused):
             continue
         arguments = _cotangents(call, step.cotangents, g, ways)

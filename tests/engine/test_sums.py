@@ -42,7 +42,8 @@ def test_sums_over_any_axes_are_what_numpy_gives(shape: tuple[int, ...], kind: s
 
 def test_rows_without_elements_come_to_0() -> None:
     rows = np.zeros((3, 0), np.float32)
-    assert sums.row_sums(np, rows).tolist() == sums.row_products(np, rows, rows).tolist() == [0] * 3
+    for found in (sums.row_sums(np, rows), sums.row_products(np, rows, rows)):
+        assert found.tolist() == [[0]] * 3
     x = Tensor.of(rows, True)
     found = resolve("nn.functional.layer_norm")(x, (0,))
     (g,) = grad([resolve("sum")(found)], [x])

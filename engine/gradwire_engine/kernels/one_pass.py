@@ -35,15 +35,14 @@ def one_pass(formula: Part, spec: Part | None = None) -> Callable[[Part], Part]:
         traced = None if spec is None else _traced(kernel, spec)
 
         def run(*args: Any) -> Any:
-            xp = None
-            for arg in args:
+            for arg in args:  # arrays never come together with values
                 kind = type(arg)
+                if kind in NAMESPACE_OF:
+                    return kernel(NAMESPACE_OF[kind], *args)
                 if kind in APPLY:
-                    plain = traced is None or local.state.grad or not _symbolic(args)
-                    return (formula if plain else traced)(*args)  # type: ignore[misc]
-                if xp is None:
-                    xp = NAMESPACE_OF.get(kind)
-            return kernel(xp, *args)
+                    break
+            plain = traced is None or local.state.grad or not _symbolic(args)
+            return (formula if plain else traced)(*args)  # type: ignore[misc]
 
         return run
 

@@ -24,6 +24,7 @@ ones. A row's sum thereby depends on nothing but the row, as BLAS's product of a
 OF_BLAS = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
 """Dtypes that BLAS has; numbers of others are added up in another one."""
 _reduce: Any = np.add.reduce
+_products: Any = np.vecdot
 
 
 class _Fold(NamedTuple):
@@ -122,15 +123,17 @@ def _write_sum(array: np.ndarray, folds: tuple[_Fold, ...], out: np.ndarray) -> 
 
 
 def row_sums(xp: Any, rows: Any) -> Any:
-    """The sum of each row of a real matrix, which has some columns, on any array library."""
-    if type(rows) is not np.ndarray or rows.dtype not in OF_BLAS:
-        return xp.einsum("ij->i", rows)
+    """A column with the sum of each row of a real matrix, which has some columns."""
+    if type(rows) is not np.ndarray:
+        return xp.einsum("ij->i", rows)[:, None]
     size = rows.shape[1]
-    return np.vecdot(ones_of(size, rows.dtype), rows) if size <= LONGEST else of_rows(rows)
+    if size > LONGEST:
+        return np.add.reduce(rows, axis=1, keepdims=True)
+    return _products(ones_of(size, rows.dtype), rows, keepdims=True)
 
 
 def row_products(xp: Any, rows: Any, others: Any) -> Any:
-    """The sum of each row of the product of two real matrices, element by element."""
+    """A column with the sum of each row of the product of two real matrices by their elements."""
     if type(rows) is np.ndarray:
-        return np.vecdot(rows, others)
-    return xp.einsum("ij,ij->i", rows, others)
+        return _products(rows, others, keepdims=True)
+    return xp.einsum("ij,ij->i", rows, others)[:, None]

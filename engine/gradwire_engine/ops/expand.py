@@ -97,6 +97,7 @@ def sum(
     return summed(input, dim, keepdim)
 
 
+@lru_cache(maxsize=4096)
 def viewable(shape: Shape, strides: tuple[int, ...], size: Shape) -> bool:
     """Whether an array with these strides (bytes) can be seen in another shape without a copy."""
     if not prod(shape):
@@ -178,9 +179,13 @@ def unsafe_view(xp: Any, input: Array, size: Ints) -> Array:
 
 def row_major(value: Any) -> bool:
     """Whether an array or tensor lies in row-major order without gaps."""
-    step = value.dtype.itemsize
-    for size, stride in zip(reversed(value.shape), reversed(value.strides), strict=True):
-        if size != 1 and stride != step and 0 not in value.shape:
+    return _without_gaps(tuple(value.shape), value.strides, value.dtype.itemsize)
+
+
+@lru_cache(maxsize=4096)
+def _without_gaps(shape: Shape, strides: tuple[int, ...], step: int) -> bool:
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and stride != step and 0 not in shape:
             return False
         step *= size
     return True

@@ -103,33 +103,37 @@ def layer_norm_gradients(
     row = None if weight is None else weight.reshape(1, width)
 
     def work(g: Array, x: Array, center: Array, scale: Array, out: Array) -> None:
-        column = scale[:, None]
-        away = x - center[:, None]  # even = away scale
+        xp.subtract(x, center, out=out)  # even = out scale
         if needs[1]:
-            to_weight.append(xp.matmul(scale, g * away))
+            to_weight.append(xp.matmul(scale[:, 0], g * out))
         if needs[2]:
             to_bias.append(summed(g, (0,)))
         through = g if row is None else g * row
-        along = row_products(xp, through, away)
+        along = row_products(xp, through, out)
         along *= scale
         along *= scale
         along /= -width
-        away *= along[:, None]
-        away += through
+        out *= along
+        out += through
         middle = row_sums(xp, through)
         middle /= width
-        away -= middle[:, None]
-        xp.multiply(away, column, out=out)
+        out -= middle
+        out *= scale
 
-    rows = [as_rows(a, width) for a in (g, input, out)]
-    each_block(work, *rows[:2], center.reshape(-1), scale.reshape(-1), rows[2])
+    each_block(
+        work, as_rows(g, width), as_rows(input, width),
+        as_rows(center, 1), as_rows(scale, 1), as_rows(out, width),
+    )  # fmt: skip
     return out, added_up(to_weight, normalized_shape), added_up(to_bias, normalized_shape)
 
 
-def _in_one_node(g: Any, input: Any, weight: Any, bias: Any, *known: Any) -> tuple[Any, ...]:
+def _in_one_node(
+    g_out: Any, input: Any, weight: Any, bias: Any, center: Any, scale: Any, normalized_shape: Ints,
+    eps: float, needs: tuple[bool, ...],
+) -> tuple[Any, ...]:  # fmt: skip
     """The gradients, which torch finds in one node: each depends on all the operands."""
-    found = layer_norm_gradients(g, input, weight, *known)
-    if type(g) in NAMESPACE_OF:
+    found = layer_norm_gradients(g_out, input, weight, center, scale, normalized_shape, eps, needs)
+    if type(g_out) in NAMESPACE_OF:
         return found
     operands = [x for x in (input, weight, bias) if x is not None]
     name = "NativeLayerNormBackwardBackward0"
@@ -156,11 +160,7 @@ def _affine(
 
 
 @internal(
-    vjp(
-        joint=lambda g_out, input, weight, bias, center, scale, normalized_shape, eps, needs: (
-            _in_one_node(g_out, input, weight, bias, center, scale, normalized_shape, eps, needs)
-        )
-    ),
+    vjp(joint=_in_one_node),
     spec=_layer_spec,
     outputs=("out", "center", "scale"),
     batch=by_vector(leading_of("input"), parts(_affine), "weight", "bias"),
@@ -176,28 +176,28 @@ def native_layer_norm(
     """The normalised input, and each row's mean and reciprocal deviation."""
     width = prod(normalized_shape)
     out = xp.empty(input.shape, input.dtype)
-    rows, results = as_rows(input, width), as_rows(out, width)
     shape = (*input.shape[: input.ndim - len(normalized_shape)], *[1] * len(normalized_shape))
-    center, scale = (xp.empty(prod(shape), input.dtype) for _ in range(2))
+    center, scale = xp.empty(shape, input.dtype), xp.empty(shape, input.dtype)
     root = sqrt(width)
     factor = None if weight is None else weight.reshape(1, width)
     offset = None if bias is None else bias.reshape(1, width)
 
     def work(x: Array, out: Array, center: Array, scale: Array) -> None:
         xp.divide(row_sums(xp, x), width, out=center)
-        xp.subtract(x, center[:, None], out=out)
+        xp.subtract(x, center, out=out)
         squares = row_products(xp, out, out)
         squares += eps * width
         xp.divide(root, xp.sqrt(squares, out=squares), out=scale)
-        out *= scale[:, None]
+        out *= scale
         if factor is not None:
             out *= factor
         if offset is not None:
             out += offset
 
     if width:
-        each_block(work, rows, results, center, scale)
-    return out, center.reshape(shape), scale.reshape(shape)
+        rows = [as_rows(input, width), as_rows(out, width)]
+        each_block(work, *rows, as_rows(center, 1), as_rows(scale, 1))
+    return out, center, scale
 
 
 @composite(space=F)
