@@ -169,6 +169,9 @@ def _phantoms(call: Call) -> Callable[..., Any]:
     given = found[0] if call.single else found
     anyway = call.op.lies is not None and call.op.lies.anyway
 
+    if not (fallible or anyway):
+        return lambda *arrays: given
+
     def give(*arrays: Any) -> Any:
         if fallible:
             local.state.fallible = True

@@ -183,23 +183,23 @@ def _of_two(  # noqa: C901 (one hot frame)
             array = quick.call.in_rows(a._array if sa is None else a.array, other)
         except Exception:
             return long(a, b)
-        saved: tuple[Any, ...]
-        versions: tuple[int, ...]
-        if keep == SWAPPED:
-            saved, versions = (b, a), ZERO_ZERO
-        elif keep == NOTHING:
-            return Tensor(array, quick.spec, Node(recipe, (ea, eb), (), (), next_seq()))
-        elif keep == SECOND:
-            saved, versions = (b,), ZERO
-        elif keep == FIRST:
-            saved, versions = (a,), ZERO
-        elif keep == BOTH:
-            saved, versions = (a, b), ZERO_ZERO
-        else:
+        if recipe is None:
             made = Tensor(array, quick.spec, None)
             if state.inference:
                 made.flags = INFERENCE
             return made
+        saved: tuple[Any, ...]
+        versions: tuple[int, ...]
+        if keep == NOTHING:
+            return Tensor(array, quick.spec, Node(recipe, (ea, eb), (), (), next_seq()))
+        if keep == BOTH:
+            saved, versions = (a, b), ZERO_ZERO
+        elif keep == SWAPPED:
+            saved, versions = (b, a), ZERO_ZERO
+        elif keep == SECOND:
+            saved, versions = (b,), ZERO
+        else:
+            saved, versions = (a,), ZERO
         if sa is not None or sb is not None:
             versions = tuple([s.version if type(s) is Tensor else 0 for s in saved])
         return Tensor(array, quick.spec, Node(recipe, (ea, eb), saved, versions, next_seq()))
@@ -244,21 +244,19 @@ def _of_one(  # noqa: C901
             array = quick.call.in_rows(a._array if a._storage is None else a.array)
         except Exception:
             return long(a)
-        if keep == NOTHING:
-            node = Node(recipe, (edge,), (), (), next_seq())
-        elif keep == FIRST:
-            versions = ZERO if a._storage is None else (a._storage.version,)
-            node = Node(recipe, (edge,), (a,), versions, next_seq())
-        elif keep == RESULT:
-            made, saved = Tensor(None, quick.spec, None), Tensor(None, quick.spec, None)
-            made._storage = saved._storage = Storage(array)  # one version; no edge back to the node
-            made._edge = Node(recipe, (edge,), (saved,), ZERO, next_seq())
-            return made
-        else:
+        if recipe is None:
             made = Tensor(array, quick.spec, None)
             if state.inference:
                 made.flags = INFERENCE
             return made
-        return Tensor(array, quick.spec, node)
+        if keep == RESULT:
+            made, saved = Tensor(None, quick.spec, None), Tensor(None, quick.spec, None)
+            made._storage = saved._storage = Storage(array)  # one version; no edge back to the node
+            made._edge = Node(recipe, (edge,), (saved,), ZERO, next_seq())
+            return made
+        if keep == NOTHING:
+            return Tensor(array, quick.spec, Node(recipe, (edge,), (), (), next_seq()))
+        versions = ZERO if a._storage is None else (a._storage.version,)
+        return Tensor(array, quick.spec, Node(recipe, (edge,), (a,), versions, next_seq()))
 
     return unary

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradwire import recorder
 from gradwire.defaults import DEFAULT
-from gradwire.pending import Recorded, users_place
+from gradwire.pending import users_place
 from gradwire.session import Session
 from gradwire.size import Size
 from gradwire.tensor import Tensor
@@ -34,7 +34,7 @@ _INSIDE = 3
 the function that calls it."""
 _PLAIN = frozenset({int, bool, str, type(None)})
 _NO_ARRAYS: Mapping[str, np.ndarray] = {}
-_new, _tuple = object.__new__, tuple.__new__
+_new = object.__new__
 _fallible: set[str] = set()
 """Ops that were seen to fail on elements: whether they do is asked at once."""
 
@@ -110,7 +110,8 @@ def recorded(  # noqa: C901 (one hot frame)
             if session._forgotten.many:
                 session._record_free()
         made = _new(Tensor)
-        made.session, made._meta, made._grad, made._elements = session, result, None, None
+        made.session, made._meta = session, result
+        made._grad = made._elements = None
         text = session._new_names.new()
         made._own_name = given_name = names.give(made, text, result.spec)
         if result.view is not None:
@@ -118,8 +119,8 @@ def recorded(  # noqa: C901 (one hot frame)
         step["out"] = text
         if not state.grad:
             step["grad_mode"] = "no_grad"
-        entry = (step, users_place(_INSIDE), mark, ((text, given_name),), _NO_ARRAYS)
-        pending.recorded.append(_tuple(Recorded, entry))
+        of = ((text, given_name),)
+        pending.recorded.append((step, users_place(_INSIDE), mark, of, _NO_ARRAYS))
         if result._array is not None:  # a view has its base's memory
             pending.nbytes += result._array.nbytes
         if len(pending.recorded) >= recorder.MAX_STEPS or pending.nbytes >= recorder.MAX_BYTES:

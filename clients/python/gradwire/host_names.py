@@ -80,7 +80,8 @@ class HostNames:
     ) -> HostName:
         """Give a tensor or an optimizer a name, which it has until it is gone."""
         name = HostName(thing, self._note)
-        name.text, name.kind, name.spec, name.params = text, "made", spec, params
+        name.text, name.kind = text, "made"  # four at once would make a tuple
+        name.spec, name.params = spec, params
         self._alive[id(name)] = name
         return name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -23,32 +23,27 @@ if TYPE_CHECKING:
     from gradwire.tensor import Tensor
 
 
-class Place(NamedTuple):
-    """A place in the user's program, of which the line is found when somebody asks."""
-
-    code: CodeType
-    lasti: int
-
-    def __str__(self) -> str:
-        """The place as "file.py:12"."""
-        number = self.code.co_firstlineno
-        for begin, end, line in self.code.co_lines():
-            if line is not None and begin <= self.lasti < end:
-                number = line
-        return f"{self.code.co_filename}:{number}"
+Place = tuple[CodeType, int]
+"""A place in the user's program: the code and the last instruction in it."""
 
 
-class Recorded(NamedTuple):
-    """One step: who recorded it, the journal's length before it, what it makes, arrays it brings.
+def line_of(place: Place | None) -> str:
+    """The place as "file.py:12", found when somebody asks; "" for none."""
+    if place is None:
+        return ""
+    code, lasti = place
+    number = code.co_firstlineno
+    for begin, end, line in code.co_lines():
+        if line is not None and begin <= lasti < end:
+            number = line
+    return f"{code.co_filename}:{number}"
 
-    place: in the user's program; None of what nobody asked for.
-    """
 
-    step: Step
-    place: Place | None
-    mark: int
-    made: Sequence[tuple[str, ref[Tensor]]]
-    arrays: Mapping[str, np.ndarray]
+Recorded = tuple[
+    Step, Place | None, int, Sequence[tuple[str, ref["Tensor"]]], Mapping[str, np.ndarray]
+]
+"""A step, who recorded it (None: nobody asked for it), the journal's length before it, what it
+makes, and the arrays that it brings. A tuple without names takes a third of the time."""
 
 
 class Pending:
@@ -71,15 +66,15 @@ class Pending:
     @property
     def steps(self) -> list[Step]:
         """The steps as they travel."""
-        return [one.step for one in self.recorded]
+        return [step for step, *_ in self.recorded]
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays of all steps."""
         found: dict[str, np.ndarray] = {}
-        for one in self.recorded:
-            if one.arrays:
-                found |= one.arrays
+        for *_, arrays in self.recorded:
+            if arrays:
+                found |= arrays
         return found
 
     def add(
@@ -98,11 +93,12 @@ class Pending:
                 array = tensor._meta._array  # none of a view, which has its base's memory
                 if array is not None:
                     self.nbytes += array.nbytes
-        self.recorded.append(Recorded(step, place, mark, named, arrays or {}))
+        self.recorded.append((step, place, mark, named, arrays or {}))
 
     def extend(self, later: Pending, mark: int) -> None:
         """Add steps that were kept aside; what they changed in mirrors is not undone any more."""
-        self.recorded += [one._replace(mark=mark) for one in later.recorded]
+        for step, place, _, made, arrays in later.recorded:
+            self.recorded.append((step, place, mark, made, arrays))
         self.nbytes += later.nbytes
         self.freed += later.freed
 
@@ -114,8 +110,9 @@ class Pending:
         step = problem.step
         if step is None or not 0 <= step <= len(self):
             return 0
-        if step < len(self) and self.recorded[step].place:
-            problem.add_note(f"recorded at {self.recorded[step].place}")
+        place = self.recorded[step][1] if step < len(self) else None
+        if place is not None:
+            problem.add_note(f"recorded at {line_of(place)}")
         return 0 if atomic or problem.code == "invalid_request" else step
 
     def without_freed(self, problem: GradwireError, *, atomic: bool) -> Pending | None:
@@ -123,14 +120,14 @@ class Pending:
         step = problem.step
         if problem.code != "tensor_not_found" or step is None or step >= len(self):
             return None
-        names = self.recorded[step].step.get("free", ())
+        names = self.recorded[step][0].get("free", ())
         gone = next((name for name in names if repr(name) in problem.detail), None)
         if gone is None:
             return None
         left = {"free": [name for name in names if name != gone]}
         found = Pending(self.recorded if atomic else self.recorded[step:])
         at = step if atomic else 0
-        found.recorded[at] = found.recorded[at]._replace(step=left)
+        found.recorded[at] = (left, *found.recorded[at][1:])
         return found
 
     def lose(self, problem: GradwireError, first: int) -> tuple[list[str], set[str]]:
@@ -141,14 +138,17 @@ class Pending:
         already, or holds no tensor by them.
         """
         lost = self.recorded[first:]
-        where = str(lost[0].place or "") if lost else ""
-        given = [one.step.get(field) for one in lost for field in ("tensor", "out", "keep")]
+        where = line_of(lost[0][1]) if lost else ""
+        steps = [step for step, *_ in lost]
+        given = [step.get(field) for step in steps for field in ("tensor", "out", "keep")]
         never = {*texts_in(given)}
-        unfreed = [name for one in lost if one.place is None for name in one.step.get("free", ())]
+        unfreed = [
+            name for step, place, *_ in lost if place is None for name in step.get("free", ())
+        ]
         self.freed = [name for name in self.freed if name not in unfreed]
         gone = never.difference(unfreed)
-        for one in lost:
-            for name, reference in one.made:
+        for _, _, _, made, _ in lost:
+            for name, reference in made:
                 tensor = reference()
                 if tensor is not None:
                     tensor._lose(Lost(problem, where))
@@ -326,8 +326,6 @@ def may_fail() -> bool:
     return local.state.fallible
 
 
-_tuple = tuple.__new__
-"""Makes a named tuple in a third of the time that its class takes."""
 _inside: dict[str, bool] = {}
 """Whether modules are of this package, by their names."""
 
@@ -342,18 +340,17 @@ def users_place(above: int = 1) -> Place | None:
             inside = name.partition(".")[0] in ("gradwire", "gradwire_engine")
             _inside[name] = inside
         if not inside:
-            return _tuple(Place, (frame.f_code, frame.f_lasti))
+            return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None
 
 
 def users_line() -> str:
     """The same as text: "file.py:12"."""
-    found = users_place()
-    return "" if found is None else str(found)
+    return line_of(users_place(2))
 
 
 __all__ = [
-    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "may_fail",
-    "texts_in", "users_line", "users_place",
+    "Lost", "Pending", "Recorded", "Recording", "end_stale_recordings", "is_open", "line_of",
+    "may_fail", "texts_in", "users_line", "users_place",
 ]  # fmt: skip

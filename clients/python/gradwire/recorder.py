@@ -24,6 +24,7 @@ from gradwire.pending import (
     Pending,
     Recording,
     end_stale_recordings,
+    line_of,
     users_line,
     users_place,
 )
@@ -256,7 +257,7 @@ class Recorder(Sending):
             at = len(self.journal.entries) if mark is None else mark
             place = users_place()
             if state.anomaly:
-                self._note_line(str(place or ""), made)
+                self._note_line(line_of(place), made)
             pending.add(step, place, at, made, arrays)
             if step.get("op", "_")[-1] == "_":  # all but ops that write nothing
                 self.known_walks.note_step()

@@ -173,7 +173,7 @@ class Sending:
             unfreed, gone = pending.lose(problem, first)
             self._forgotten.never_made(gone)
             lost = pending.recorded[first:]
-            self._forgotten.asked_for(name for one in lost for name, _ in one.made)
+            self._forgotten.asked_for(name for _, _, _, made, _ in lost for name, _ in made)
             for name in unfreed:
                 self._forgotten.add(name)
 
@@ -207,7 +207,7 @@ class Sending:
         first = pending.first_not_done(problem, atomic=request.atomic)
         left = [*pending.recorded[first:], *self._pending.recorded]
         if left:
-            self.journal.rollback(left[0].mark)
+            self.journal.rollback(left[0][2])
         self._pending, self._under_way = Pending(), None
         self.journal.entries.clear()
         self.give_up(Pending(left), problem)
