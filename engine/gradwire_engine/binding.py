@@ -18,7 +18,7 @@ from gradwire_engine.laid import lay, relaid
 from gradwire_engine.mode import local
 from gradwire_engine.op import Inferred
 from gradwire_engine.promote import Weak
-from gradwire_engine.random import running
+from gradwire_engine.random import done_with, running
 from gradwire_engine.spec import BOOL, INTEGER, DType, Spec, float32
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
     else:
         slots = [slice(s.start, s.stop) if s.many else s.start for s in call.spans]
         places = [*zip(op.places, slots, strict=True)]
-        base = partial(_regroup, kernel, list(call.arguments), places, op.keywords)
+        base = partial(_regroup, kernel, op.positional, op.keywords, list(call.arguments), places)
     if op.view:
         return base if bind is None else bind(call, base)
     given = [
@@ -101,14 +101,19 @@ def bind_kernel(call: Call, inferred: Inferred) -> Callable[..., Any]:
 def _with_generator(
     kernel: Callable[..., Any], xp: Any, where: str, /, *operands: Any, **attributes: Any
 ) -> Any:
-    return kernel(xp, running(where), *operands, **attributes)
+    stream = running(where)
+    try:
+        return kernel(xp, stream, *operands, **attributes)
+    finally:
+        done_with(stream)
 
 
 def _regroup(
     kernel: Callable[..., Any],
+    positional: int,
+    keywords: tuple[str, ...],
     arguments: list[Any],
     places: list[tuple[int, int | slice]],
-    keywords: tuple[str, ...],
     /,
     *flat: Any,
 ) -> Any:
@@ -118,8 +123,8 @@ def _regroup(
         given[place] = operands[slot]
     if not keywords:
         return kernel(*given)
-    count = len(given) - len(keywords)
-    return kernel(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
+    named = dict(zip(keywords, given[positional:], strict=True))
+    return kernel(*given[:positional], **named)
 
 
 def _worked_in(spec: Spec, compute: DType | None, exact: bool) -> DType:

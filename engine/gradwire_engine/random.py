@@ -42,40 +42,40 @@ class Generator:
         return {"seed": self.seed, "draws": self.draws}
 
     def next_stream(self, device: str) -> Any:
-        """The array library's own random generator for the next draw."""
+        """The array library's own random generator for the next draw; see `done_with`."""
         draw = self.draws
         assign(self, "draws", draw + 1)
         key = self.seed & (2**64 - 1)
         if device.startswith("cuda"):
             cupy = import_module("cupy")
             return cupy.random.Generator(cupy.random.Philox4x3210(hash((key, draw)) & (2**63 - 1)))
-        source = _here.source
-        if source is None:
-            source = _here.source = _Source()
-        return backend(device).xp.random.Generator(source.at(key, draw))
+        source = _here.idle.pop() if _here.idle else np.random.Philox(0)
+        where = {"counter": (0, 0, 0, draw), "key": (key, 0)}
+        source.state = _FRESH | {"state": where}  # in a tenth of the time of a new source
+        return backend(device).xp.random.Generator(source)
 
 
-class _Source:
-    """A source of numbers that goes to where a draw begins in a tenth of the time of a new one."""
-
-    def __init__(self) -> None:
-        self._philox = np.random.Philox(0)
-        self._key, self._counter = np.zeros(2, np.uint64), np.zeros(4, np.uint64)
-        where = {"counter": self._counter, "key": self._key}
-        self._state: Any = self._philox.state | {"state": where}
-
-    def at(self, key: int, draw: int) -> np.random.Philox:
-        """The source with nothing left of the draw before, from which nobody takes more."""
-        self._key[0], self._counter[3] = key, draw
-        self._philox.state = self._state
-        return self._philox
+_FRESH: dict[str, Any] = {
+    "bit_generator": "Philox", "buffer": (0,) * 4, "buffer_pos": 4, "has_uint32": 0, "uinteger": 0,
+}  # fmt: skip
+"""The state of a source from which nothing was drawn, but for where it begins."""
 
 
 class _Here(threading.local):
-    source: _Source | None = None  # made late: an import of gradwire does without NumPy's random
+    """The sources of a thread that nobody draws from."""
+
+    def __init__(self) -> None:
+        self.idle: list[Any] = []
 
 
 _here = _Here()
+
+
+def done_with(stream: Any) -> None:
+    """Take back what `running` gave: nobody draws from it any more."""
+    source = getattr(stream, "bit_generator", None)
+    if type(source) is np.random.Philox:
+        _here.idle.append(source)
 
 
 def running(device: str) -> Any:

@@ -284,7 +284,7 @@ def _general_parts(
     values = ways.values(node) if recipe.saved else []
     found = []
     for step in recipe.steps:
-        wanted = [
+        wanted = [  # what `wanted_here` says, without its calls in a hot loop
             place
             for place in step.targets
             if (edge := edges[place]) is not None

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -13,6 +17,7 @@ from tests.clients.conftest import Counted
 import gradwire as torch
 from gradwire import recorder as recording
 from gradwire.new_names import NewNames
+from gradwire.pending import Pending
 from gradwire.session import Session
 from gradwire.transport import Request
 
@@ -258,6 +263,54 @@ def test_names_are_kept_up_to_a_bound() -> None:
     assert names.new() != "t1"
     names.taken(["t3"])
     assert names.new() not in ("t1", "t3")
+
+
+@pytest.mark.parametrize("few", [2, 30])
+def test_the_lowest_name_is_given_first_however_names_come_back(few: int) -> None:
+    names = NewNames("t", 1)
+    given = [names.new() for _ in range(120)]
+    names.freed(reversed(given))
+    taken = [names.new() for _ in range(100)]
+    assert taken == given[:100]
+    some = taken[5 : 5 + few]
+    names.freed(some[::2])
+    names.freed(some[1::2])
+    assert [names.new() for _ in range(few)] == some
+    assert [names.new() for _ in range(21)] == [*given[100:], "t121"]
+
+
+def interrupted(code: CodeType, line: int, call: Callable[[], None]) -> bool:
+    """Whether an interrupt came in a call, as some code was at this line of those it went through."""
+    left = [None] * line
+
+    def raises(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code is code and event == "line":
+            if not left:
+                raise KeyboardInterrupt
+            left.pop()
+        return raises
+
+    before = sys.gettrace()
+    sys.settrace(raises)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_steps_that_were_kept_aside_are_all_added_or_none() -> None:
+    for line in count():
+        later, pending = Pending(), Pending()
+        for number in range(4):
+            later.add({"free": [f"t{number}"]})
+        cut = interrupted(Pending.extend.__code__, line, partial(pending.extend, later, 0))
+        assert len(pending) in ((0, 4) if cut else (4,))
+        if not cut:
+            break
+    assert line > 1
 
 
 def test_small_gradients_come_with_the_first_that_is_looked_at(counted: Counted) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.engine.calls import leaf, numbers, op, plain, slopes, write
 from gradwire_engine.errors import GradwireError
 from gradwire_engine.journal import transaction
 from gradwire_engine.mode import using
-from gradwire_engine.random import Generator
+from gradwire_engine.random import Generator, done_with
 from gradwire_engine.spec import complex64, float16, float64, int8
 from gradwire_engine.tensor import Tensor
 
@@ -148,11 +149,44 @@ def test_dropout_drops_as_large_a_share_of_many_as_it_says(p: float) -> None:
     np.testing.assert_allclose(y[y != 0], 1 / (1 - p), rtol=1e-6)
 
 
-def test_dropout_of_many_elements_is_that_of_its_seed() -> None:
-    x = plain(np.ones((70, 50)))
-    first, again, other = (drawn("nn.functional.dropout", x, 0.3, seed=s) for s in (0, 0, 1))
-    assert (first == again).all()
-    assert 0.3 < np.mean(first != other) < 0.55  # 2 p (1 - p) of them, where masks are independent
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_dropout_of_many_elements_is_decided_by_16_bits_of_its_stream(dtype: str) -> None:
+    count, level = 70 * 51 + 1, 2**14
+    with using(generator=Generator(5, draws=3)):
+        y = op("nn.functional.dropout", plain(np.ones(count), dtype), level / 2**16)
+    bits = np.random.Philox(key=5, counter=[0, 0, 0, 3]).random_raw(count // 4 + 1).view(np.uint16)
+    assert y.dtype.name == dtype
+    wanted = np.where(bits[:count] >= level, 1 / 0.75, 0)
+    np.testing.assert_allclose(y.numpy().astype(float), wanted, rtol=1e-2)
+
+
+def test_streams_are_their_own_whoever_draws_meanwhile() -> None:
+    def fresh(draw: int) -> np.ndarray:
+        return np.random.Generator(np.random.Philox(key=7, counter=[0, 0, 0, draw])).random(4)
+
+    generator = Generator(7)
+    first, second = generator.next_stream("cpu"), generator.next_stream("cpu")
+    first.integers(9, dtype=np.uint8)  # leaves a part of a number for the next
+    done_with(first)
+    third, fourth = generator.next_stream("cpu"), generator.next_stream("cpu")
+    for draw, stream in ((3, fourth), (1, second), (2, third)):
+        assert (stream.random(4) == fresh(draw)).all()
+        done_with(stream)
+
+
+def test_threads_have_streams_of_their_own() -> None:
+    def drawn_by(seed: int) -> bool:
+        generators = Generator(seed), Generator(seed)
+        for _ in range(300):
+            one, other = (g.next_stream("cpu") for g in generators)
+            if (one.random(9) != other.random(9)).any():
+                return False
+            done_with(one)
+            done_with(other)
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(drawn_by, range(8)))
 
 
 def test_feature_dropout_drops_whole_channels() -> None:

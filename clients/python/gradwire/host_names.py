@@ -80,7 +80,7 @@ class HostNames:
     ) -> HostName:
         """Give a tensor or an optimizer a name, which it has until it is gone."""
         name = HostName(thing, self._note)
-        name.text, name.kind = text, "made"  # four at once would make a tuple
+        name.text, name.kind = text, "made"  # four at once would take a tuple, and time
         name.spec, name.params = spec, params
         self._alive[id(name)] = name
         return name

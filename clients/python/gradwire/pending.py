@@ -42,8 +42,8 @@ def line_of(place: Place | None) -> str:
 Recorded = tuple[
     Step, Place | None, int, Sequence[tuple[str, ref["Tensor"]]], Mapping[str, np.ndarray]
 ]
-"""A step, who recorded it (None: nobody asked for it), the journal's length before it, what it
-makes, and the arrays that it brings. A tuple without names takes a third of the time."""
+"""A step, its place in the user's program (None: nobody asked for it), the journal's length before
+it, what it makes, and the arrays that it brings. A tuple with names takes three times as long."""
 
 
 class Pending:
@@ -97,8 +97,9 @@ class Pending:
 
     def extend(self, later: Pending, mark: int) -> None:
         """Add steps that were kept aside; what they changed in mirrors is not undone any more."""
-        for step, place, _, made, arrays in later.recorded:
-            self.recorded.append((step, place, mark, made, arrays))
+        self.recorded += [  # at once: an interrupt leaves all of them, or none
+            (step, place, mark, made, arrays) for step, place, _, made, arrays in later.recorded
+        ]
         self.nbytes += later.nbytes
         self.freed += later.freed
 
@@ -110,7 +111,7 @@ class Pending:
         step = problem.step
         if step is None or not 0 <= step <= len(self):
             return 0
-        place = self.recorded[step][1] if step < len(self) else None
+        _, place, *_ = self.recorded[step] if step < len(self) else (None, None)
         if place is not None:
             problem.add_note(f"recorded at {line_of(place)}")
         return 0 if atomic or problem.code == "invalid_request" else step
@@ -120,7 +121,8 @@ class Pending:
         step = problem.step
         if problem.code != "tensor_not_found" or step is None or step >= len(self):
             return None
-        names = self.recorded[step][0].get("free", ())
+        failed, *_ = self.recorded[step]
+        names = failed.get("free", ())
         gone = next((name for name in names if repr(name) in problem.detail), None)
         if gone is None:
             return None
@@ -346,7 +348,7 @@ def users_place(above: int = 1) -> Place | None:
 
 
 def users_line() -> str:
-    """The same as text: "file.py:12"."""
+    """Where the caller outside of this package stands, as text: "file.py:12"."""
     return line_of(users_place(2))
 
 

@@ -207,7 +207,8 @@ class Sending:
         first = pending.first_not_done(problem, atomic=request.atomic)
         left = [*pending.recorded[first:], *self._pending.recorded]
         if left:
-            self.journal.rollback(left[0][2])
+            _, _, mark, *_ = left[0]
+            self.journal.rollback(mark)
         self._pending, self._under_way = Pending(), None
         self.journal.entries.clear()
         self.give_up(Pending(left), problem)

@@ -35,7 +35,7 @@ def one_pass(formula: Part, spec: Part | None = None) -> Callable[[Part], Part]:
         traced = None if spec is None else _traced(kernel, spec)
 
         def run(*args: Any) -> Any:
-            for arg in args:  # arrays never come together with values
+            for arg in args:  # a rule is read on arrays or on values: the first one tells which
                 kind = type(arg)
                 if kind in NAMESPACE_OF:
                     return kernel(NAMESPACE_OF[kind], *args)

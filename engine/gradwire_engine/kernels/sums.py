@@ -24,7 +24,7 @@ ones. A row's sum thereby depends on nothing but the row, as BLAS's product of a
 OF_BLAS = frozenset(np.dtype(kind) for kind in ("f4", "f8", "c8", "c16"))
 """Dtypes that BLAS has; numbers of others are added up in another one."""
 _reduce: Any = np.add.reduce
-_products: Any = np.vecdot
+_products: Any = np.vecdot  # of whose keepdims its types know nothing
 
 
 class _Fold(NamedTuple):

@@ -18,6 +18,9 @@ from gradwire_engine.ops.draw import uniform
 from gradwire_engine.signature import Ints
 from gradwire_engine.spec import Spec, dtype_of
 
+LONG = 1 << 11
+"""Masks of this many elements and more are drawn with 16 bits for each in place of 32."""
+
 ALPHA = 1.7580993408473766
 """Minus the limit of SELU for large negative numbers (Klambauer et al., 2017, eq. 14)."""
 
@@ -39,8 +42,8 @@ def _kept_spec(input: Spec, shape: Ints, p: float) -> Spec:
 @internal(spec=_kept_spec, random=True)
 def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: float) -> Array:
     """A mask in the input's dtype: `scale` with probability 1 - p, else 0."""
-    if xp is np and prod(shape) >= LONG and 0 < p < 1:
-        held = _held(generator, shape, p)
+    if type(generator) is np.random.Generator and prod(shape) >= LONG and 0 < p < 1:
+        held = _held(generator, prod(shape), p).reshape(shape)
     else:
         held = generator.random(shape, dtype=xp.float32) >= p
     if input.dtype == xp.float32:
@@ -48,18 +51,14 @@ def kept(xp: Any, generator: Any, input: Array, shape: Ints, p: float, scale: fl
     return (held.astype(input.dtype) * scale).astype(input.dtype, copy=False)
 
 
-LONG = 1 << 11
-"""Elements of a mask from which on it pays to draw no more bits than decide it."""
-
-
-def _held(generator: np.random.Generator, shape: Ints, p: float) -> Array:
+def _held(generator: np.random.Generator, count: int, p: float) -> Array:
     """True with probability 1 - p: 16 bits decide, and another draw where they are those of p."""
     level, rest = divmod(p * 2**16, 1)
-    bits = generator.bit_generator.random_raw(-(-prod(shape) // 4)).view(np.uint16)[: prod(shape)]
-    held = bits > np.uint16(level)
+    bits = generator.bit_generator.random_raw(-(-count // 4)).view(np.uint16)[:count]
+    held: Array = bits > np.uint16(level)
     ties = np.flatnonzero(bits == np.uint16(level))
     held[ties] = generator.random(len(ties)) >= rest
-    return held.reshape(shape)
+    return held
 
 
 @internal(random=True)

@@ -183,7 +183,8 @@ def row_major(value: Any) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _without_gaps(shape: Shape, strides: tuple[int, ...], step: int) -> bool:
+def _without_gaps(shape: Shape, strides: tuple[int, ...], itemsize: int) -> bool:
+    step = itemsize
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size != 1 and stride != step and 0 not in shape:
             return False

@@ -103,7 +103,7 @@ def layer_norm_gradients(
     row = None if weight is None else weight.reshape(1, width)
 
     def work(g: Array, x: Array, center: Array, scale: Array, out: Array) -> None:
-        xp.subtract(x, center, out=out)  # even = out scale
+        xp.subtract(x, center, out=out)  # times scale, it has mean 0 and variance 1
         if needs[1]:
             to_weight.append(xp.matmul(scale[:, 0], g * out))
         if needs[2]:
