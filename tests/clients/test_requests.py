@@ -280,7 +280,7 @@ def test_the_lowest_name_is_given_first_however_names_come_back(few: int) -> Non
 
 
 def interrupted(code: CodeType, line: int, call: Callable[[], None]) -> bool:
-    """Whether an interrupt came in a call, as some code was at this line of those it went through."""
+    """Whether an interrupt came in a call: after so many lines of some code in it."""
     left = [None] * line
 
     def raises(frame: FrameType, event: str, _: Any) -> Any:
