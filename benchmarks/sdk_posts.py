@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from benchmarks.cases.sdk import by_sdk
+from benchmarks.cases.sdk import by_engine, by_sdk
 from benchmarks.messages import WrongAnswerError
 from benchmarks.plain_http import IDLE
 from benchmarks.programs import FOUR
@@ -119,6 +119,32 @@ class Recording:
             del held
             session().flush()
         return {"times": times}
+
+
+class Beside:
+    """Times what the SDK, embedded, does around the engine's product, in turns with the engine.
+
+    Both run in one process: the difference is a part of what a noisy machine changes either by.
+    """
+
+    def __init__(self) -> None:
+        self._sdk, self._engine = by_sdk("product"), by_engine("product")
+
+    def measure(self, seconds: float) -> dict[str, list[float]]:
+        """Return differences in seconds for one op, each averaged over some."""
+        times: list[float] = []
+        end = perf_counter() + seconds
+        while perf_counter() < end or len(times) < FEWEST:
+            engine = _averaged(self._engine)
+            times.append(max(0.0, _averaged(self._sdk) - engine))
+        return {"times": times}
+
+
+def _averaged(step: Callable[[], Any]) -> float:
+    started = perf_counter()
+    for _ in range(OPS):
+        step()
+    return (perf_counter() - started) / OPS
 
 
 class Kept:
