@@ -348,10 +348,12 @@ def composite(
     random: bool = False,
     real_gradients: bool = False,
     settled: tuple[str, ...] = (),
+    by_place: bool = False,
 ) -> Callable[[Kernel], Composite]:
     """An op written in other ops; random if one of those is. numbers, alone: see elementwise.
 
-    real_gradients, settled: see unrecorded.py.
+    real_gradients, settled: see unrecorded.py. by_place: what it does depends on where its operand
+    lies in memory, of which specs say nothing.
     """
 
     def declare(function: Kernel) -> Composite:
@@ -359,7 +361,7 @@ def composite(
         if numbers is not None:
             made.signature.refuse_numbers(numbers)
         made.data_dependent, made.random, made.alone = data_dependent, random, alone
-        made.real_gradients, made.settled = real_gradients, settled
+        made.real_gradients, made.settled, made.by_place = real_gradients, settled, by_place
         enter(made, aliases, inplace=inplace)
         return made
 

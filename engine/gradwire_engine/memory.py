@@ -69,7 +69,7 @@ def _outside(
     )
 
 
-@composite(name="as_strided")
+@composite(name="as_strided", by_place=True)
 def as_strided(input: Array, size: Ints, stride: Ints, storage_offset: int | None = None) -> Array:
     """See a tensor's memory by size and stride; offsets count from where its storage begins."""
     place = _place(input)
@@ -81,7 +81,7 @@ def as_strided(input: Array, size: Ints, stride: Ints, storage_offset: int | Non
     return _beside(input, tuple(size), tuple(stride), offset, place)
 
 
-@composite(numbers=())
+@composite(numbers=(), by_place=True)
 def as_strided_scatter(
     input: Array, src: Array, size: Ints, stride: Ints, storage_offset: int | None = None
 ) -> Array:

@@ -288,7 +288,7 @@ class Composite(Overload):
         self.differentiable = True
         self.saves: tuple[str, ...] = ()
         self.formula: str | None = None
-        self.fuses = self.data_dependent = self.view = self.random = False
+        self.fuses = self.data_dependent = self.view = self.random = self.by_place = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) > self.positional:  # all in order, as `bind` gives them

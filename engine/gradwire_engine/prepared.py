@@ -154,7 +154,7 @@ def _entered(key: list[Any], flat: list[Tensor], arg: Any, whole: bool) -> bool:
 def _may_be_prepared(overload: Primitive | Composite) -> bool:
     """Whether what it gives depends on nothing but specs, attributes and elements."""
     if isinstance(overload, Composite):
-        return not overload.random
+        return not (overload.random or overload.by_place)
     return (
         bool(overload.places)
         and not (overload.random or overload.data_dependent)

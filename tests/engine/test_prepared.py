@@ -174,3 +174,15 @@ def test_what_fails_is_told_each_time() -> None:
         with pytest.raises(GradwireError) as caught:
             op("mul", x, on("cpu", np.ones(4)))
         assert caught.value.code == "shape_mismatch"
+
+
+def test_views_by_stride_are_seen_where_they_lie() -> None:
+    view, scatter, many = op("arange", 12.0), op("arange", 12.0), 4
+    for start in (0, 1, 2, 1):
+        for _ in range(many):
+            seen, kept = (op("narrow", x, 0, start, 9) for x in (view, scatter))
+            found = op("as_strided", seen, (2,), (1,), 3)
+            assert found.numpy().tolist() == [3.0, 4.0]
+            found = op("as_strided_scatter", kept, op("zeros", (1,)), (1,), (1,), 3)
+            wanted = [0.0 if n == 3 else float(n) for n in range(start, start + 9)]
+            assert found.numpy().tolist() == wanted
