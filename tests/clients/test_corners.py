@@ -345,3 +345,11 @@ def test_what_a_walk_begins_and_ends_at_must_be_tensors(session: Session, wrong:
             asked()
     with pytest.raises(TypeError, match="expected a tensor, a gradient edge"):
         torch.autograd.grad(x * 2, wrong)
+
+
+def test_a_reflected_operator_takes_a_number_first_by_its_name() -> None:
+    x = torch.tensor([3.0, 4.0])
+    assert torch.Tensor.__rsub__(2.0, x) is NotImplemented
+    assert torch.Tensor.__rpow__(2.0, x).tolist() == [9.0, 16.0]
+    assert (2.0 - x).tolist() == [-1.0, -2.0]
+    assert (2.0**x).tolist() == [8.0, 16.0]

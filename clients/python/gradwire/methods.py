@@ -62,7 +62,7 @@ def _install(name: str, op: Op) -> None:
         if twin != name:
             setattr(Tensor, name, _named(_method(op), name, op))
         return
-    setattr(Tensor, name, _named(_operator(op), name, op))
+    setattr(Tensor, name, _named(_operator(op, reflected=name.startswith("__r")), name, op))
     if op.inplace and not name.startswith("__r"):
         twin = _named(_operator_inplace(f"{op.name}_", op), f"__i{name[2:]}", op)
         setattr(Tensor, f"__i{name[2:]}", twin)
@@ -104,7 +104,8 @@ def _inplace_method(name: str, op: Op) -> Function:
     return method
 
 
-def _operator(op: Op) -> Function:
+def _operator(op: Op, *, reflected: bool = False) -> Function:
+    """The operator; reflected, it also takes a number first, where it is called by its name."""
 
     def operator(self: Tensor, other: Any) -> Any:
         try:
@@ -117,7 +118,12 @@ def _operator(op: Op) -> Function:
             return NotImplemented
 
     alone = all(len(s.operand_places) == 1 for s in op.signatures)
-    return of_one(op) if alone else of_two(op, operator)
+    if alone:
+        return of_one(op)
+    two = of_two(op, operator)
+    if not reflected:
+        return two
+    return lambda self, other: (two if isinstance(self, Tensor) else operator)(self, other)
 
 
 def _divide(self: Tensor, other: Any) -> Any:
