@@ -280,7 +280,7 @@ def test_the_lowest_name_is_given_first_however_names_come_back(few: int) -> Non
 
 
 def interrupted(code: CodeType, line: int, call: Callable[[], None]) -> bool:
-    """Whether an interrupt came in a call: after so many lines of some code in it."""
+    """Interrupt a call before a given line that `code` runs in it; return whether it got so far."""
     left = [None] * line
 
     def raises(frame: FrameType, event: str, _: Any) -> Any:
